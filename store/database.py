@@ -1,0 +1,165 @@
+"""The one way to the SQLite database.
+
+Peewee rides on apsw, so that there is one SQLite library in the process (two on one file can
+corrupt it, https://www.sqlite.org/howtocorrupt.html). Each thread has its own connection; reads
+see a snapshot, writes are immediate, and "busy" is translated in one place.
+
+    store = open_database(data_dir)
+    with store.read(deadline_s=5) as connection:
+        rows = connection.execute("select ...", {"start": start}).fetchall()
+    with store.write() as connection:
+        connection.execute("insert ...")
+
+No transaction is ever held across a model call: compute first, then write.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+from peewee import OperationalError
+from playhouse.apsw_ext import APSWDatabase
+
+from store import tokenizer
+from store.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
+from store.migrations import migrate
+from store.paths import FILE_MODE, DataDir
+
+BUSY_TIMEOUT_MS = 10_000
+# How many virtual-machine steps SQLite runs between two looks at the clock: about 0.1 ms.
+_STEPS_BETWEEN_CHECKS = 10_000
+
+
+class _Peewee(APSWDatabase):
+    """Peewee's APSW database with our tokenizer and pragmas on every connection."""
+
+    def _connect(self) -> apsw.Connection:
+        connection = super()._connect()
+        _prepare(connection)
+        return connection
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    tokenizer.register(connection)
+    connection.execute(
+        """
+        pragma journal_mode = wal;
+        pragma synchronous = full;
+        pragma foreign_keys = on;
+        pragma recursive_triggers = on;
+        pragma secure_delete = on;
+        pragma cache_size = -8000;
+        pragma temp_store = memory;
+        """
+    ).fetchall()
+
+
+class Database:
+    """Read and write access to one home folder's database; safe to share between threads."""
+
+    def __init__(self, data_dir: DataDir) -> None:
+        self.data_dir = data_dir
+        self.peewee = _Peewee(str(data_dir.database), lock_type="IMMEDIATE", thread_safe=True)
+        # Writers of this process queue here instead of spinning on SQLite's lock.
+        self._writing = threading.Lock()
+
+    def connection(self) -> apsw.Connection:
+        """This thread's raw connection."""
+        self.peewee.connect(reuse_if_open=True)
+        connection: apsw.Connection = self.peewee.connection()
+        return connection
+
+    @contextmanager
+    def read(self, deadline_s: float | None = None) -> Iterator[apsw.Connection]:
+        """A consistent view of the database for as long as the block lasts.
+
+        Raises `DeadlineExceeded` when the statements in the block take longer than `deadline_s`
+        seconds: SQLite itself stops, and the connection stays usable (SEA-10).
+        """
+        connection = self.connection()
+        nested = connection.in_transaction
+        if deadline_s is not None:
+            end = time.monotonic() + deadline_s
+            connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_CHECKS)
+        try:
+            with _translated():
+                if not nested:
+                    connection.execute("begin deferred")
+                yield connection
+        finally:
+            connection.set_progress_handler(None)
+            if not nested and connection.in_transaction:
+                connection.execute("rollback")
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """One immediate transaction: committed when the block ends, undone when it raises.
+
+        Raises `StoreBusy` when another process keeps the write lock for `BUSY_TIMEOUT_MS`.
+        """
+        connection = self.connection()
+        with self._writing, _translated():
+            connection.execute("begin immediate")
+            try:
+                yield connection
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("rollback")
+                raise
+            connection.execute("commit")
+
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log into the database file and truncate it."""
+        with _translated():
+            self.connection().execute("pragma wal_checkpoint(truncate)").fetchall()
+
+    def close_thread(self) -> None:
+        """Close the calling thread's connection."""
+        if not self.peewee.is_closed():
+            self.peewee.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Busy, interrupted and damaged have two faces, peewee's and apsw's; callers see ours."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(str(error)) from error
+    except apsw.InterruptError as error:
+        raise DeadlineExceeded("the read ran into its deadline") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise DatabaseDamaged(str(error)) from error
+    except OperationalError as error:
+        if "locked" in str(error):
+            raise StoreBusy(str(error)) from error
+        if "interrupt" in str(error):
+            raise DeadlineExceeded("the read ran into its deadline") from error
+        raise
+
+
+def open_database(data_dir: DataDir) -> Database:
+    """The database of a home folder, made and migrated when needed.
+
+    Raises `DatabaseDamaged` when the file is not a usable database and `DatabaseTooNew` when a
+    later version wrote it; in both cases the file is left as it is.
+    """
+    data_dir.create()
+    if not data_dir.database.exists():
+        data_dir.database.touch(mode=FILE_MODE)
+    database = Database(data_dir)
+    with _translated():
+        migrate(database.connection(), data_dir)
+    return database
+
+
+def scalar(connection: apsw.Connection, sql: str, parameters: Any = ()) -> Any:
+    """The first column of the first row, or None."""
+    row = connection.execute(sql, parameters).fetchone()
+    return row[0] if row else None

@@ -1,0 +1,303 @@
+"""Ordered steps from an empty file to today's schema.
+
+Each step is one function, runs in one immediate transaction and is recorded by name. A step is
+added at the end and never edited afterwards. Before the first step on a database that already
+holds data, a copy goes to ``backups/``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import apsw
+
+from store.errors import DatabaseTooNew
+from store.paths import FILE_MODE, DataDir
+from store.times import now_ms
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[apsw.Connection], None]
+
+
+def migrate(connection: apsw.Connection, data_dir: DataDir) -> list[str]:
+    """Bring the database up to date; returns the names of the steps that ran.
+
+    Raises `DatabaseTooNew` when it holds a step this version does not know.
+    """
+    connection.execute(
+        "create table if not exists migrations (name text primary key, applied_ms integer not null)"
+    )
+    applied = {name for (name,) in connection.execute("select name from migrations")}
+    unknown = applied - {step.__name__ for step in STEPS}
+    if unknown:
+        raise DatabaseTooNew(f"the database has migrations unknown to this version: {sorted(unknown)}")
+    missing = [step for step in STEPS if step.__name__ not in applied]
+    if missing and applied:
+        _backup_first(connection, data_dir, missing[0].__name__)
+    for step in missing:
+        _run(connection, step)
+    return [step.__name__ for step in missing]
+
+
+def _run(connection: apsw.Connection, step: Step) -> None:
+    connection.execute("begin immediate")
+    try:
+        # Another process may have been first while we waited for the lock.
+        done = connection.execute(
+            "select 1 from migrations where name = ?", (step.__name__,)
+        ).fetchone()
+        if not done:
+            step(connection)
+            connection.execute(
+                "insert into migrations (name, applied_ms) values (?, ?)",
+                (step.__name__, now_ms()),
+            )
+        connection.execute("commit")
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    log.info("migration %s applied", step.__name__)
+
+
+def _backup_first(connection: apsw.Connection, data_dir: DataDir, step: str) -> None:
+    target = data_dir.backups / f"before-{step}-{now_ms()}.db"
+    connection.execute("vacuum into ?", (str(target),))
+    target.chmod(FILE_MODE)
+
+
+def m001_frames(connection: apsw.Connection) -> None:
+    connection.execute(
+        """
+        create table frames (
+            id integer primary key,
+            capture_id text not null unique,
+            captured_ms integer not null,
+            ended_ms integer not null,
+            utc_offset_min integer,
+            monitor text not null default '',
+            width_px integer not null,
+            height_px integer not null,
+            app_name text,
+            window_name text,
+            browser_url text,
+            focused integer check (focused in (0, 1)),
+            pid integer,
+            trigger text,
+            source text not null,
+            batch_id text,
+            media_path text,
+            media_type text not null,
+            size_bytes integer not null,
+            sha256 text not null,
+            pixels_sha256 text not null,
+            media_gone_reason text,
+            reading_state text not null default 'pending'
+                check (reading_state in ('pending', 'read', 'failed', 'unavailable')),
+            reading_attempts integer not null default 0,
+            reading_error text,
+            reading_next_ms integer,
+            stored_ms integer not null,
+            read_ms integer
+        );
+        create index frames_by_monitor on frames (monitor, captured_ms, id);
+        create index frames_by_app on frames (app_name collate nocase, id);
+        create index frames_to_read on frames (id) where reading_state = 'pending';
+        create index frames_by_batch on frames (batch_id);
+
+        create table readings (
+            id integer primary key,
+            frame_id integer not null references frames (id) on delete cascade,
+            engine text not null,
+            language text not null,
+            text text not null,
+            layout blob not null,
+            words integer not null,
+            confidence real,
+            duration_ms integer not null,
+            read_ms integer not null,
+            is_current integer not null check (is_current in (0, 1))
+        );
+        create index readings_by_frame on readings (frame_id);
+        create unique index readings_current on readings (frame_id) where is_current = 1;
+
+        create table frame_urls (
+            frame_id integer not null references frames (id) on delete cascade,
+            url text not null,
+            primary key (frame_id, url)
+        ) without rowid;
+
+        create table apps (
+            name text primary key,
+            colour_slot integer,
+            first_ms integer not null
+        ) without rowid;
+
+        create table ingest_records (
+            capture_id text primary key,
+            outcome text not null
+                check (outcome in ('stored', 'deduplicated', 'excluded', 'failed', 'deleted')),
+            frame_id integer,
+            reason text,
+            captured_ms integer not null,
+            recorded_ms integer not null
+        ) without rowid;
+        create index ingest_records_by_frame on ingest_records (frame_id);
+        """
+    )
+
+
+def m002_text_index(connection: apsw.Connection) -> None:
+    # External content: the words are stored once, in `readings` and `frames`. The rowid is the
+    # frame id, so deleting goes by rowid (DEL-6) and a time range is a rowid range.
+    connection.execute(
+        """
+        create view frame_texts as
+            select f.id, coalesce(r.text, '') as text, coalesce(f.app_name, '') as app_name,
+                coalesce(f.window_name, '') as window_name, coalesce(f.browser_url, '') as browser_url
+            from frames f
+            left join readings r on r.frame_id = f.id and r.is_current = 1;
+        create virtual table frames_fts using fts5 (
+            text, app_name, window_name, browser_url,
+            content = 'frame_texts', content_rowid = 'id', tokenize = 'recollect'
+        );
+        insert into frames_fts (frames_fts, rank) values ('secure-delete', 1);
+        """
+    )
+
+
+def m003_ledger_and_activity(connection: apsw.Connection) -> None:
+    connection.execute(
+        """
+        create table look_batches (
+            id text primary key,
+            start_ms integer not null,
+            end_ms integer not null,
+            looks integer not null
+        ) without rowid;
+        create index look_batches_by_time on look_batches (start_ms);
+
+        create table decisions (
+            id integer primary key,
+            batch_id text,
+            monitor text not null default '',
+            decision text not null
+                check (decision in ('kept', 'deduped', 'excluded', 'paused', 'failed')),
+            reason text not null,
+            start_ms integer not null,
+            end_ms integer not null,
+            looks integer not null
+        );
+        create index decisions_by_time on decisions (start_ms, end_ms);
+        create index decisions_by_batch on decisions (batch_id);
+
+        create table segments (
+            id integer primary key,
+            start_ms integer not null,
+            end_ms integer not null,
+            app_name text,
+            window_name text,
+            browser_url text,
+            first_frame_id integer not null,
+            last_frame_id integer not null,
+            frames integer not null
+        );
+        create index segments_by_time on segments (start_ms);
+        create index segments_by_end on segments (end_ms);
+        """
+    )
+
+
+def m004_conversations(connection: apsw.Connection) -> None:
+    connection.execute(
+        """
+        create table conversations (
+            id integer primary key autoincrement,
+            title text not null,
+            created_ms integer not null,
+            updated_ms integer not null
+        );
+        create index conversations_by_update on conversations (updated_ms);
+
+        create table messages (
+            id integer primary key,
+            conversation_id integer not null references conversations (id) on delete cascade,
+            turn integer not null,
+            role text not null,
+            content text not null,
+            created_ms integer not null
+        );
+        create index messages_by_conversation on messages (conversation_id, id);
+
+        create table turns (
+            id integer primary key,
+            conversation_id integer not null references conversations (id) on delete cascade,
+            n integer not null,
+            mode text not null,
+            model text not null,
+            status text not null check (status in ('running', 'done', 'failed')),
+            question text not null,
+            answer_md text not null default '',
+            start_ms integer,
+            end_ms integer,
+            timezone text not null,
+            payload text not null default '{}',
+            created_ms integer not null,
+            unique (conversation_id, n)
+        );
+
+        create table evidence (
+            id integer primary key,
+            turn_id integer not null references turns (id) on delete cascade,
+            n integer,
+            frame_id integer references frames (id) on delete set null,
+            reading_id integer,
+            captured_ms integer not null,
+            app_name text,
+            window_name text,
+            focused integer,
+            browser_url text,
+            snippet text not null,
+            quote text not null,
+            boxes text not null default '[]',
+            state text not null
+        );
+        create index evidence_by_turn on evidence (turn_id, n);
+        create index evidence_by_frame on evidence (frame_id);
+        """
+    )
+
+
+def m005_deletion_and_preferences(connection: apsw.Connection) -> None:
+    connection.execute(
+        """
+        create table deletions (
+            id integer primary key,
+            start_ms integer not null,
+            end_ms integer not null,
+            deleted_ms integer not null,
+            receipt text not null
+        );
+        create index deletions_by_time on deletions (start_ms);
+
+        -- Files to unlink: written in the transaction that removes the rows, emptied by a sweep,
+        -- so that a crash between the two leaves no picture behind (DEL-2).
+        create table media_trash (path text primary key) without rowid;
+
+        create table preferences (key text primary key, value text not null) without rowid;
+
+        -- A launch link opens the door once.
+        create table used_launch_codes (code_hash text primary key, expires_ms integer not null)
+        without rowid;
+        """
+    )
+
+
+STEPS: tuple[Step, ...] = (
+    m001_frames,
+    m002_text_index,
+    m003_ledger_and_activity,
+    m004_conversations,
+    m005_deletion_and_preferences,
+)

@@ -1,0 +1,261 @@
+"""Peewee models, one per table, for rows and simple reads.
+
+The tables themselves are made by `store.migrations`; a test checks that both agree. Models are
+not bound to a database: a query runs on the database it is handed, ``query.execute(database)``.
+Search, ranking and everything on the hot path is named SQL in the module that owns the answer.
+"""
+
+from __future__ import annotations
+
+from peewee import BlobField, CompositeKey, FloatField, IntegerField, Model, TextField
+
+
+class Frame(Model):
+    """One stored picture of one monitor.
+
+    The id carries the time: ``captured_ms * 1024 + n``. Ids therefore sort by time, also for
+    imports and late uploads, stay below 2**53 (safe in JavaScript), and a time range is a range
+    of rowids, which the full-text index can use directly.
+    """
+
+    id = IntegerField(primary_key=True)
+    capture_id = TextField(unique=True)
+    captured_ms = IntegerField()
+    ended_ms = IntegerField()  # last look at which this was still on the screen
+    utc_offset_min = IntegerField(null=True)  # zone offset in force where it was captured
+    monitor = TextField()  # stable name of the monitor, '' when unknown
+    width_px = IntegerField()
+    height_px = IntegerField()
+    app_name = TextField(null=True)
+    window_name = TextField(null=True)
+    browser_url = TextField(null=True)
+    focused = IntegerField(null=True)  # 1, 0, or null when the source cannot tell
+    pid = IntegerField(null=True)
+    trigger = TextField(null=True)
+    source = TextField()  # screen, folder, video, import, upload
+    batch_id = TextField(null=True)  # look batch that counted this frame as kept
+    media_path = TextField(null=True)  # below media/, null once the pixels are gone
+    media_type = TextField()
+    size_bytes = IntegerField()
+    sha256 = TextField()  # of the file as captured
+    pixels_sha256 = TextField()  # of width, height and the RGB bytes
+    media_gone_reason = TextField(null=True)
+    reading_state = TextField()  # pending, read, failed, unavailable
+    reading_attempts = IntegerField()
+    reading_error = TextField(null=True)
+    reading_next_ms = IntegerField(null=True)
+    stored_ms = IntegerField()
+    read_ms = IntegerField(null=True)
+
+    class Meta:
+        table_name = "frames"
+
+
+class Reading(Model):
+    """One reading of a frame's text by one engine; the current one is searched.
+
+    `text` joins the lines with newlines. `layout` holds the boxes of lines and words
+    (`store.readings`); a citation keeps the reading it quoted.
+    """
+
+    id = IntegerField(primary_key=True)
+    frame_id = IntegerField()
+    engine = TextField()
+    language = TextField()
+    text = TextField()
+    layout = BlobField()
+    words = IntegerField()
+    confidence = FloatField(null=True)  # mean over words, 0..1
+    duration_ms = IntegerField()
+    read_ms = IntegerField()
+    is_current = IntegerField()
+
+    class Meta:
+        table_name = "readings"
+
+
+class FrameUrl(Model):
+    """A URL that stands in a frame's text."""
+
+    frame_id = IntegerField()
+    url = TextField()
+
+    class Meta:
+        table_name = "frame_urls"
+        primary_key = CompositeKey("frame_id", "url")
+
+
+class LookBatch(Model):
+    """A stretch of looks as the capture daemon counted them."""
+
+    id = TextField(primary_key=True)
+    start_ms = IntegerField()
+    end_ms = IntegerField()
+    looks = IntegerField()
+
+    class Meta:
+        table_name = "look_batches"
+
+
+class Decision(Model):
+    """A run of equal capture decisions; never a title, app or URL of what was left out."""
+
+    id = IntegerField(primary_key=True)
+    batch_id = TextField(null=True)
+    monitor = TextField()
+    decision = TextField()  # kept, deduped, excluded, paused, failed
+    reason = TextField()
+    start_ms = IntegerField()
+    end_ms = IntegerField()
+    looks = IntegerField()
+
+    class Meta:
+        table_name = "decisions"
+
+
+class Segment(Model):
+    """A stretch of activity in one window: derived from frames, can be rebuilt."""
+
+    id = IntegerField(primary_key=True)
+    start_ms = IntegerField()
+    end_ms = IntegerField()
+    app_name = TextField(null=True)
+    window_name = TextField(null=True)
+    browser_url = TextField(null=True)
+    first_frame_id = IntegerField()
+    last_frame_id = IntegerField()
+    frames = IntegerField()
+
+    class Meta:
+        table_name = "segments"
+
+
+class App(Model):
+    """An app that was seen, with its colour for good."""
+
+    name = TextField(primary_key=True)
+    colour_slot = IntegerField(null=True)
+    first_ms = IntegerField()
+
+    class Meta:
+        table_name = "apps"
+
+
+class IngestRecord(Model):
+    """What became of a capture id: makes ingest idempotent, answers GET /ingest/{capture_id}."""
+
+    capture_id = TextField(primary_key=True)
+    outcome = TextField()  # stored, deduplicated, excluded, failed, deleted
+    frame_id = IntegerField(null=True)
+    reason = TextField(null=True)
+    captured_ms = IntegerField()
+    recorded_ms = IntegerField()
+
+    class Meta:
+        table_name = "ingest_records"
+
+
+class Conversation(Model):
+    id = IntegerField(primary_key=True)
+    title = TextField()
+    created_ms = IntegerField()
+    updated_ms = IntegerField()
+
+    class Meta:
+        table_name = "conversations"
+
+
+class Message(Model):
+    """One message of a transcript, as stored."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    turn = IntegerField()
+    role = TextField()
+    content = TextField()
+    created_ms = IntegerField()
+
+    class Meta:
+        table_name = "messages"
+
+
+class Turn(Model):
+    """One question and its answer, with everything needed to show it again."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    n = IntegerField()
+    mode = TextField()
+    model = TextField()
+    status = TextField()  # running, done, failed
+    question = TextField()
+    answer_md = TextField()
+    start_ms = IntegerField(null=True)
+    end_ms = IntegerField(null=True)
+    timezone = TextField()
+    payload = TextField()  # JSON: claims, coverage, usage, warnings, error
+    created_ms = IntegerField()
+
+    class Meta:
+        table_name = "turns"
+
+
+class Evidence(Model):
+    """One frame shown for one turn. `quote` and `snippet` go when the frame is deleted."""
+
+    id = IntegerField(primary_key=True)
+    turn_id = IntegerField()
+    n = IntegerField(null=True)  # citation number; null = retrieved, not cited
+    frame_id = IntegerField(null=True)
+    reading_id = IntegerField(null=True)
+    captured_ms = IntegerField()
+    app_name = TextField(null=True)
+    window_name = TextField(null=True)
+    focused = IntegerField(null=True)
+    browser_url = TextField(null=True)
+    snippet = TextField()
+    quote = TextField()
+    boxes = TextField()  # JSON [[x, y, w, h], …] pixels of the frame
+    state = TextField()
+
+    class Meta:
+        table_name = "evidence"
+
+
+class Deletion(Model):
+    """The tombstone and receipt of a deletion: a time range and counts, never content."""
+
+    id = IntegerField(primary_key=True)
+    start_ms = IntegerField()
+    end_ms = IntegerField()
+    deleted_ms = IntegerField()
+    receipt = TextField()
+
+    class Meta:
+        table_name = "deletions"
+
+
+class Preference(Model):
+    key = TextField(primary_key=True)
+    value = TextField()  # JSON
+
+    class Meta:
+        table_name = "preferences"
+
+
+MODELS: tuple[type[Model], ...] = (
+    Frame,
+    Reading,
+    FrameUrl,
+    LookBatch,
+    Decision,
+    Segment,
+    App,
+    IngestRecord,
+    Conversation,
+    Message,
+    Turn,
+    Evidence,
+    Deletion,
+    Preference,
+)

@@ -1,0 +1,243 @@
+"""Settings: where and how, as frozen values.
+
+They come from ``config.toml``, then from the environment (``RECOLLECT_<SECTION>_<KEY>``), then
+from the command line, later sources winning. Each field carries its default, unit and a sentence
+of help; `describe()` lists them, and a test compares that list with the documentation. Unknown
+keys are refused with the nearest known name. Only entry points call `load()`; everything else is
+handed what it needs. What a person chooses in the app is a preference and lives in the database.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, get_args, get_origin, get_type_hints
+
+from store.errors import SettingsError
+from store.paths import DataDir
+
+
+def _setting(default: Any, help: str, *, unit: str = "", low: float | None = None) -> Any:
+    metadata = {"help": help, "unit": unit, "low": low}
+    if isinstance(default, list | tuple):
+        return field(default_factory=lambda: tuple(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    host: str = _setting("127.0.0.1", "Address to listen on; anything but loopback needs allow_lan.")
+    port: int = _setting(8420, "Port to listen on; 0 picks a free one.", low=0)
+    allow_lan: bool = _setting(False, "Permit an address that other machines can reach.")
+    tls_acknowledged: bool = _setting(
+        False, "Confirms that TLS or a reverse proxy stands in front when allow_lan is set."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSettings:
+    interval_s: float = _setting(
+        1.0,
+        "Keep at most one frame per monitor in this time; the screen is looked at twice as often, "
+        "and a switch of app or window is kept at once.",
+        unit="s",
+        low=0.1,
+    )
+    idle_interval_s: float = _setting(
+        30.0, "While nothing changes, keep a frame at least this often.", unit="s", low=1
+    )
+    source: str = _setting("screen", "screen, folder:DIR or video:FILE.")
+    monitors: tuple[str, ...] = _setting([], "Names of the monitors to look at; empty means all.")
+    min_free_gb: float = _setting(
+        1.0, "Below this much free disk space capture pauses and says so.", unit="GB", low=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolSettings:
+    max_gb: float = _setting(2.0, "Bytes the spool may hold before capture slows down.", unit="GB", low=0)
+    max_entries: int = _setting(20_000, "Entries the spool may hold.", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class OcrSettings:
+    engine: str = _setting("auto", "auto, tesserocr, tesseract, rapidocr or off.")
+    languages: tuple[str, ...] = _setting(["eng", "chi_sim"], "Tesseract language codes.")
+    workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModelSettings:
+    """One `[[chat.models]]` entry."""
+
+    name: str = ""
+    base_url: str = ""
+    model: str = ""
+    api_key: str = ""
+    api_key_env: str = ""
+    supports_vision: bool = False
+    supports_tools: bool = False
+    tool_format: str = ""
+    context_tokens: int = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    base_url: str = _setting("", "Any OpenAI-compatible endpoint; OPENAI_BASE_URL when unset.")
+    model: str = _setting("", "Model name to ask for; empty with no endpoint means extractive.")
+    api_key: str = _setting("", "Key for the endpoint; OPENAI_API_KEY when unset.")
+    timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
+    context_tokens: int = _setting(32_768, "Context window of the model.", unit="tokens", low=512)
+    models: tuple[ChatModelSettings, ...] = _setting([], "More models, as [[chat.models]] tables.")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacySettings:
+    exclude: tuple[dict[str, str], ...] = _setting(
+        [], "Rules {app, title, url, match, action} beside the built-in ones."
+    )
+    defaults: bool = _setting(True, "Leave out password managers and private windows.")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    web: WebSettings = field(default_factory=WebSettings)
+    capture: CaptureSettings = field(default_factory=CaptureSettings)
+    spool: SpoolSettings = field(default_factory=SpoolSettings)
+    ocr: OcrSettings = field(default_factory=OcrSettings)
+    chat: ChatSettings = field(default_factory=ChatSettings)
+    privacy: PrivacySettings = field(default_factory=PrivacySettings)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingHelp:
+    """One line of the settings reference."""
+
+    key: str
+    default: Any
+    unit: str
+    help: str
+
+
+def load(
+    data_dir: DataDir,
+    environ: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Settings of a home folder.
+
+    `arguments` maps dotted keys (``"web.port"``) to values from the command line.
+    Raises `SettingsError`, naming the key and what it may be.
+    """
+    environ = os.environ if environ is None else environ
+    settings = _apply(Settings(), _from_file(data_dir), origin="config.toml")
+    settings = _apply(settings, _from_environment(environ), origin="environment", parse=True)
+    settings = _apply(settings, dict(arguments or {}), origin="argument")
+    return _with_openai_environment(settings, environ)
+
+
+def describe() -> list[SettingHelp]:
+    """Every setting with its default, unit and help, in order."""
+    return [
+        SettingHelp(key, getattr(section, f.name), f.metadata["unit"], f.metadata["help"])
+        for key, section, f in _all_fields(Settings())
+    ]
+
+
+def _all_fields(settings: Settings) -> Iterator[tuple[str, Any, Any]]:
+    for section in fields(settings):
+        value = getattr(settings, section.name)
+        for f in fields(value):
+            yield f"{section.name}.{f.name}", value, f
+
+
+def _from_file(data_dir: DataDir) -> dict[str, Any]:
+    if not data_dir.config.exists():
+        return {}
+    try:
+        document = tomllib.loads(data_dir.config.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{data_dir.config.name} is not valid TOML: {error}") from error
+    flat: dict[str, Any] = {}
+    for section, values in document.items():
+        if not isinstance(values, dict):
+            raise SettingsError(f"config.toml: {section!r} must be a [section]")
+        flat.update({f"{section}.{key}": value for key, value in values.items()})
+    return flat
+
+
+_NOT_SETTINGS = {"RECOLLECT_HOME"}
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    values = {}
+    for name, value in environ.items():
+        if name.startswith("RECOLLECT_") and name not in _NOT_SETTINGS:
+            section, _, key = name.removeprefix("RECOLLECT_").lower().partition("_")
+            values[f"{section}.{key}"] = value
+    return values
+
+
+def _apply(
+    settings: Settings, values: Mapping[str, Any], *, origin: str, parse: bool = False
+) -> Settings:
+    known = {key: f for key, _, f in _all_fields(settings)}
+    for key, raw in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+            raise SettingsError(f"{origin}: unknown setting {key!r}{hint}")
+        section_name, name = key.split(".")
+        section = getattr(settings, section_name)
+        kind = get_type_hints(type(section))[name]
+        value = _typed(key, kind, _parse(raw, kind) if parse else raw, origin)
+        low = known[key].metadata["low"]
+        if low is not None and value < low:
+            raise SettingsError(f"{origin}: {key} must be at least {low}, not {value}")
+        settings = replace(settings, **{section_name: replace(section, **{name: value})})
+    return settings
+
+
+def _parse(text: str, kind: Any) -> Any:
+    """A value from the environment: JSON where the type is not text, else the text itself."""
+    if kind is str:
+        return text
+    if get_origin(kind) is tuple and not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return json.loads(text.lower() if kind is bool else text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
+    if get_origin(kind) is tuple:
+        element = get_args(kind)[0]
+        if isinstance(value, list | tuple):
+            return tuple(_typed(key, element, item, origin) for item in value)
+    elif kind is ChatModelSettings and isinstance(value, dict):
+        unknown = set(value) - {f.name for f in fields(ChatModelSettings)}
+        if unknown:
+            raise SettingsError(f"{origin}: unknown key {sorted(unknown)[0]!r} in {key}")
+        return ChatModelSettings(**value)
+    elif get_origin(kind) is dict and isinstance(value, dict):
+        return value
+    elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    elif kind in (str, bool, int) and type(value) is kind:
+        return value
+    name = getattr(kind, "__name__", str(kind))
+    raise SettingsError(f"{origin}: {key} must be {name}, not {value!r}")
+
+
+def _with_openai_environment(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    chat = settings.chat
+    if not chat.base_url and environ.get("OPENAI_BASE_URL"):
+        chat = replace(chat, base_url=environ["OPENAI_BASE_URL"])
+    if not chat.api_key and environ.get("OPENAI_API_KEY"):
+        chat = replace(chat, api_key=environ["OPENAI_API_KEY"])
+    return replace(settings, chat=chat)

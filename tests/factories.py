@@ -1,0 +1,81 @@
+"""Plain functions with defaults that make things for tests."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import uuid
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from store import frames, media, readings
+from store.database import Database
+from store.paths import DataDir
+from store.spool import Capture
+
+_SHARED = Path(__file__).resolve().parents[2] / "shared" / "cases"
+CASES = _SHARED if _SHARED.is_dir() else Path(__file__).parent / "cases"
+
+NOON_MS = 1_795_176_000_000  # 2026-11-20 12:00:00 UTC
+
+
+def picture(seed: int = 0, size: tuple[int, int] = (64, 48)) -> Image.Image:
+    """A small picture that differs from every other seed's."""
+    colour = hashlib.sha256(str(seed).encode()).digest()
+    return Image.new("RGB", size, (colour[0], colour[1], colour[2]))
+
+
+def webp(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", lossless=True, quality=20, method=2)
+    return buffer.getvalue()
+
+
+def capture(captured_ms: int = NOON_MS, **changes: Any) -> Capture:
+    values: dict[str, Any] = {
+        "capture_id": str(uuid.uuid4()),
+        "captured_ms": captured_ms,
+        "source": "screen",
+        "monitor": "DP-1",
+        "app_name": "Code",
+        "window_name": "main.py",
+        "focused": True,
+        **changes,
+    }
+    return Capture(**values)
+
+
+def store_frame(
+    database: Database,
+    data_dir: DataDir,
+    captured_ms: int = NOON_MS,
+    text: str | None = None,
+    *,
+    image: Image.Image | None = None,
+    **changes: Any,
+) -> frames.FrameRow:
+    """A stored frame with a real picture; with `text`, one that was read (a line per newline)."""
+    shelf = media.Media(data_dir.media)
+    record = capture(captured_ms, **changes)
+    shown = picture(captured_ms) if image is None else image
+    still = shelf.keep(webp(shown), "image/webp", captured_ms, record.capture_id)
+    with database.write() as connection:
+        frame_id = frames.insert(connection, record, still, captured_ms)
+        if text is not None:
+            readings.add(connection, frame_id, text_draft(text), (), captured_ms)
+    return frames.get(database, frame_id)
+
+
+def text_draft(text: str) -> readings.TextDraft:
+    """A reading of `text`: lines 20 pixels high, words 10 pixels a character."""
+    lines = []
+    for row, line in enumerate(text.split("\n")):
+        words, x = [], 0
+        for word in line.split():
+            box = readings.Box(x, row * 20, 10 * len(word), 16)
+            words.append(readings.DraftWord(word, box, 0.9))
+            x += 10 * (len(word) + 1)
+        lines.append(readings.DraftLine(readings.Box(0, row * 20, max(x, 1), 16), 0.9, tuple(words)))
+    return readings.TextDraft(tuple(lines), engine="test", language="eng", duration_ms=1)
