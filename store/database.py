@@ -35,11 +35,11 @@ BUSY_TIMEOUT_MS = 10_000
 _STEPS_BETWEEN_CHECKS = 10_000
 
 
-class _Peewee(APSWDatabase):
+class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
     """Peewee's APSW database with our tokenizer and pragmas on every connection."""
 
     def _connect(self) -> apsw.Connection:
-        connection = super()._connect()
+        connection: apsw.Connection = super()._connect()
         _prepare(connection)
         return connection
 
