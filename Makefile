@@ -1,0 +1,59 @@
+# make run    everything needed to start, then starts
+# make test   everything needed to test, then the linters and the whole suite
+# make bench  measures, beside the physical limits
+#
+# All three are safe to repeat: stamps in $(VENV) say what is installed already.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.DELETE_ON_ERROR:
+.PHONY: run test unit lint bench install clean lock
+
+run: $(VENV)/.run
+	@exec $(BIN)/recollect up $(ARGS)
+
+test: lint
+	$(BIN)/pytest $(ARGS)
+
+unit: $(VENV)/.test
+	$(BIN)/pytest -m "not end_to_end" $(ARGS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test
+	$(BIN)/python -m bench $(ARGS)
+
+install: $(VENV)/.run
+
+$(VENV)/.venv:
+	@sh .ci/venv "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+$(VENV)/.run: requirements.lock pyproject.toml .ci/system | $(VENV)/.venv
+	@sh .ci/system run
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --editable .
+	@sh .ci/system has-tesseract || $(BIN)/pip install --quiet --require-hashes -r requirements-ocr.lock
+	@touch $@
+
+$(VENV)/.test: requirements-test.lock pyproject.toml .ci/system $(VENV)/.run
+	@sh .ci/system test
+	$(BIN)/pip install --quiet --require-hashes -r requirements-test.lock
+	@touch $@
+
+clean:
+	rm -rf $(VENV)
+
+# Pins every dependency with its hashes, for every platform, from pyproject.toml.
+UV := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --no-header
+lock:
+	$(BIN)/pip install --quiet uv
+	$(UV) pyproject.toml --output-file requirements.lock
+	$(UV) pyproject.toml --extra bundled-ocr --constraint requirements.lock --output-file requirements-ocr.lock
+	$(UV) pyproject.toml --extra bundled-ocr --extra test --constraint requirements.lock --output-file requirements-test.lock

@@ -1,0 +1,67 @@
+"""The house's one direction of imports (docs/architecture.md), and what must never be imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ARROWS = {
+    "capture": {"capture", "store"},
+    "ingest": {"ingest", "store", "engines"},
+    "webapp": {"webapp", "store", "engines"},
+    "store": {"store"},
+    "engines": {"engines"},
+}
+# Capture runs alone, and keeps running when the database is down: these store modules only.
+CAPTURE_MAY_USE = {"capture_state", "errors", "paths", "privacy", "settings", "spool", "times"}
+
+
+def modules(room: str) -> list[Path]:
+    return sorted((ROOT / room).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Dotted names a module imports, wherever the import stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("room", ARROWS)
+def test_a_room_imports_only_along_the_arrows(room: str) -> None:
+    paths = modules(room)
+    assert paths
+    for path in paths:
+        rooms = {name.split(".")[0] for name in imported(path)} & set(ARROWS)
+        assert rooms <= ARROWS[room], f"{path.relative_to(ROOT)} imports {rooms - ARROWS[room]}"
+
+
+def test_capture_never_opens_the_database() -> None:
+    for path in modules("capture"):
+        used = {name.split(".")[1] for name in imported(path) if name.startswith("store.")}
+        assert used <= CAPTURE_MAY_USE, f"{path.relative_to(ROOT)} uses {used - CAPTURE_MAY_USE}"
+
+
+def test_the_assistant_does_not_know_flask() -> None:
+    for path in modules("webapp/assistant"):
+        names = {name.split(".")[0] for name in imported(path)}
+        assert not names & {"flask", "werkzeug", "htmx_flask", "flask_sock"}, path
+
+
+def test_engines_know_no_tables() -> None:
+    for path in modules("engines"):
+        assert not {name.split(".")[0] for name in imported(path)} & {"peewee", "apsw", "playhouse"}, path
+
+
+def test_there_is_one_sqlite_library() -> None:
+    """Two SQLite libraries on one file can corrupt it; apsw is ours, tests included."""
+    for folder in (*ARROWS, "tests", "bench"):
+        for path in modules(folder):
+            assert "sqlite3" not in {name.split(".")[0] for name in imported(path)}, path
