@@ -45,9 +45,7 @@ def _run(connection: apsw.Connection, step: Step) -> None:
     connection.execute("begin immediate")
     try:
         # Another process may have been first while we waited for the lock.
-        done = connection.execute(
-            "select 1 from migrations where name = ?", (step.__name__,)
-        ).fetchone()
+        done = connection.execute("select 1 from migrations where name = ?", (step.__name__,)).fetchone()
         if not done:
             step(connection)
             connection.execute(

@@ -182,9 +182,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
-def _apply(
-    settings: Settings, values: Mapping[str, Any], *, origin: str, parse: bool = False
-) -> Settings:
+def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse: bool = False) -> Settings:
     known = {key: f for key, _, f in _all_fields(settings)}
     for key, raw in values.items():
         if key not in known:

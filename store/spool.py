@@ -96,9 +96,7 @@ class Entry:
 class Spool:
     """The queue below one folder. Any number of processes may use it at the same time."""
 
-    def __init__(
-        self, folder: Path, *, max_bytes: int = 2_000_000_000, max_entries: int = 20_000
-    ) -> None:
+    def __init__(self, folder: Path, *, max_bytes: int = 2_000_000_000, max_entries: int = 20_000) -> None:
         self.folder = folder
         self.max_bytes = max_bytes
         self.max_entries = max_entries
