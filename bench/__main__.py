@@ -1,0 +1,39 @@
+"""``make bench``: every figure beside the physical limit, measured in one run.
+
+Each module in this folder with a ``main(report)`` is one measurement. These machines are noisy:
+read the ratios, and compare before and after within one run.
+
+    python -m bench              all
+    python -m bench search chat  some
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import platform
+import sys
+
+import bench
+from bench.report import Report
+
+
+def main(wanted: list[str]) -> int:
+    names = [m.name for m in pkgutil.iter_modules(bench.__path__) if not m.name.startswith("_")]
+    measurements = [name for name in names if name not in ("report",)]
+    unknown = set(wanted) - set(measurements)
+    if unknown:
+        sys.stderr.write(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(measurements)}\n")
+        return 2
+    report = Report(sys.stdout)
+    report.line(f"{platform.machine()}, Python {platform.python_version()}")
+    for name in wanted or measurements:
+        module = importlib.import_module(f"bench.{name}")
+        if hasattr(module, "main"):
+            report.section(name, (module.__doc__ or "").strip().splitlines()[0])
+            module.main(report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""What a measurement prints, and the few tools every measurement needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+
+class Report:
+    """Rows of a measurement: what, its figure, the goal, and the physical limit beside it."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+
+    def line(self, text: str) -> None:
+        self.out.write(text + "\n")
+        self.out.flush()
+
+    def section(self, name: str, about: str) -> None:
+        self.line(f"\n{name}: {about}")
+
+    def row(self, what: str, value: str, *, goal: str = "", limit: str = "") -> None:
+        """`limit` is the raw cost of the one thing that cannot be avoided."""
+        parts = [f"  {what:<46} {value:>16}"]
+        if goal:
+            parts.append(f"goal {goal}")
+        if limit:
+            parts.append(f"limit {limit}")
+        self.line("   ".join(parts))
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` (0..1) of the values lie; nearest rank."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def timed_ms(call: Callable[[], object], times: int, warmup: int = 1) -> list[float]:
+    """Wall milliseconds of `times` calls after `warmup` uncounted ones."""
+    for _ in range(warmup):
+        call()
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        call()
+        taken.append((time.perf_counter() - started) * 1000)
+    return taken
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory of a process in MB (Linux)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise ProcessLookupError(pid)
+
+
+def cpu_s(pid: int) -> float:
+    """User and system seconds a process has used (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
