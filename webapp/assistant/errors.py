@@ -1,0 +1,90 @@
+"""What a question can be refused for, before anything is looked up.
+
+::
+
+    TurnRefused
+    ├── TimeRangeRequired    no range given, and none found in the message
+    ├── BadRange             the range is empty or reversed
+    ├── BadTimezone          no such IANA zone
+    ├── BadMessage           nothing was asked, or too much at once
+    ├── UnknownChat          there is no such conversation
+    └── UnknownModel         no model has this name
+
+A failure after that (the model, the deadline of the retrieval) is part of the turn: a `TurnError`
+in the result, stored with the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class TurnRefused(Exception):
+    """A question that cannot become a turn. `field` names the part of the request at fault."""
+
+    code: ClassVar[str] = "invalid_request"
+    field: ClassVar[str] = ""
+
+
+class TimeRangeRequired(TurnRefused):
+    """Evidence mode needs a range. `understood` says what the message seemed to say about time."""
+
+    code = "time_range_required"
+    field = "start_time"
+
+    def __init__(self, understood: str | None = None, problem: str = "missing") -> None:
+        super().__init__(_range_sentence(understood, problem))
+        self.understood = understood
+        self.problem = problem
+
+
+class BadRange(TurnRefused):
+    code = "invalid_time_range"
+    field = "end_time"
+
+
+class BadTimezone(TurnRefused):
+    code = "invalid_timezone"
+    field = "timezone"
+
+    def __init__(self, timezone: str) -> None:
+        super().__init__(f"{timezone!r} is not an IANA time zone; for example 'Europe/Berlin'")
+        self.timezone = timezone
+
+
+class BadMessage(TurnRefused):
+    code = "invalid_message"
+    field = "message"
+
+
+class UnknownChat(TurnRefused):
+    code = "chat_not_found"
+    field = "chat_id"
+
+    def __init__(self, chat_id: int) -> None:
+        super().__init__(f"no chat {chat_id}")
+        self.chat_id = chat_id
+
+
+class UnknownModel(TurnRefused):
+    code = "model_not_found"
+    field = "model"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"no model {name!r}; known: {', '.join(known)}")
+        self.name = name
+        self.known = tuple(known)
+
+
+_PROBLEMS = {
+    "missing": "Say which time you mean, for example “today 14:00-17:00”.",
+    "future": "That time has not come yet, so nothing of it can be recorded.",
+    "no_such_date": "There is no such date.",
+    "no_such_time": "There is no such time of day.",
+}
+
+
+def _range_sentence(understood: str | None, problem: str) -> str:
+    sentence = _PROBLEMS.get(problem, _PROBLEMS["missing"])
+    return f"{sentence} Understood so far: “{understood}”." if understood else sentence

@@ -1,0 +1,211 @@
+"""What goes into a turn and what comes out of it.
+
+A turn is one question and its answer. `TurnRequest` goes in; `TurnEvent`s come out while it runs,
+and the last one carries the `TurnResult`, which `stored_turn` rebuilds field by field. Times are
+epoch milliseconds; ranges are half-open. Nothing here is from the model unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from engines.chat import Usage
+from store.database import Database
+
+if TYPE_CHECKING:
+    from webapp.assistant.models import ChatModels
+
+MAX_MESSAGE_CHARS = 8_000
+
+Mode = Literal["evidence"]
+EvidenceState = Literal["found", "not_found", "not_checked", "retrieved"]
+ClaimState = Literal["found", "not_found", "not_checked", "no_evidence"]
+Stage = Literal["searching", "reading", "thinking", "checking"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFilters:
+    """Which frames count: app and window as for search, everything beside the range."""
+
+    app_name: str | None = None
+    window_name: str | None = None
+    browser_url: str | None = None
+    focused: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """A question. Without `start_ms` the range is looked for in the message.
+
+    `end_ms` defaults to `now_ms`, the asker's clock; `timezone` is an IANA name. `system_prompt`
+    replaces the identity block of the prompt and nothing else (C4).
+    """
+
+    message: str
+    timezone: str
+    now_ms: int
+    start_ms: int | None = None
+    end_ms: int | None = None
+    chat_id: int | None = None
+    filters: TurnFilters = field(default_factory=TurnFilters)
+    model: str | None = None
+    mode: Mode | None = None
+    system_prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDeps:
+    """What a turn works with; `clock` gives epoch milliseconds."""
+
+    database: Database
+    models: ChatModels
+    clock: Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in pixels of the frame, origin top-left."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """One frame of this turn's selection.
+
+    `n` is its number in the answer, by first use; None for one that was retrieved and not cited.
+    `state` is ``retrieved`` for those; ``found`` is said only after a deterministic check, with
+    `boxes` around the quoted words. `frame_id` is None once the frame was deleted.
+    """
+
+    n: int | None
+    frame_id: int | None
+    captured_ms: int
+    local_time: str
+    app_name: str | None
+    window_name: str | None
+    focused: bool | None
+    browser_url: str | None
+    ocr_snippet: str
+    quote: str
+    boxes: tuple[Box, ...]
+    state: EvidenceState
+    frame_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of the answer, ``answer_md[start:end]``, with the numbers it cites."""
+
+    text: str
+    start: int
+    end: int
+    citations: tuple[int, ...]
+    state: ClaimState
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageGap:
+    """A stretch of the range without looks. `reason` as in `store.decisions.gaps`."""
+
+    start_ms: int
+    end_ms: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search the turn ran, so that a person can run it again (CHAT-3)."""
+
+    start_ms: int
+    end_ms: int
+    filters: TurnFilters
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was looked at, and what could not be."""
+
+    frames_in_range: int
+    frames_sampled: int
+    gaps: tuple[CoverageGap, ...] = ()
+    queries: tuple[Query, ...] = ()
+    index_fresh_to_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnError:
+    """Why a turn failed: a code for programs, a sentence for people, and what they can do."""
+
+    code: str
+    message: str
+    action: str
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """A finished turn. With `error` set, the answer is empty and what was retrieved is kept."""
+
+    chat_id: int
+    turn_id: int
+    mode: Mode
+    model: str
+    question: str
+    answer_md: str
+    start_ms: int
+    end_ms: int
+    timezone: str
+    evidence: tuple[EvidenceItem, ...]
+    claims: tuple[Claim, ...]
+    coverage: Coverage
+    usage: Usage | None = None
+    warnings: tuple[str, ...] = ()
+    error: TurnError | None = None
+    created_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StatusEvent:
+    """The turn has reached a stage; `message` says so in the language of the question."""
+
+    stage: Stage
+    message: str
+    chat_id: int
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceEvent:
+    """What was retrieved, before any prose: nothing is cited or checked yet."""
+
+    evidence: tuple[EvidenceItem, ...]
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvent:
+    """The checked answer."""
+
+    answer_md: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalEvent:
+    """The turn as it is stored; always the last event, also after an error."""
+
+    result: TurnResult
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEvent:
+    error: TurnError
+
+
+TurnEvent = StatusEvent | EvidenceEvent | TextEvent | ErrorEvent | FinalEvent
