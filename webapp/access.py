@@ -1,0 +1,128 @@
+"""Who may come in: the API token, launch links, and the browser's session.
+
+One secret is kept, the file ``token`` (0600). Every other key is derived from it by purpose, so
+that a new token ends all sessions and launch links at once. A launch link carries an expiring
+code signed with such a key and opens the door once; the door gives the browser a session cookie.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from flask import Flask, session
+
+from store.paths import FILE_MODE, DataDir, replace_file
+
+LAUNCH_LIFETIME_MS = 5 * 60 * 1000
+CSRF_FIELD = "csrf_token"
+CSRF_HEADER = "X-CSRF-Token"
+
+_View = TypeVar("_View", bound=Callable[..., Any])
+
+
+class Permission(enum.Enum):
+    """What a route asks of its caller. A route that names nothing asks for sign-in (SEC-3)."""
+
+    PUBLIC = "public"
+    SIGNED_IN = "signed in"
+
+
+def public(view: _View) -> _View:
+    """Lets a view answer without credentials."""
+    view.__dict__["permission"] = Permission.PUBLIC
+    return view
+
+
+def permission_of(app: Flask, endpoint: str | None) -> Permission:
+    """What the route asks for; an address that is no route asks for sign-in too."""
+    view = app.view_functions.get(endpoint or "")
+    permission = getattr(view, "permission", Permission.SIGNED_IN)
+    assert isinstance(permission, Permission)
+    return permission
+
+
+# -- the token ------------------------------------------------------------------------------
+
+
+def load_token(data_dir: DataDir) -> str:
+    """The API token of a home folder, made at the first call."""
+    try:
+        token = data_dir.token.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        token = ""
+    if token:
+        if os.name != "nt":
+            data_dir.token.chmod(FILE_MODE)
+        return token
+    token = secrets.token_urlsafe(32)
+    replace_file(data_dir.token, token.encode() + b"\n")
+    return token
+
+
+def derive_key(token: str, purpose: str) -> bytes:
+    """A key for one purpose; knowing it tells nothing about the token or the other keys."""
+    return hmac.digest(token.encode(), f"recollect {purpose}".encode(), "sha256")
+
+
+def is_token(shown: str, token: str) -> bool:
+    return hmac.compare_digest(shown.encode(), token.encode())
+
+
+# -- launch links ---------------------------------------------------------------------------
+
+
+def make_launch_code(token: str, now_ms: int) -> str:
+    """A code for one launch link, good for `LAUNCH_LIFETIME_MS`."""
+    claim = f"{now_ms + LAUNCH_LIFETIME_MS}.{secrets.token_urlsafe(16)}"
+    return f"{claim}.{_signature(token, claim)}"
+
+
+def check_launch_code(token: str, code: str, now_ms: int) -> tuple[str, int] | None:
+    """(hash of the code, expiry) of a code that is ours and still good, else None.
+
+    Whether it was used before is the store's to say: `store.launch.use_once`.
+    """
+    claim, _, signature = code.rpartition(".")
+    if not hmac.compare_digest(signature.encode(), _signature(token, claim).encode()):
+        return None
+    expires_ms = int(claim.partition(".")[0])
+    if expires_ms <= now_ms:
+        return None
+    return hashlib.sha256(code.encode()).hexdigest(), expires_ms
+
+
+def _signature(token: str, claim: str) -> str:
+    return hmac.new(derive_key(token, "launch"), claim.encode(), "sha256").hexdigest()
+
+
+# -- sessions -------------------------------------------------------------------------------
+
+
+def sign_in() -> None:
+    """Give this browser a session."""
+    session.clear()
+    session.permanent = True
+    session["id"] = secrets.token_urlsafe(16)
+
+
+def has_session() -> bool:
+    return "id" in session
+
+
+def csrf_token(token: str) -> str:
+    """What a form of this session must carry; empty when there is no session."""
+    if not has_session():
+        return ""
+    key = derive_key(token, "csrf")
+    return hmac.new(key, session["id"].encode(), "sha256").hexdigest()
+
+
+def is_csrf_token(shown: str, token: str) -> bool:
+    expected = csrf_token(token)
+    return bool(expected) and hmac.compare_digest(shown.encode(), expected.encode())

@@ -1,0 +1,173 @@
+"""Errors as answers: problem+json for programs (RFC 9457), a page for people.
+
+Every refusal is a `Problem`: a stable `code`, a sentence, a status. What nobody expected is
+logged with its traceback under the request's id, and the answer carries only that id.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, g, json, render_template, request
+from jinja2 import TemplateNotFound
+from werkzeug.exceptions import HTTPException
+
+from store import errors as store_errors
+
+log = logging.getLogger(__name__)
+
+PROBLEM_TYPE = "application/problem+json"
+API_PREFIX = "/api/"
+RETRY_AFTER_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with the input: where, and a sentence."""
+
+    field: str
+    message: str
+
+
+class Problem(Exception):
+    """A refusal with its status, stable code and sentence."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        errors: tuple[FieldError, ...] = (),
+        headers: Mapping[str, str] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+        self.extra = dict(extra or {})
+
+    @property
+    def title(self) -> str:
+        return HTTPStatus(self.status).phrase
+
+    def document(self) -> dict[str, Any]:
+        """The RFC 9457 members."""
+        document: dict[str, Any] = {
+            "type": "about:blank",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            "request_id": request_id(),
+            **self.extra,
+        }
+        if self.errors:
+            document["errors"] = [{"field": e.field, "message": e.message} for e in self.errors]
+        return document
+
+
+def request_id() -> str:
+    """This request's name in the log and in error answers."""
+    if "request_id" not in g:
+        g.request_id = uuid.uuid4().hex[:16]
+    return str(g.request_id)
+
+
+def is_api() -> bool:
+    """Whether this request wants problem+json rather than a page."""
+    return request.path.startswith(API_PREFIX)
+
+
+def is_fragment() -> bool:
+    """Whether htmx asks for a piece of a page (a history restore gets the whole page)."""
+    headers = request.headers
+    return headers.get("HX-Request") == "true" and headers.get("HX-History-Restore-Request") != "true"
+
+
+def install(app: Flask) -> None:
+    """Answer every exception with a problem."""
+    app.register_error_handler(Problem, answer)
+    app.register_error_handler(HTTPException, lambda error: answer(_of_http(error)))
+    app.register_error_handler(store_errors.StoreError, lambda error: answer(of_store(error)))
+    app.register_error_handler(Exception, _unexpected)
+
+
+def answer(problem: Problem) -> Response:
+    """The problem in the format that was asked for (SEA-14)."""
+    if is_api():
+        body = json.dumps(problem.document())
+        response = Response(body, problem.status, content_type=PROBLEM_TYPE)
+    else:
+        response = _page(problem)
+    response.headers.update(problem.headers)
+    return response
+
+
+def _page(problem: Problem) -> Response:
+    names = [f"{problem.status}.html", "error.html"]
+    if is_fragment():
+        names.insert(0, "_error.html")
+    try:
+        html = render_template(names, problem=problem, request_id=request_id())
+    except TemplateNotFound:
+        text = f"{problem.title}. {problem.detail}\n"
+        return Response(text, problem.status, content_type="text/plain; charset=utf-8")
+    return Response(html, problem.status, content_type="text/html; charset=utf-8")
+
+
+def of_store(error: store_errors.StoreError) -> Problem:
+    """What a refusal of the store means to a caller."""
+    retry = {"Retry-After": str(RETRY_AFTER_S)}
+    match error:
+        case store_errors.FrameNotFound():
+            return Problem(404, "frame_not_found", f"There is no frame {error.frame_id}.")
+        case store_errors.MediaGone():
+            return Problem(410, "media_gone", _gone(error), extra={"reason": error.reason})
+        case store_errors.SpoolFull():
+            return Problem(503, "spool_full", "The spool is full; try again later.", headers=retry)
+        case store_errors.StoreBusy():
+            return Problem(503, "store_busy", "The database is busy; try again.", headers=retry)
+        case store_errors.DeadlineExceeded():
+            return Problem(503, "deadline_exceeded", "This took too long and was stopped.", headers=retry)
+        case store_errors.DatabaseDamaged():
+            log.error("the database is damaged: %s", error)
+            detail = "The database cannot be read; `recollect doctor` says what to do."
+            return Problem(503, "database_damaged", detail, headers=retry)
+    log.exception("unexpected store error in request %s", request_id(), exc_info=error)
+    return Problem(500, "internal_error", "Something went wrong on our side.")
+
+
+def _gone(error: store_errors.MediaGone) -> str:
+    return f"The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain."
+
+
+_HTTP_CODES = {
+    400: ("bad_request", "The request cannot be understood."),
+    404: ("not_found", "There is nothing at this address."),
+    405: ("method_not_allowed", "This address does not answer to that method."),
+    413: ("too_large", "The request is larger than 25 MB."),
+    415: ("unsupported_media_type", "This content type is not accepted here."),
+}
+
+
+def _of_http(error: HTTPException) -> Problem:
+    status = error.code or 500
+    fallback = (HTTPStatus(status).name.lower(), HTTPStatus(status).phrase + ".")
+    code, detail = _HTTP_CODES.get(status, fallback)
+    kept = {"Allow", "Location", "Retry-After"}
+    headers = {name: value for name, value in error.get_headers() if name in kept}
+    return Problem(status, code, detail, headers=headers)
+
+
+def _unexpected(error: Exception) -> Response:
+    log.exception("request %s failed", request_id(), exc_info=error)
+    return answer(Problem(500, "internal_error", "Something went wrong on our side."))

@@ -1,0 +1,32 @@
+"""What every request handler is handed: one frozen bundle, nothing global."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from flask import current_app
+
+from store.database import Database
+from store.media import Media
+from store.paths import DataDir
+from store.settings import Settings
+from store.spool import Spool
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    settings: Settings
+    data_dir: DataDir
+    database: Database
+    media: Media
+    spool: Spool
+    chat_models: Any  # webapp.assistant's registry of chat models
+    clock: Callable[[], int]  # now, in epoch milliseconds
+    token: str  # what a bearer must show; every other secret is derived from it
+
+
+def services() -> Services:
+    """The services of the app that answers the current request."""
+    return cast(Services, current_app.extensions["recollect"])
