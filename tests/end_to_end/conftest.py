@@ -1,0 +1,102 @@
+"""Real programs on a real X display, driven as a person would."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.end_to_end.programs import Recollect, chromium_path
+
+pytestmark = pytest.mark.end_to_end
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.end_to_end)
+
+
+@pytest.fixture
+def display() -> Iterator[str]:
+    """A 1920x1080 X display with a window manager; gives its name, such as ``:7``."""
+    read_end, write_end = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1920x1080x24", "-nolisten", "tcp"],
+        pass_fds=(write_end,),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        name = f":{pipe.readline().strip()}"
+    manager = subprocess.Popen(
+        ["openbox"],
+        env={**os.environ, "DISPLAY": name},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield name
+    finally:
+        for process in (manager, server):
+            process.terminate()
+            process.wait(10)
+
+
+@pytest.fixture
+def on_desktop(display: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts programs on the display and stops them, with their children, at the end."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*command: str, **environment: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, "DISPLAY": display, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+
+
+@pytest.fixture
+def recollect(tmp_path: Path) -> Iterator[Recollect]:
+    """The installed program on an empty home; stopped at the end."""
+    program = Recollect(tmp_path / "home", sys.executable)
+    yield program
+    program.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium, the system's own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path(),
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ],
+        )
+        yield browser
+        browser.close()
