@@ -1,0 +1,140 @@
+"""What is left out from the first start: password managers, and private windows of browsers.
+
+Both are tables, so that they can be read, tested and shown. Whether a browser window is private
+can be told from its title for some browsers only (lesson PRI-5): Chrome and its relatives do not
+say "Incognito" there. The answer for those is "unknown", and it is shown as unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Privacy = Literal["private", "not_private", "unknown", "not_a_browser"]
+
+PASSWORD_MANAGERS = (
+    "1Password",
+    "1Password 7",
+    "com.1password.1password",
+    "Apple Passwords",
+    "Bitwarden",
+    "com.bitwarden.desktop",
+    "Buttercup",
+    "Dashlane",
+    "Enpass",
+    "gcr-prompter",
+    "GNOME Keyring",
+    "KeePass",
+    "KeePass2",
+    "KeePassX",
+    "KeePassXC",
+    "KeeWeb",
+    "Keeper",
+    "Keeper Password Manager",
+    "Keychain Access",
+    "kwalletmanager",
+    "kwalletmanager5",
+    "LastPass",
+    "MacPass",
+    "NordPass",
+    "Padloc",
+    "Passwords",
+    "com.apple.Passwords",
+    "pinentry",
+    "pinentry-gnome3",
+    "pinentry-gtk-2",
+    "pinentry-mac",
+    "pinentry-qt",
+    "Proton Pass",
+    "QtPass",
+    "RoboForm",
+    "Seahorse",
+    "Secrets",
+    "Strongbox",
+)
+"""Names and ids these programs give their windows; compared as whole names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """How one family of browsers titles its windows.
+
+    `private` marks a private window, `ordinary` one that surely is not; a title that fits
+    neither is unknown. A browser that is `always_private` has no other kind of window.
+    """
+
+    names: tuple[str, ...]
+    private: str | None = None
+    ordinary: str | None = None
+    always_private: bool = False
+
+
+_PRIVATE_BROWSING = (
+    "private browsing|privater modus|privates fenster|navigation privée|navegación privada"
+    "|navigazione anonima|navegação privativa|privénavigatie|prywatne|приватный просмотр"
+    "|プライベートブラウジング|隐私浏览|隱私瀏覽|사생활 보호 모드"
+)
+
+BROWSERS = (
+    Browser(
+        ("Firefox", "firefox-esr", "Mozilla Firefox", "Firefox Developer Edition", "Nightly",
+         "org.mozilla.firefox", "LibreWolf", "Waterfox", "Zen", "Zen Browser", "Floorp"),
+        private=rf"[—–-] [^—–]*({_PRIVATE_BROWSING})[^—–]*$|^[^—–]*firefox ({_PRIVATE_BROWSING})$",
+        ordinary=r"(?:mozilla firefox|firefox developer edition|nightly|librewolf|waterfox"
+        r"|zen browser|floorp)$",
+    ),
+    Browser(
+        ("Microsoft Edge", "msedge", "Edge", "microsoft-edge", "com.microsoft.edgemac"),
+        private=r"\[inprivate\]|[—–-] inprivate [—–-] microsoft\W+edge",
+        ordinary=r"[—–-] microsoft\W+edge\b",
+    ),
+    Browser(
+        ("Google Chrome", "Chrome", "google-chrome", "com.google.Chrome", "Chromium", "chromium-browser",
+         "org.chromium.Chromium", "Brave", "Brave Browser", "brave-browser", "com.brave.Browser",
+         "Vivaldi", "vivaldi-stable", "Opera", "Arc", "Yandex Browser", "Thorium", "Ungoogled Chromium"),
+        private=r"\(incognito\)|\(private\)$|^new incognito tab\b|^new private (?:tab|window)\b"
+        r"|[—–-] private browsing\b|^新的无痕式标签页|^打开新的无痕标签页|^無痕式新分頁"
+        r"|\((?:无痕模式|無痕模式)\)",
+    ),
+    Browser(
+        ("Safari", "com.apple.Safari"),
+        private=r"^private browsing\b|[—–-] private browsing$|^无痕浏览|^無痕瀏覽",
+    ),
+    Browser(
+        ("Epiphany", "GNOME Web", "org.gnome.Epiphany", "Falkon", "Konqueror", "qutebrowser"),
+        private=r"\bincognito mode\b|\(private(?: browsing)?\)",
+    ),
+    Browser(("Tor Browser", "Mullvad Browser"), always_private=True),
+)  # fmt: skip
+
+_SUFFIXES = re.compile(r"\.(?:exe|app|desktop|appimage)$")
+_SEPARATORS = re.compile(r"[\s_\-]+")
+
+
+def same_name(name: str) -> str:
+    """An app's name as it is compared: case, blanks, hyphens and file endings do not count."""
+    return _SEPARATORS.sub("", _SUFFIXES.sub("", name.strip().casefold()))
+
+
+_BY_NAME = {same_name(name): browser for browser in BROWSERS for name in browser.names}
+
+
+def is_browser(app_name: str | None) -> bool:
+    return app_name is not None and same_name(app_name) in _BY_NAME
+
+
+def private_state(app_name: str | None, title: str | None, incognito: bool | None = None) -> Privacy:
+    """Whether this is a private window. `incognito` is a browser extension's word and counts first."""
+    if incognito is not None:
+        return "private" if incognito else "not_private"
+    browser = _BY_NAME.get(same_name(app_name)) if app_name else None
+    if browser is None:
+        return "not_a_browser"
+    if browser.always_private:
+        return "private"
+    if title and browser.private and re.search(browser.private, title, re.IGNORECASE):
+        return "private"
+    if title and browser.ordinary and re.search(browser.ordinary, title, re.IGNORECASE):
+        return "not_private"
+    return "unknown"
