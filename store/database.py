@@ -15,6 +15,7 @@ No transaction is ever held across a model call: compute first, then write.
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Iterator
@@ -132,6 +133,8 @@ def _translated() -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(str(error)) from error
+    except apsw.FullError as error:
+        raise OSError(errno.ENOSPC, str(error)) from error
     except apsw.InterruptError as error:
         raise DeadlineExceeded("the read ran into its deadline") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:

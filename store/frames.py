@@ -311,6 +311,31 @@ def record_outcome(
     )
 
 
+def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> None:
+    """Fill in the address that ingest read from the picture, in the row and in the index.
+
+    An address that capture knew is never replaced.
+    """
+    known = scalar(connection, "select browser_url is not null from frames where id = ?", (frame_id,))
+    if known != 0:
+        return
+    connection.execute(
+        """
+        insert into frames_fts (frames_fts, rowid, text, app_name, window_name, browser_url)
+        select 'delete', id, text, app_name, window_name, browser_url from frame_texts where id = ?
+        """,
+        (frame_id,),
+    )
+    connection.execute("update frames set browser_url = ? where id = ?", (url, frame_id))
+    connection.execute(
+        """
+        insert into frames_fts (rowid, text, app_name, window_name, browser_url)
+        select id, text, app_name, window_name, browser_url from frame_texts where id = ?
+        """,
+        (frame_id,),
+    )
+
+
 def mark_reading_failed(connection: apsw.Connection, frame_id: int, error: str, next_ms: int | None) -> None:
     """Count a failed reading: tried again at `next_ms`, or given up with None."""
     connection.execute(

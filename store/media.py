@@ -54,8 +54,7 @@ class Media:
         `name` is the capture's UUID. Raises `ValueError` when it is none, or when the bytes are
         not a picture of that type.
         """
-        day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
-        relative = f"{day}/{uuid.UUID(name)}{SUFFIXES[media_type]}"
+        relative = path_of(media_type, captured_ms, name)
         try:
             decoded = decode(image, media_type)
         except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
@@ -149,6 +148,15 @@ class Media:
         return sorted(
             path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()
         )
+
+
+def path_of(media_type: str, captured_ms: int, name: str) -> str:
+    """Where `Media.keep` files a picture, relative to ``media/``.
+
+    Raises `ValueError` when `name` is no UUID: it becomes a path.
+    """
+    day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
+    return f"{day}/{uuid.UUID(name)}{SUFFIXES[media_type]}"
 
 
 def decode(content: bytes, media_type: str) -> Image.Image:

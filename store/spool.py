@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 IMAGE_NAMES = {"image/webp": "image.webp", "image/png": "image.png", "image/jpeg": "image.jpg"}
 MAX_IMAGE_BYTES = 25 * 1024 * 1024
+MAX_RECORD_BYTES = 1024 * 1024
 _USAGE_FRESH_S = 5.0
 
 
@@ -271,6 +272,8 @@ def _decode(path: Path) -> Capture | LookReport:
     try:
         if path.is_symlink():
             raise SpoolEntryInvalid("entry.json is a link")
+        if path.stat().st_size > MAX_RECORD_BYTES:
+            raise SpoolEntryInvalid("entry.json is too large")
         document: dict[str, Any] = json.loads(path.read_bytes())
         kind = document.pop("kind")
         if kind == "capture":
