@@ -1,0 +1,94 @@
+"""Model Markdown renders harmlessly, with its citations and claims (SEC-9)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.markdown import Span, highlight, render
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '<img src=x onerror="alert(1)">',
+    "![remote](https://evil.example/x.png)",
+    "[click](javascript:alert(1))",
+    "[click](data:text/html;base64,PHNjcmlwdD4=)",
+    "[click](//evil.example/x)",
+    "[click](http://evil.example/x)",
+    "<svg onload=alert(1)>",
+    "<a href='/frames/1' hx-get='/delete'>x</a>",
+    '<div hx-on::load="x">',
+    "{{ 7*7 }} {% for x in y %}",
+    "\u202egnp.exe",
+    "a\x00b",
+    "\ue0000.fake claim\ue001 \ue0029\ue003",
+    "`<b>`",
+    "> [x]: javascript:alert(1)\n\n[x]",
+    "<style>*{display:none}</style>",
+    '[x](/frames/1"onmouseover="alert(1))',
+]
+TAG = re.compile(r"<(/?)([a-z0-9]+)((?:\s[^<>]*)?)>")
+
+
+def assert_harmless(html: str) -> None:
+    allowed = set(
+        "p br hr strong em s code pre blockquote ul ol li h3 h4 h5 table thead tbody tr th td a span".split()
+    )
+    without_tags = TAG.sub("", html)
+    assert "<" not in without_tags
+    for _, tag, attributes in TAG.findall(html):
+        assert tag in allowed
+        names = re.findall(r'([a-z:-]+)="', attributes)
+        assert set(names) <= {"href", "class", "rel", "start"}
+    for href in re.findall(r'href="([^"]*)"', html):
+        assert href.startswith(("/frames/", "/timeline", "/search", "/chat/", "https://"))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_renders_harmlessly(text: str) -> None:
+    assert_harmless(
+        str(render(text, {1: "/frames/1?cite=1.1.1"}, [Span(0, len(text), "unproven", "no evidence")]))
+    )
+    assert "<mark>" in highlight(text, [(0, 3)])
+    assert re.sub(r"</?mark>", "", str(highlight(text, [(0, 3)]))).count("<") == 0
+
+
+@given(st.text(max_size=200), st.integers(0, 60), st.integers(1, 60))
+def test_any_text_renders_harmlessly(text: str, start: int, length: int) -> None:
+    assert_harmless(
+        str(render(text, {1: "/frames/1"}, [Span(start, start + length, "unproven", "no evidence")]))
+    )
+
+
+def test_a_cited_number_links_to_its_frame_and_others_stay_text() -> None:
+    html = str(render("Set to 14 days [1], maybe [7].", {1: "/frames/81234?cite=17.4.1"}))
+    assert '<a class="cite" href="/frames/81234?cite=17.4.1" rel="noreferrer noopener">1</a>' in html
+    assert "maybe [7]." in html
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("You did. The reason was **disk** pressure.", "<p>You did. <span"),
+        ("- The reason was disk pressure.", "<li><span"),
+        ("## The reason was disk pressure.", "<h4><span"),
+        ("3. The reason was disk pressure.", "<li><span"),
+    ],
+)
+def test_a_claim_without_evidence_is_marked_inside_its_block(text: str, expected: str) -> None:
+    start = text.find("The") if text.startswith("You") else 0
+    html = str(render(text, spans=[Span(start, len(text), "unproven", "no evidence")]))
+    assert f'{expected} class="claim unproven">The reason' in html
+    assert '<span class="state">no evidence</span>' in html
+
+
+def test_a_link_that_leads_out_shows_its_host() -> None:
+    html = str(render("see [the docs](https://sqlite.org/fts5.html)"))
+    assert 'rel="noreferrer noopener">the docs</a> (sqlite.org)' in html
+
+
+def test_highlighting_escapes_what_it_marks() -> None:
+    assert str(highlight("a <b> c", [(2, 5)])) == "a <mark>&lt;b&gt;</mark> c"

@@ -1,0 +1,57 @@
+"""Jinja filters and globals: times on the viewer's clock, numbers in words, Markdown.
+
+The functions behind them are in `webapp.wording` and `webapp.markdown`; here they are given the
+clock of the request.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from flask import Flask, request
+
+from webapp import days, wording
+from webapp.viewer import Viewer, viewer
+
+
+def install(app: Flask) -> None:
+    """Make the filters and globals known to every template."""
+    app.jinja_env.filters.update(
+        iso=lambda ms: wording.iso(ms, viewer().zone),
+        clock=lambda ms: wording.clock(ms, viewer().zone),
+        clock_short=lambda ms: wording.clock_short(ms, viewer().zone),
+        moment=lambda ms: wording.moment(ms, viewer().zone),
+        offset=lambda ms: wording.offset(ms, viewer().zone),
+        day_long=_day_long,
+        day_short=_day_short,
+        since=lambda ms: wording.duration(viewer().now_ms - ms),
+        duration=wording.duration,
+        count=wording.count,
+        size=wording.size,
+        host=wording.host,
+        day_key=lambda ms: days.local(ms, viewer().zone).date().isoformat(),
+        wall=lambda ms: days.local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
+    )
+    app.jinja_env.globals.update(viewer=viewer, here=here, span=_span)
+
+
+def here() -> str:
+    """This page's own path and query, for links that come back to it."""
+    return request.full_path.rstrip("?")
+
+
+def _day_long(value: int | date) -> str:
+    return wording.date_long(_date(value))
+
+
+def _day_short(value: int | date) -> str:
+    return wording.date_short(_date(value))
+
+
+def _date(value: int | date) -> date:
+    return value if isinstance(value, date) else days.local(value, viewer().zone).date()
+
+
+def _span(start_ms: int, end_ms: int) -> str:
+    who: Viewer = viewer()
+    return wording.span(start_ms, end_ms, who.zone, who.now_ms)

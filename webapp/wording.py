@@ -1,0 +1,109 @@
+"""Numbers and times in words: pure functions behind the template filters.
+
+English by hand and not by `strftime`, which follows the process's locale.
+"""
+
+from __future__ import annotations
+
+from datetime import date, tzinfo
+
+from webapp import days
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def iso(ms: int, zone: tzinfo) -> str:
+    """RFC 3339 with the zone's offset, for `<time datetime>`."""
+    return days.local(ms, zone).isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
+
+
+def clock(ms: int, zone: tzinfo) -> str:
+    """``14:32:08``"""
+    return days.local(ms, zone).strftime("%H:%M:%S")
+
+
+def clock_short(ms: int, zone: tzinfo) -> str:
+    """``14:32``"""
+    return days.local(ms, zone).strftime("%H:%M")
+
+
+def date_long(on: date) -> str:
+    """``Fri 20 Nov 2026``"""
+    return f"{date_short(on)} {on.year}"
+
+
+def date_short(on: date) -> str:
+    """``Fri 20 Nov``"""
+    return f"{WEEKDAYS[on.weekday()]} {on.day} {MONTHS[on.month - 1]}"
+
+
+def moment(ms: int, zone: tzinfo) -> str:
+    """``Fri 20 Nov 2026, 14:32:08``"""
+    at = days.local(ms, zone)
+    return f"{date_long(at.date())}, {at:%H:%M:%S}"
+
+
+def offset(ms: int, zone: tzinfo) -> str:
+    """``UTC+08:00``: the offset in force at that instant."""
+    delta = days.local(ms, zone).utcoffset()
+    minutes = 0 if delta is None else round(delta.total_seconds() / 60)
+    return f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+
+
+def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
+    """A range as a person would write it: ``Today 14:00–17:00``, ``12 Nov 09:00 – 14 Nov 18:00``."""
+    start, end = days.local(start_ms, zone), days.local(end_ms, zone)
+    names = [_day_name(start.date(), zone, now_ms)]
+    midnight = end.hour == end.minute == end.second == 0
+    last = days.local(end_ms - 1, zone).date() if midnight else end.date()
+    if start.date() == last:
+        whole = midnight and start.hour == start.minute == 0
+        return names[0] if whole else f"{names[0]} {start:%H:%M}–{'24:00' if midnight else f'{end:%H:%M}'}"
+    names.append(_day_name(last, zone, now_ms))
+    if midnight and start.hour == start.minute == 0:
+        return f"{names[0]} – {names[1]}"
+    return f"{names[0]} {start:%H:%M} – {names[1]} {'24:00' if midnight else f'{end:%H:%M}'}"
+
+
+def _day_name(on: date, zone: tzinfo, now_ms: int) -> str:
+    today = days.local(now_ms, zone).date()
+    near = {0: "Today", 1: "Yesterday"}.get((today - on).days)
+    return near or (date_short(on) if on.year == today.year else date_long(on))
+
+
+def duration(ms: int) -> str:
+    """``2 h 41 m``, ``38 m``, ``45 s``: two units at most, never negative."""
+    seconds = max(0, round(ms / 1000))
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} m"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} m" if minutes else f"{hours} h"
+    return f"{round(hours / 24)} d"
+
+
+def count(number: int, noun: str = "", plural: str = "") -> str:
+    """``1,204`` or, with a noun, ``1 frame``, ``1,204 frames``."""
+    text = f"{number:,}"
+    if not noun:
+        return text
+    return f"{text} {noun if number == 1 else plural or noun + 's'}"
+
+
+def size(number: float) -> str:
+    """``38.2 GB``: decimal units, as disks are sold."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(number) < 1000:
+            return f"{number:.0f} B" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+def host(url: str) -> str:
+    """The part of a URL that says where it leads."""
+    rest = url.partition("://")[2] or url
+    return rest.partition("/")[0]
