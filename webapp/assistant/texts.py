@@ -1,0 +1,66 @@
+"""Small readings of text that several parts of the assistant share: normal form, size, language.
+
+Token counts are estimates, one token per CJK character and one per four others, the same for every
+model (requirements, chapter 11).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_CJK = re.compile(f"[{CJK}]")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_SPACE = re.compile(r"\s+")
+
+
+def language_of(text: str) -> Language:
+    """Chinese when the text has Han characters, else English: the languages we have sentences in."""
+    return "zh" if _HAN.search(text) else "en"
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a model will count."""
+    wide = len(_CJK.findall(text))
+    return wide + -(-(len(text) - wide) // 4)
+
+
+@lru_cache(maxsize=8192)
+def normal(text: str) -> str:
+    """NFKC, case folded, white space collapsed: how two texts are compared."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+_STOP_WORDS = frozenset(
+    """a about after all am an and any are as at be been before between by can could day did do does
+    doing done during evening everything find for from get give had has have hour hours how i in into
+    is it last list me minute minutes month morning much my night now of on or our out over past please
+    saw see seen screen show since some spend spent summarise summarize summary tell than that the their
+    them then there these they thing things this time to today tonight up us was we week were what when
+    where which while who why will with work worked working would yesterday you your afternoon""".split()
+)
+_STOP_HAN = re.compile(
+    "总结一下|总结|概括|告诉我|请问|帮我|今天|昨天|前天|上午|下午|晚上|早上|中午|凌晨|本周|上周|刚才|最近|过去|"
+    "小时|分钟|什么|哪些|哪个|怎么|多少|为什么|有没有|时候|时间|做了|做过|看了|看过|看到|在做|干了|干过|我们|我|"
+    "你|了|的|吗|呢|吧|在|是|有|和|与|到|从|把|被|都|也|点|请|一下|周[一二三四五六日天]"
+)
+_WORD = re.compile(r"[^\W_][\w.+#-]*")
+_CLOCK = re.compile(r"\d{1,2}(?:[-.]\d{1,2})*(?:am|pm)?")
+_HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+
+
+def question_words(message: str) -> tuple[str, ...]:
+    """The words of a question that say what it is about, in normal form; none for "what did I do".
+
+    Han runs are cut into pairs, since Chinese has no spaces to cut at.
+    """
+    plain = _STOP_HAN.sub(" ", normal(message))
+    pairs = (run[i : i + 2] for run in _HAN_RUN.findall(plain) for i in range(len(run) - 1))
+    words = (word.rstrip(".-") for word in _WORD.findall(_HAN_RUN.sub(" ", plain)))
+    kept = [w for w in words if len(w) > 1 and w not in _STOP_WORDS and not _CLOCK.fullmatch(w)]
+    return tuple(dict.fromkeys([*kept, *pairs]))
