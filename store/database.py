@@ -94,7 +94,8 @@ class Database:
                     connection.execute("begin deferred")
                 yield connection
         finally:
-            connection.set_progress_handler(None)
+            if deadline_s is not None:  # a nested read must not lift the deadline around it
+                connection.set_progress_handler(None)
             if not nested and connection.in_transaction:
                 connection.execute("rollback")
 
