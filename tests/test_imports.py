@@ -17,7 +17,10 @@ ARROWS = {
     "engines": {"engines"},
 }
 # Capture runs alone, and keeps running when the database is down: these store modules only.
-CAPTURE_MAY_USE = {"capture_state", "errors", "paths", "privacy", "settings", "spool", "times"}
+CAPTURE_MAY_USE = {
+    "capture_state", "errors", "paths", "privacy", "privacy_rules", "private_windows",
+    "settings", "spool", "times",
+}  # fmt: skip
 
 
 def modules(room: str) -> list[Path]:

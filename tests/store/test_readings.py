@@ -1,0 +1,120 @@
+"""Readings: one text, its boxes, and the index that follows it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store import readings
+from store.database import Database
+from store.paths import DataDir
+from store.readings import Box, DraftLine, DraftWord, TextDraft
+from tests.factories import NOON_MS, store_frame, text_draft
+
+boxes = st.builds(Box, *(st.integers(0, 65_535) for _ in range(4)))
+confidences = st.none() | st.integers(0, 200).map(lambda n: n / 200)
+words = st.builds(
+    DraftWord,
+    st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1),
+    boxes,
+    confidences,
+)
+drafts = st.builds(
+    TextDraft,
+    st.lists(
+        st.builds(DraftLine, boxes, confidences, st.lists(words, max_size=6).map(tuple)), max_size=5
+    ).map(tuple),
+    st.just("test"),
+    st.just("eng"),
+    st.just(1),
+)
+
+
+@given(drafts)
+def test_a_layout_survives_encoding(draft: TextDraft) -> None:
+    text, layout = readings.encode(draft)
+    lines = list(readings.decode(text, layout))
+    assert [(line.box, line.confidence) for line in lines] == [(d.box, d.confidence) for d in draft.lines]
+    for line, original in zip(lines, draft.lines, strict=True):
+        assert text[line.start : line.end] == line.text
+        assert [(w.text, w.box, w.confidence) for w in line.words] == [
+            (w.text, w.box, w.confidence) for w in original.words
+        ]
+        assert all(text[w.start : w.end] == w.text for w in line.words)
+
+
+def test_a_line_may_join_its_words_without_blanks() -> None:
+    """Chinese is written without blanks; each character keeps its own box."""
+    characters = tuple(DraftWord(c, Box(i * 16, 0, 16, 16), 1.0) for i, c in enumerate("今天开会"))
+    draft = TextDraft((DraftLine(Box(0, 0, 64, 16), 1.0, characters, "今天开会"),), "test", "chi_sim", 1)
+    text, layout = readings.encode(draft)
+    (line,) = readings.decode(text, layout)
+    assert (text, [w.start for w in line.words]) == ("今天开会", [0, 1, 2, 3])
+
+
+def test_a_word_outside_its_line_is_refused() -> None:
+    line = DraftLine(Box(0, 0, 1, 1), None, (DraftWord("b", Box(0, 0, 1, 1), None),), "a")
+    with pytest.raises(ValueError, match="does not stand"):
+        readings.encode(TextDraft((line,), "test", "eng", 1))
+
+
+def test_line_breaks_and_control_characters_cannot_forge_lines() -> None:
+    word = DraftWord("a\nb\x00c\ud800", Box(0, 0, 1, 1), None)
+    text, _ = readings.encode(TextDraft((DraftLine(Box(0, 0, 1, 1), None, (word,)),), "test", "eng", 1))
+    assert text == "a b c "
+
+
+def matches(database: Database, word: str) -> list[int]:
+    with database.read() as connection:
+        rows = connection.execute("select rowid from frames_fts where frames_fts match ?", (word,))
+        return [rowid for (rowid,) in rows]
+
+
+def test_a_frame_is_found_by_app_before_it_is_read_and_by_words_after(
+    database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, app_name="Zoom")
+    assert matches(database, "zoom") == [frame.id]
+    assert readings.current(database, frame.id) is None
+    with database.write() as connection:
+        readings.add(connection, frame.id, text_draft("quarterly budget"), [], NOON_MS)
+    assert matches(database, "budget") == [frame.id]
+    assert matches(database, "zoom") == [frame.id]
+
+
+def test_reading_again_is_a_new_version_and_the_old_one_stays(database: Database, data_dir: DataDir) -> None:
+    """OCR-6: search uses the current reading, a citation keeps the one it quoted."""
+    frame = store_frame(database, data_dir, text="first words")
+    old = readings.current(database, frame.id)
+    assert old is not None
+    with database.write() as connection:
+        readings.add(connection, frame.id, text_draft("second words"), ["https://example.com/"], NOON_MS)
+    new = readings.current(database, frame.id)
+    assert new is not None
+    assert (new.text, readings.urls(database, frame.id)) == ("second words", ["https://example.com/"])
+    assert readings.by_id(database, old.id) == old
+    assert (matches(database, "first"), matches(database, "second")) == ([], [frame.id])
+
+
+def test_the_index_agrees_with_the_rows(database: Database, data_dir: DataDir) -> None:
+    for n in range(5):
+        store_frame(database, data_dir, NOON_MS + n, text=f"word{n} 今天下午" if n % 2 else None)
+    with database.write() as connection:
+        connection.execute("insert into frames_fts (frames_fts, rank) values ('integrity-check', 1)")
+
+
+def test_boxes_cover_exactly_the_words_of_a_span(database: Database, data_dir: DataDir) -> None:
+    frame = store_frame(database, data_dir, text="alpha beta gamma\ndelta epsilon")
+    reading = readings.current(database, frame.id)
+    assert reading is not None
+    start = reading.text.index("beta")
+    end = reading.text.index("delta") + len("delta")
+    assert readings.boxes_for_span(reading, start, end) == [Box(60, 0, 100, 16), Box(0, 20, 50, 16)]
+    assert readings.boxes_for_span(reading, 0, 0) == []
+
+
+def test_a_thousand_words_cost_a_few_kilobytes() -> None:
+    """OCR-4: a byte budget per frame."""
+    text, layout = readings.encode(text_draft("\n".join("lorem ipsum dolor sit amet" for _ in range(40))))
+    assert len(layout) < 3 * len(text)
