@@ -1,0 +1,218 @@
+"""One declaration per route: it validates the request, shapes the answer and documents both.
+
+    @endpoint("GET", "/search", "Find frames", query=SearchQuery, answer=SearchAnswer)
+    def search(query: SearchQuery) -> SearchAnswer: ...
+
+`ENDPOINTS` is what the OpenAPI document is made from, so the document cannot say anything that
+the code does not do (SEA-17).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from flask import Blueprint, Response, request
+from pydantic import BaseModel, ValidationError
+from werkzeug.datastructures import MultiDict
+
+from webapp.access import Permission, public
+from webapp.api.values import TIME_CODES
+from webapp.errors import FieldError, Problem
+
+MAX_JSON_BYTES = 1_000_000
+PREFIX = "/api/v1"
+
+blueprint = Blueprint("api", __name__, url_prefix=PREFIX)
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What one method of one address takes and gives."""
+
+    method: str
+    path: str  # with Flask's converters: /frames/<id:frame_id>
+    summary: str
+    description: str
+    query: type[BaseModel] | None
+    body: type[BaseModel] | None
+    body_required: bool
+    upload: type[BaseModel] | None  # multipart/form-data, read by the view itself
+    answers: Mapping[int, type[BaseModel] | tuple[str, ...]]  # a model, or media types of bytes
+    problems: Mapping[int, str]  # status -> the codes it comes with
+    permission: Permission
+    headers: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+ENDPOINTS: list[Endpoint] = []
+
+
+def endpoint(
+    method: str,
+    path: str,
+    summary: str,
+    *,
+    query: type[BaseModel] | None = None,
+    body: type[BaseModel] | None = None,
+    body_required: bool = True,
+    upload: type[BaseModel] | None = None,
+    answer: type[BaseModel] | tuple[str, ...] | None = None,
+    status: int = 200,
+    more_answers: Mapping[int, type[BaseModel]] | None = None,
+    problems: Mapping[int, str] | None = None,
+    permission: Permission = Permission.SIGNED_IN,
+) -> Callable[[_Function], _Function]:
+    """Register a view of the API.
+
+    The view gets path values by name, `query` and `body` as validated models, and returns a
+    model, a (model, status) pair or a finished response.
+    """
+
+    def register(function: _Function) -> _Function:
+        answers: dict[int, type[BaseModel] | tuple[str, ...]] = {**(more_answers or {})}
+        if answer is not None:
+            answers[status] = answer
+        ENDPOINTS.append(
+            Endpoint(
+                method, path, summary, (function.__doc__ or "").strip(), query, body, body_required,
+                upload, answers, problems or {}, permission,
+            )
+        )  # fmt: skip
+        view = _view(function, query, body, body_required, status)
+        if permission is Permission.PUBLIC:
+            public(view)
+        name = f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}"
+        blueprint.add_url_rule(path, name, view, methods=[method])
+        return function
+
+    return register
+
+
+def _view(
+    function: Callable[..., Any],
+    query: type[BaseModel] | None,
+    body: type[BaseModel] | None,
+    body_required: bool,
+    status: int,
+) -> Callable[..., Response]:
+    @functools.wraps(function)
+    def view(**values: Any) -> Response:
+        if query is None:
+            _refuse_query()
+        else:
+            values["query"] = read_query(query, request.args)
+        if body is not None:
+            values["body"] = read_body(body, required=body_required)
+        result = function(**values)
+        if isinstance(result, Response):
+            return result
+        model, code = result if isinstance(result, tuple) else (result, status)
+        return Response(model.model_dump_json(), code, content_type="application/json")
+
+    return view
+
+
+# -- reading requests -----------------------------------------------------------------------
+
+
+def _refuse_query() -> None:
+    if request.args:
+        name = next(iter(request.args))
+        raise invalid(400, "unknown_parameter", [FieldError(name, "is not a parameter of this address")])
+
+
+def read_query(model: type[_Model], arguments: MultiDict[str, str]) -> _Model:
+    """The query string as a model. Unknown and repeated names are refused (400)."""
+    repeated = [name for name, values in arguments.lists() if len(values) > 1]
+    if repeated:
+        raise invalid(400, "duplicate_parameter", [FieldError(repeated[0], "is given more than once")])
+    try:
+        return model.model_validate(arguments.to_dict())
+    except ValidationError as error:
+        raise _of_validation(error, body=False) from error
+
+
+def read_body(model: type[_Model], *, required: bool = True) -> _Model:
+    """The JSON body as a model: 415 for another type, 400 for no JSON, 422 for bad fields."""
+    request.max_content_length = MAX_JSON_BYTES
+    if not required and request.mimetype == "" and not request.get_data():
+        return model()
+    if request.mimetype != "application/json":
+        raise Problem(415, "unsupported_media_type", "The body must be application/json.")
+    return parse_json(model, request.get_data())
+
+
+def parse_json(model: type[_Model], content: bytes) -> _Model:
+    """A model from JSON text. NaN, infinity and repeated names are not JSON here."""
+    try:
+        json.loads(content.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_repeats)
+    except (ValueError, RecursionError) as error:
+        told = isinstance(error, json.JSONDecodeError | UnicodeDecodeError | _Refused)
+        reason = str(error) if told else "it is nested too deeply or a number is too long"
+        raise Problem(400, "invalid_json", f"The body is not JSON: {reason}") from error
+    try:
+        return model.model_validate_json(content, strict=True)
+    except ValidationError as error:
+        raise _of_validation(error, body=True) from error
+
+
+class _Refused(ValueError):
+    """Python would read this as JSON, RFC 8259 would not."""
+
+
+def _no_constant(name: str) -> float:
+    raise _Refused(f"{name} is not a JSON number")
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise _Refused("a name is given more than once in one object")
+    return document
+
+
+# -- refusing -------------------------------------------------------------------------------
+
+
+def invalid(status: int, code: str, errors: list[FieldError]) -> Problem:
+    """Invalid input: the first thing that is wrong as the sentence, all of it in `errors`."""
+    first = errors[0]
+    return Problem(status, code, f"{first.field}: {first.message}", errors=tuple(errors))
+
+
+def _of_validation(error: ValidationError, *, body: bool) -> Problem:
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    errors = [FieldError(_field_of(each), _sentence(each["msg"])) for each in found]
+    code = _code(found[0], errors[0].field, body=body)
+    status = 422 if body and code not in TIME_CODES else 400
+    return invalid(status, code, errors)
+
+
+def _field_of(detail: Any) -> str:
+    if detail["loc"]:
+        return ".".join(str(part) for part in detail["loc"])
+    return "end_time" if detail["type"] == "invalid_time_range" else "body"
+
+
+def _code(detail: Any, name: str, *, body: bool) -> str:
+    kind = cast(str, detail["type"])
+    top = name.split(".", 1)[0]
+    if kind in TIME_CODES:
+        return kind
+    if kind == "missing":
+        return f"{top}_required"
+    if kind == "extra_forbidden":
+        return "unknown_field" if body else "unknown_parameter"
+    if kind == "json_invalid":
+        return "invalid_json"
+    return f"invalid_{top}"
+
+
+def _sentence(message: str) -> str:
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,126 @@
+"""The values that requests are made of, and how each is refused.
+
+A query string carries text, so its numbers and truth values are parsed here, once and narrowly;
+a JSON body carries numbers already, and text in their place is refused. A refusal has a stable
+code of its own where a caller can act on it (``invalid_time``, ``invalid_time_range``,
+``invalid_timezone``); anything else becomes ``invalid_<field>``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from store.times import MAX_EPOCH_SECONDS, to_ms
+
+MAX_TEXT = 1_000
+MAX_ID = 2**63 - 1
+_NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+TIME_CODES = frozenset({"invalid_time", "invalid_time_range", "invalid_timezone"})
+"""Refused with 400 wherever they stand; other bad fields of a body are 422."""
+
+
+class Request(BaseModel):
+    """A query string or a JSON body. Unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Answer(BaseModel):
+    """A JSON answer; what is not listed here is never sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+
+# -- times ----------------------------------------------------------------------------------
+
+_TIME_FORM = f"must be epoch seconds, a number from 0 to {MAX_EPOCH_SECONDS:.0f}"
+_TIME_SCHEMA = {"type": "number", "minimum": 0, "maximum": MAX_EPOCH_SECONDS}
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PydanticCustomError("invalid_time", _TIME_FORM)
+    if not math.isfinite(value) or not 0 <= value <= MAX_EPOCH_SECONDS:
+        raise PydanticCustomError("invalid_time", _TIME_FORM)
+    return float(value)
+
+
+def _query_seconds(text: Any) -> float:
+    if not isinstance(text, str) or not _NUMBER.fullmatch(text):
+        raise PydanticCustomError("invalid_time", _TIME_FORM)
+    return _seconds(float(text))
+
+
+Seconds = Annotated[float, PlainValidator(_seconds), WithJsonSchema(_TIME_SCHEMA)]
+QuerySeconds = Annotated[float, PlainValidator(_query_seconds), WithJsonSchema(_TIME_SCHEMA)]
+
+
+def check_range(start: float | None, end: float | None) -> None:
+    """Refuse a range that is empty or reversed once it is in milliseconds."""
+    if start is not None and end is not None and to_ms(end) <= to_ms(start):
+        raise PydanticCustomError("invalid_time_range", "end_time must be later than start_time")
+
+
+class RangeQuery(Request):
+    """A half-open range ``[start_time, end_time)``; the end defaults to now."""
+
+    start_time: QuerySeconds = Field(description="Start of the range, epoch seconds, included.")
+    end_time: QuerySeconds | None = Field(
+        None, description="End of the range, epoch seconds, not included; now when missing."
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        return self
+
+
+# -- other query values ---------------------------------------------------------------------
+
+
+def _integer(text: Any) -> int:
+    if not isinstance(text, str) or not _INTEGER.fullmatch(text):
+        raise PydanticCustomError("invalid_integer", "must be a whole number")
+    return int(text)
+
+
+def _boolean(text: Any) -> bool:
+    if text not in ("true", "false"):
+        raise PydanticCustomError("invalid_boolean", "must be true or false")
+    return bool(text == "true")
+
+
+QueryInt = Annotated[int, BeforeValidator(_integer)]
+QueryBool = Annotated[bool, PlainValidator(_boolean), WithJsonSchema({"type": "boolean"})]
+Text = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise PydanticCustomError(
+            "invalid_timezone", "must be an IANA time zone such as Europe/Berlin"
+        ) from error
+    return name
+
+
+Zone = Annotated[str, StringConstraints(max_length=100), AfterValidator(_zone)]

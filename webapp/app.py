@@ -1,0 +1,97 @@
+"""The WSGI application: handed everything it uses, nothing global.
+
+One blueprint per noun; what guards them all is in `webapp.guards`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from jinja2 import StrictUndefined
+
+from store.database import Database
+from store.media import Media
+from store.settings import Settings
+from store.spool import MAX_IMAGE_BYTES, Spool
+from store.times import now_ms
+from webapp import access, errors, guards
+from webapp.converters import IdConverter
+from webapp.services import Services
+
+_HERE = Path(__file__).parent
+# A multipart body holds the picture and a little more around it.
+_MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
+_SESSION_LIFETIME = timedelta(days=90)
+
+
+def create_app(
+    settings: Settings,
+    database: Database,
+    *,
+    chat_models: Any,
+    clock: Callable[[], int] = now_ms,
+) -> Flask:
+    """The WSGI application of one home folder.
+
+    `settings.web.port` is the port it is really served on: the Host check and the cookie's name
+    depend on it.
+    """
+    app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
+    app.extensions["recollect"] = _services(settings, database, chat_models, clock)
+    _configure(app, settings)
+    errors.install(app)
+    guards.install(app)
+    access.public(app.view_functions["static"])
+    _register(app)
+    return app
+
+
+def _services(settings: Settings, database: Database, chat_models: Any, clock: Callable[[], int]) -> Services:
+    data_dir = database.data_dir
+    limits = settings.spool
+    return Services(
+        settings=settings,
+        data_dir=data_dir,
+        database=database,
+        media=Media(data_dir.media),
+        spool=Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries),
+        chat_models=chat_models,
+        clock=clock,
+        token=access.load_token(data_dir),
+    )
+
+
+def _configure(app: Flask, settings: Settings) -> None:
+    token = app.extensions["recollect"].token
+    app.config.update(
+        SECRET_KEY=access.derive_key(token, "session"),
+        # Two homes on two ports share one host, and cookies do not look at ports.
+        SESSION_COOKIE_NAME=f"recollect_{settings.web.port}",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Strict",
+        SESSION_REFRESH_EACH_REQUEST=False,
+        PERMANENT_SESSION_LIFETIME=_SESSION_LIFETIME,
+        MAX_CONTENT_LENGTH=_MAX_BODY_BYTES,
+        MAX_FORM_MEMORY_SIZE=1_000_000,
+        MAX_FORM_PARTS=100,
+    )
+    app.url_map.merge_slashes = False
+    app.url_map.converters["id"] = IdConverter
+    app.jinja_env.undefined = StrictUndefined
+    app.jinja_env.autoescape = True
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
+
+
+def _register(app: Flask) -> None:
+    """One blueprint per noun."""
+
+
+def _folder(name: str) -> str:
+    """`templates` or `static`: beside the package in a checkout, inside it in a wheel."""
+    inside = _HERE / f"_{name}"
+    return str(inside if inside.is_dir() else _HERE.parent / name)

@@ -1,0 +1,274 @@
+"""The HTTP server: Werkzeug's, with connections that are kept open, bounded and ended well.
+
+A browser asks for dozens of small pictures on one page, so connections are kept alive (HTTP/1.1).
+Each has a thread; their number is bounded, and a silent one is closed after `IDLE_S`. Sockets
+need the raw connection, which this server has and most WSGI servers hide.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask
+from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
+
+from store.errors import SettingsError
+from store.settings import WebSettings
+
+log = logging.getLogger(__name__)
+
+MAX_CONNECTIONS = 64
+IDLE_S = 20
+_BACKLOG = 128
+_LINGER_S = 20.0
+_LINGER_BYTES = 1 << 30
+
+
+class PortInUse(OSError):
+    """Something else listens on the address; the message is a sentence for a person."""
+
+
+def check_address(settings: WebSettings) -> None:
+    """Refuse to listen beyond this machine unless it was allowed twice by name (SEC-1).
+
+    Raises `SettingsError` with what would have to be set.
+    """
+    if is_loopback(settings.host):
+        return
+    if not settings.allow_lan:
+        raise SettingsError(
+            f"web.host {settings.host!r} can be reached by other machines; "
+            "set web.allow_lan=true to permit that"
+        )
+    if not settings.tls_acknowledged:
+        raise SettingsError(
+            "web.allow_lan needs TLS or a reverse proxy in front; confirm it with web.tls_acknowledged=true"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound, listening socket; port 0 picks a free one. Raises `PortInUse`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise PortInUse(f"cannot listen on {host}:{port}: {error.strerror}") from error
+
+
+class Server:
+    """Serves one app on a listening socket until `stop` is called from another thread."""
+
+    def __init__(self, app: Flask, listener: socket.socket, thread_done: Callable[[], None]) -> None:
+        host, port = listener.getsockname()[:2]
+        self._http = _HttpServer(host, port, app, listener, thread_done)
+
+    def run(self) -> None:
+        """Blocks until `stop`; requests that were being answered get a moment to finish."""
+        try:
+            self._http.serve_forever(poll_interval=0.1)
+        finally:
+            self._http.server_close()
+            self._http.wait_for_answers(timeout_s=3.0)
+
+    def stop(self) -> None:
+        """Stop accepting and let `run` return. Safe from a signal handler's thread."""
+        threading.Thread(target=self._http.shutdown, name="stop", daemon=True).start()
+
+
+class _HttpServer(ThreadedWSGIServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(
+        self, host: str, port: int, app: Flask, listener: socket.socket, thread_done: Callable[[], None]
+    ) -> None:
+        super().__init__(host, port, app, _Handler, fd=listener.fileno())
+        self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._thread_done = thread_done
+        self._answering = 0
+        self._idle = threading.Condition()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._slots.acquire(timeout=1.0):
+            log.warning("all %d connections are in use, one was turned away", MAX_CONNECTIONS)
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._thread_done()
+            self._slots.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        log.exception("a connection failed")
+
+    def answering(self, change: int) -> None:
+        with self._idle:
+            self._answering += change
+            self._idle.notify_all()
+
+    def wait_for_answers(self, timeout_s: float) -> None:
+        with self._idle:
+            self._idle.wait_for(lambda: self._answering == 0, timeout_s)
+
+
+class _Handler(WSGIRequestHandler):
+    server: _HttpServer
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE_S
+    # Head and body are two writes; waiting for an acknowledgement between them costs 40 ms.
+    disable_nagle_algorithm = True
+
+    def run_wsgi(self) -> None:
+        """Answer one request.
+
+        Werkzeug's own version closes every connection, because it cannot know where an unread
+        body ends. Here a connection is kept when there was no body; after one it is closed.
+        """
+        if self.headers.get("Expect", "").strip().lower() == "100-continue":
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if self._has_body() or "Upgrade" in self.headers:
+            self.close_connection = True
+        self.environ = self.make_environ()
+        self.server.answering(+1)
+        try:
+            self._answer()
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True  # the browser left: nobody to tell
+        except Exception:
+            self.close_connection = True
+            log.exception("an answer failed")
+        finally:
+            self.server.answering(-1)
+        if self._has_body():
+            self._discard_body()
+
+    def _answer(self) -> None:
+        answer = _Answer(self)
+        chunks = self.server.app(self.environ, answer.start)
+        try:
+            for chunk in chunks:
+                answer.write(chunk)
+            answer.finish()
+        finally:
+            close = getattr(chunks, "close", None)
+            if close is not None:
+                close()
+
+    def _has_body(self) -> bool:
+        return self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers
+
+    def _discard_body(self) -> None:
+        """Read what the app did not, so that the client sees the answer and not a reset (413)."""
+        deadline = time.monotonic() + _LINGER_S
+        left = _LINGER_BYTES
+        try:
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(1.0)
+            while left > 0 and time.monotonic() < deadline:
+                received = len(self.connection.recv(1 << 20))
+                if not received:
+                    return
+                left -= received
+        except OSError:
+            return  # it went away by itself, which is what we waited for
+
+    def version_string(self) -> str:
+        return "recollect"
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        # Never the query string: it holds what a person searched for.
+        log.debug("%s %s %s", self.command, getattr(self, "path", "").partition("?")[0], code)
+
+    def log(self, type: str, message: str, *args: Any) -> None:
+        log.debug(message, *args)
+
+
+class _Answer:
+    """Writes one WSGI answer: with its length, or in chunks when that is not known."""
+
+    def __init__(self, handler: _Handler) -> None:
+        self._handler = handler
+        self._status = ""
+        self._headers: list[tuple[str, str]] = []
+        self._is_sent = False
+        self._is_chunked = False
+
+    def start(
+        self, status: str, headers: list[tuple[str, str]], exc_info: Any = None
+    ) -> Callable[[bytes], None]:
+        if self._is_sent and exc_info:
+            raise exc_info[1].with_traceback(exc_info[2])
+        self._status, self._headers = status, headers
+        return self.write
+
+    def write(self, data: bytes) -> None:
+        if not self._is_sent:
+            self._send_head()
+        if not data:
+            return
+        if self._is_chunked:
+            data = b"%x\r\n%s\r\n" % (len(data), data)
+        self._handler.wfile.write(data)
+
+    def finish(self) -> None:
+        if not self._is_sent:
+            self._send_head()
+        if self._is_chunked:
+            self._handler.wfile.write(b"0\r\n\r\n")
+
+    def _send_head(self) -> None:
+        handler = self._handler
+        code, _, reason = self._status.partition(" ")
+        handler.send_response(int(code), reason)
+        names = set()
+        for name, value in self._headers:
+            handler.send_header(name, value)
+            names.add(name.lower())
+        has_no_body = handler.command == "HEAD" or code in ("204", "304") or code.startswith("1")
+        if "content-length" not in names and not has_no_body:
+            if handler.request_version >= "HTTP/1.1":
+                self._is_chunked = True
+                handler.send_header("Transfer-Encoding", "chunked")
+            else:
+                handler.close_connection = True
+        if handler.close_connection:
+            handler.send_header("Connection", "close")
+        handler.end_headers()
+        self._is_sent = True
+
+
+def pid_is_alive(pid: int) -> bool:
+    """Whether a process with this id runs (POSIX; elsewhere it is taken to)."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
