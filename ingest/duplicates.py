@@ -1,0 +1,69 @@
+"""Two pictures of the same screen, as far as anyone could read.
+
+*Exact* means the same pixels. *Near* means that no channel of any pixel differs by more than
+`NEAR_TOLERANCE` of 255 levels: compression noise on a still picture. Eight levels are a contrast
+of 1.14:1 at most, where readable text begins near 2:1, so a changed digit or one typed character
+is never near, however dense the screen (DUP-2, DUP-4). There is no hash of a shrunk picture, no
+average, no share of changed pixels here: all of these forgive one digit.
+
+Only captures that no daemon compared are asked: imports, clips, uploads. What a capture daemon
+kept (it carries a `batch_id`) stays kept, because the daemon saw the pixels, counted the frame in
+its ledger and owes a real frame every 30 s (DUP-3). The same debt is honoured here: a picture is
+folded into an earlier frame for less than `REAL_FRAME_EVERY_MS`, then a real frame comes again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PIL import Image, ImageChops
+
+from store import frames
+from store.database import Database
+from store.errors import MediaGone
+from store.frames import FrameRow
+from store.media import Media, pixels_sha256
+from store.spool import Capture
+
+NEAR_TOLERANCE = 8
+REAL_FRAME_EVERY_MS = 30_000
+
+Likeness = Literal["exact", "near"]
+
+
+def is_asked(capture: Capture) -> bool:
+    """Whether ingest may fold this capture into an earlier frame at all."""
+    return capture.batch_id is None and capture.source != "screen"
+
+
+def find(
+    database: Database, shelf: Media, capture: Capture, image: Image.Image
+) -> tuple[FrameRow, Likeness] | None:
+    """The frame just before on the same monitor that already shows this picture, or None.
+
+    It must have the same app, window, address and focus: another window starts a new interval
+    even when the pixels agree.
+    """
+    earlier = frames.latest_on_monitor(database, capture.monitor, capture.captured_ms)
+    if earlier is None or capture.captured_ms - earlier.captured_ms >= REAL_FRAME_EVERY_MS:
+        return None
+    if _window(earlier) != _window(capture):
+        return None
+    if earlier.pixels_sha256 == pixels_sha256(image):
+        return earlier, "exact"
+    if (earlier.width_px, earlier.height_px) != image.size:
+        return None
+    try:
+        return (earlier, "near") if is_near(shelf.image(earlier), image) else None
+    except MediaGone:
+        return None
+
+
+def is_near(one: Image.Image, other: Image.Image) -> bool:
+    """Whether two RGB pictures of one size differ by nothing a reader could see."""
+    extremes = ImageChops.difference(one, other).getextrema()
+    return all(high <= NEAR_TOLERANCE for _, high in extremes)
+
+
+def _window(shown: FrameRow | Capture) -> tuple[object, ...]:
+    return shown.app_name, shown.window_name, shown.browser_url, shown.focused

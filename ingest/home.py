@@ -1,0 +1,71 @@
+"""What the worker works on: one home folder's spool, database and pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from store.database import Database, open_database
+from store.media import Media
+from store.paths import FILE_MODE, DataDir
+from store.settings import Settings
+from store.spool import Spool
+
+LOCK_NAME = "ingest.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    settings: Settings
+    data_dir: DataDir
+    database: Database
+    spool: Spool
+    media: Media
+
+
+class AlreadyRunning(Exception):
+    """Another worker takes from this home's spool."""
+
+
+def open_home(data_dir: DataDir, settings: Settings) -> Home:
+    """Opens (and makes, when new) everything ingest needs. Raises what `open_database` raises."""
+    database = open_database(data_dir)
+    limits = settings.spool
+    spool = Spool(
+        data_dir.spool, max_bytes=round(limits.max_gb * 1_000_000_000), max_entries=limits.max_entries
+    )
+    return Home(settings, data_dir, database, spool, Media(data_dir.media))
+
+
+@contextmanager
+def only_worker(data_dir: DataDir) -> Iterator[None]:
+    """Holds the place of this home's one worker. Raises `AlreadyRunning` at once when it is taken.
+
+    The lock belongs to the open file: the system gives it back when the process ends, however it
+    ends. Two workers would both take the spool's `taken` folder for their own.
+    """
+    path = data_dir.spool / LOCK_NAME
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+    try:
+        if not _lock(descriptor):
+            raise AlreadyRunning("an ingest worker is already running for this home folder")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""Is this picture what it claims to be? Asked before a decoder sees a byte of it.
+
+The spool is an entrance (SEC-18): whoever can write into it can hand us a link to another file, a
+giant, a text called PNG or a few bytes that unfold into gigabytes. So owner, size, type and
+dimensions are checked on one open file, in that order, and only then is it read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import warnings
+from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
+
+from store import media
+from store.spool import MAX_IMAGE_BYTES
+
+MAX_SIDE_PX = 16_384
+MAX_PIXELS = 80_000_000
+"""An 8K screen has 33 million; Pillow itself begins to doubt at 89 million."""
+
+_MAGIC = {
+    "image/png": lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": lambda head: head.startswith(b"\xff\xd8\xff"),
+    "image/webp": lambda head: head[:4] == b"RIFF" and head[8:12] == b"WEBP",
+}
+
+
+# What is checked is what is read, whatever happens to the name: no link is followed, a pipe does
+# not block, and the facts come from the open file. Windows has only O_BINARY of these.
+_OPEN_FLAGS = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _OPEN_FLAGS |= getattr(os, _flag, 0)
+
+
+class Rejected(Exception):
+    """A capture that cannot be taken in, now or later. `code` is its machine word."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def read_checked(path: Path, media_type: str, sha256: str | None = None) -> bytes:
+    """The bytes of a picture file that passed every check short of decoding. Raises `Rejected`.
+
+    `sha256` is the digest noted where the picture was taken, if it was.
+    """
+    content = _read_own_file(path)
+    check(content, media_type)
+    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        raise Rejected("wrong_checksum", "the picture is not the one that was captured (SHA-256 differs)")
+    return content
+
+
+def check(content: bytes, media_type: str) -> None:
+    """Type and dimensions, from the first bytes alone. Raises `Rejected`."""
+    actual = media_type_of(content)
+    if actual != media_type:
+        raise Rejected("wrong_type", f"declared {media_type}, but the bytes are {actual or 'no picture'}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=[_pillow_name(media_type)]) as image:
+                width, height = image.size
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise Rejected("too_large", f"more than {MAX_PIXELS} pixels") from error
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise Rejected("bad_picture", f"the {media_type} header cannot be read") from error
+    if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
+        raise Rejected(
+            "too_large", f"{width}x{height} is more than {MAX_SIDE_PX} a side or {MAX_PIXELS} pixels"
+        )
+
+
+def decode(content: bytes, media_type: str) -> Image.Image:
+    """RGB pixels of bytes that passed `check`. Raises `Rejected` when they are damaged."""
+    try:
+        return media.decode(content, media_type)
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise Rejected("bad_picture", f"the {media_type} is damaged or cut short") from error
+
+
+def media_type_of(content: bytes) -> str | None:
+    """What the first bytes say, or None when they are none of the three types we keep."""
+    head = content[:12]
+    return next((kind for kind, fits in _MAGIC.items() if fits(head)), None)
+
+
+def _read_own_file(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, _OPEN_FLAGS)
+    except OSError as error:
+        raise Rejected("not_a_file", "the picture is a link or cannot be opened") from error
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise Rejected("not_a_file", "the picture is not a file")
+        if hasattr(os, "getuid") and facts.st_uid != os.getuid():
+            raise Rejected("not_ours", "the picture belongs to another user")
+        if facts.st_size == 0:
+            raise Rejected("empty", "the picture has 0 bytes")
+        if facts.st_size > MAX_IMAGE_BYTES:
+            raise Rejected("too_large", f"{facts.st_size} bytes are more than {MAX_IMAGE_BYTES}")
+        return file.read(MAX_IMAGE_BYTES + 1)
+
+
+def _pillow_name(media_type: str) -> str:
+    return media_type.removeprefix("image/").upper()

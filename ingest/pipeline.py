@@ -1,0 +1,122 @@
+"""Step one: a spool entry becomes a frame, or it is said why not.
+
+Everything is computed first; then one transaction writes the row, its index entry, its activity
+and its outcome. A capture whose outcome is known changes nothing, so that any step may be cut off
+and done again (CAP-4):
+
+- killed before `Media.keep`: nothing has happened;
+- killed after it: the picture lies where the next try puts it again, byte for byte, and a try
+  that ends differently (a rule excludes it now) removes it;
+- killed after the commit: the outcome is known, the entry is only finished.
+
+The text is read later (`ingest.reader_loop`): a frame is browsable before that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ingest import duplicates
+from ingest.home import Home
+from ingest.images import Rejected, decode, read_checked
+from ingest.records import checked
+from store import activity, decisions, frames, outcomes
+from store.media import path_of
+from store.privacy import WindowFacts, load_rules
+from store.spool import Capture, Entry, LookReport
+
+
+class NotNow(Exception):
+    """The entry is fine but cannot be judged at the moment; it stays in the queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of an entry.
+
+    `outcome` is stored, deduplicated or excluded; ``known`` when it had been taken in before;
+    ``report`` for a batch of decisions.
+    """
+
+    outcome: str
+    frame_id: int | None = None
+    captured_ms: int | None = None
+
+
+def take_in(home: Home, entry: Entry, now_ms: int) -> Result:
+    """Store one claimed entry. Raises `Rejected`, `NotNow`, and what the store raises."""
+    if isinstance(entry.record, LookReport):
+        return _take_in_report(home, entry.record)
+    capture = checked(entry.record)
+    known = frames.outcome(home.database, capture.capture_id)
+    if known is not None and known.outcome != "failed":
+        return Result("known", known.frame_id, capture.captured_ms)
+    if entry.image is None or entry.folder.is_symlink():
+        raise Rejected("not_a_file", "the entry is a link or has no picture")
+    content = read_checked(entry.image, capture.image_type, capture.sha256)
+    reason = _excluded_because(home, capture)
+    if reason:
+        return _exclude(home, capture, reason)
+    if duplicates.is_asked(capture):
+        image = decode(content, capture.image_type)
+        same = duplicates.find(home.database, home.media, capture, image)
+        if same is not None:
+            return _fold(home, capture, *same)
+    return _store(home, capture, content, now_ms)
+
+
+def _take_in_report(home: Home, report: LookReport) -> Result:
+    with home.database.write() as connection:
+        decisions.add_report(connection, report)
+    return Result("report")
+
+
+def _excluded_because(home: Home, capture: Capture) -> str:
+    """The rule's machine word when the person's rules leave this capture out, else "".
+
+    A capture daemon decides on whole screens, with windows masked, before it writes (`batch_id`);
+    asking again about the foreground window alone would get masked screens wrong. An import or an
+    upload that names no window is an explicit act: not knowing its window is no reason to refuse.
+    """
+    if capture.batch_id is not None:
+        return ""
+    window = WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
+    decision = load_rules(home.data_dir, home.settings.privacy).decide(window)
+    if decision.reason == "rules_unreadable":
+        raise NotNow(decision.detail)
+    return "" if decision.reason == "unknown_window" else decision.reason
+
+
+def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
+    try:
+        still = home.media.keep(content, capture.image_type, capture.captured_ms, capture.capture_id)
+    except ValueError as error:
+        raise Rejected("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
+    with home.database.write() as connection:
+        outcomes.forgive(connection, capture)
+        frame_id = frames.insert(connection, capture, still, now_ms)
+        activity.heartbeat(connection, frames.get(home.database, frame_id))
+    return Result("stored", frame_id, capture.captured_ms)
+
+
+def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: duplicates.Likeness) -> Result:
+    with home.database.write() as connection:
+        outcomes.forgive(connection, capture)
+        frames.extend(connection, earlier.capture_id, capture.captured_ms)
+        activity.extend(connection, earlier.id, capture.captured_ms)
+        outcomes.leave_out(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
+    _sweep(home, capture)
+    return Result("deduplicated", earlier.id, capture.captured_ms)
+
+
+def _exclude(home: Home, capture: Capture, reason: str) -> Result:
+    with home.database.write() as connection:
+        outcomes.forgive(connection, capture)
+        outcomes.leave_out(connection, capture, "excluded", reason)
+    _sweep(home, capture)
+    return Result("excluded", None, capture.captured_ms)
+
+
+def _sweep(home: Home, capture: Capture) -> None:
+    """Remove the picture that a try cut off after `Media.keep` may have left."""
+    home.media.remove([path_of(capture.image_type, capture.captured_ms, capture.capture_id)])

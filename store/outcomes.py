@@ -1,0 +1,88 @@
+"""Captures that do not become a frame of their own: their outcome and their place in the ledger.
+
+Each call runs inside `database.write()` and may be repeated: what is already noted is not noted
+twice, so a worker that died between its commit and the spool changes nothing when it starts again
+(CAP-4). The ledger row names no app, title or address.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import apsw
+
+from store import frames
+from store.database import scalar
+from store.spool import Capture
+
+LeftOut = Literal["deduplicated", "excluded", "failed"]
+
+_DECISIONS: dict[LeftOut, str] = {
+    "deduplicated": "deduped",
+    "excluded": "excluded",
+    "failed": "failed",
+}
+# Ledger reasons of this module, so that a retry finds its own row and never capture's.
+_PREFIX = "ingest_"
+
+
+def leave_out(
+    connection: apsw.Connection,
+    capture: Capture,
+    outcome: LeftOut,
+    reason: str,
+    *,
+    frame_id: int | None = None,
+    detail: str | None = None,
+) -> None:
+    """Note that a capture was left out, once: its outcome, and one look in the ledger.
+
+    `reason` is a machine word (``exact``, ``rule:app``, ``bad_picture``); `detail` the sentence
+    that GET /ingest/{capture_id} shows instead. `frame_id` is the frame a duplicate equals.
+    """
+    if _recorded(connection, capture.capture_id) == outcome:
+        return
+    frames.record_outcome(
+        connection, capture.capture_id, outcome, capture.captured_ms, frame_id, detail or reason
+    )
+    connection.execute(
+        """
+        insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
+        values (:batch_id, :monitor, :decision, :reason, :at, :at, 1)
+        """,
+        {
+            "batch_id": capture.batch_id,
+            "monitor": capture.monitor,
+            "decision": _DECISIONS[outcome],
+            "reason": f"{_PREFIX}{reason}",
+            "at": capture.captured_ms,
+        },
+    )
+
+
+def forgive(connection: apsw.Connection, capture: Capture) -> None:
+    """A capture that had failed is tried again: take its failure out of the ledger."""
+    if _recorded(connection, capture.capture_id) != "failed":
+        return
+    connection.execute(
+        """
+        delete from decisions
+        where id = (
+            select min(id) from decisions
+            where decision = 'failed' and reason glob :reasons and monitor = :monitor
+                and start_ms = :at and end_ms = :at and batch_id is :batch_id
+        )
+        """,
+        {
+            "reasons": f"{_PREFIX}*",
+            "monitor": capture.monitor,
+            "at": capture.captured_ms,
+            "batch_id": capture.batch_id,
+        },
+    )
+    connection.execute("delete from ingest_records where capture_id = ?", (capture.capture_id,))
+
+
+def _recorded(connection: apsw.Connection, capture_id: str) -> str | None:
+    found = scalar(connection, "select outcome from ingest_records where capture_id = ?", (capture_id,))
+    return None if found is None else str(found)

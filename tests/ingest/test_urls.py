@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.ocr import Box, OcrLine, OcrWord
+from ingest import urls
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see https://example.com/a/b?c=d#e.", ["https://example.com/a/b?c=d"]),
+        ("HTTPS://Example.COM", ["https://example.com/"]),
+        ("http://example.com:80/ and http://example.com/", ["http://example.com/"]),
+        ("https://example.com:8443/x", ["https://example.com:8443/x"]),
+        ("www.example.org/path,", ["https://www.example.org/path"]),
+        ("(https://en.wikipedia.org/wiki/Bee_(insect))", ["https://en.wikipedia.org/wiki/Bee_(insect)"]),
+        ("请看https://example.cn/文档。谢谢", ["https://example.cn/"]),
+        ("打开 https://example.cn/a，然后", ["https://example.cn/a"]),
+        ("http://127.0.0.1:8420/timeline", ["http://127.0.0.1:8420/timeline"]),
+        ("http://localhost:3000", ["http://localhost:3000/"]),
+        ("https://user:secret@example.com/", ["https://example.com/"]),
+        ("two https://a.com/1 https://b.com/2", ["https://a.com/1", "https://b.com/2"]),
+        ("https://example.com/very/long/pa…", []),
+        ("https://example.com/very/long/pa...", []),
+        ("https://exa mple", []),
+        ("https://", []),
+        ("http://nodots/path", []),
+        ("https://999.1.1.1/", []),
+        ("https://example.com:99999/", []),
+        ("https://[::broken", []),
+        ("not a link: example.com", []),
+        ("mail me@www.example.com", []),
+    ],
+)
+def test_addresses_in_text(text: str, expected: list[str]) -> None:
+    assert urls.in_text([text]) == expected
+
+
+@given(st.text())
+def test_any_text_is_survived_and_what_is_found_is_already_normal(text: str) -> None:
+    for url in urls.in_text([text, f"https://example.com/{text}"]):
+        assert urls.normalise(url) == url
+
+
+def test_a_page_full_of_links_keeps_a_bounded_number() -> None:
+    assert len(urls.in_text(f"https://example.com/{n}" for n in range(1000))) == urls.MAX_URLS
+
+
+def line(*texts: str, y: int = 60, confidence: float = 0.95) -> OcrLine:
+    words = tuple(OcrWord(text, Box(100 + 200 * n, y, 180, 16), confidence) for n, text in enumerate(texts))
+    return OcrLine(" ".join(texts), Box(100, y, 400, 16), confidence, words)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([line("example.com/news/today")], "https://example.com/news/today"),
+        ([line("https://example.com")], "https://example.com/"),
+        ([line("localhost:8420/timeline")], "http://localhost:8420/timeline"),
+        ([line("File", "Edit", "View"), line("docs.python.org/3/", y=90)], "https://docs.python.org/3/"),
+        ([line("example.com", y=20), line("example.com/path", y=60)], "https://example.com/path"),
+        ([line("one.com"), line("two.com", y=90)], None),
+        ([line("example.com/news", y=600)], None),
+        ([line("example.com/news", confidence=0.6)], None),
+        ([line("main.py"), line("lib.rs"), line("README.md"), line("setup.app")], None),
+        ([line("src/main.py")], None),
+        ([line("me@example.com")], None),
+        ([line("example.com/a/very/long...")], None),
+        ([line("Search", "or", "type", "URL")], None),
+        ([], None),
+    ],
+)
+def test_the_address_field_is_believed_only_when_plausible(
+    lines: list[OcrLine], expected: str | None
+) -> None:
+    assert urls.of_browser("Chromium", lines, 1080) == expected
+
+
+def test_only_browsers_have_an_address_field() -> None:
+    assert urls.of_browser("Code", [line("example.com/news")], 1080) is None
+    assert urls.of_browser(None, [line("example.com/news")], 1080) is None
