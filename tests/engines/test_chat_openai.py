@@ -1,0 +1,185 @@
+"""The endpoint's protocol against a real HTTP server: formats, answers of all kinds, typed errors."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engines.chat import (
+    ChatModel,
+    ContextTooLong,
+    Message,
+    ModelError,
+    ModelMalformed,
+    ModelRateLimited,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnauthorized,
+    ModelUnreachable,
+    Usage,
+)
+from engines.chat_openai import NO_KEY, OpenAIChatModel
+from tests.stub_model import StubModel
+
+QUESTION = [Message("system", "Be brief."), Message("user", "What did I do?")]
+SCHEMA = {"type": "object", "properties": {"answer_md": {"type": "string"}}}
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+def ask(stub: StubModel, times: int = 1, **changes: Any) -> Any:
+    model = OpenAIChatModel("work", stub.base_url, "stub-7b", **changes)
+    try:
+        answers = [model.complete(QUESTION, schema=SCHEMA, timeout_s=5) for _ in range(times)]
+    finally:
+        model.close()
+    return answers[-1]
+
+
+def test_an_answer_carries_text_usage_and_model(stub: StubModel) -> None:
+    stub.reply("Hello")
+    answer = ask(stub)
+    assert (answer.text, answer.model, answer.finish_reason) == ("Hello", "stub-7b", "stop")
+    assert answer.usage == Usage(5, 1)
+
+
+def test_messages_go_out_as_text_without_tools(stub: StubModel) -> None:
+    stub.reply("ok")
+    ask(stub)
+    sent = stub.requests[0]
+    assert sent["messages"] == [{"role": m.role, "content": m.content} for m in QUESTION]
+    assert "tools" not in sent
+    assert "stream" not in sent
+
+
+def test_the_model_fulfils_the_protocol() -> None:
+    assert isinstance(OpenAIChatModel("a", "http://127.0.0.1:9/v1", "m"), ChatModel)
+
+
+@pytest.mark.parametrize(
+    ("refuses", "last_format"),
+    [
+        ((), "json_schema"),
+        (("json_schema",), "json_object"),
+        (("json_object",), "json_schema"),
+        (("json_schema", "json_object"), None),
+    ],
+)
+def test_a_refused_format_is_tried_once_and_remembered(
+    refuses: tuple[str, ...], last_format: str | None
+) -> None:
+    with StubModel(refuses=refuses) as stub:
+        stub.reply("ok")
+        ask(stub, times=3)
+        used = [(request.get("response_format") or {}).get("type") for request in stub.requests]
+        assert used == [last_format] * 3
+        assert len(stub.refused) == (0 if last_format == "json_schema" else len(refuses))
+
+
+def test_without_a_schema_no_format_is_asked_for(stub: StubModel) -> None:
+    stub.reply("ok")
+    model = OpenAIChatModel("work", stub.base_url, "stub-7b")
+    model.complete(QUESTION, timeout_s=5)
+    model.close()
+    assert "response_format" not in stub.requests[0]
+
+
+ERRORS = [
+    (401, "Incorrect API key", None, ModelUnauthorized),
+    (403, "Not allowed", None, ModelUnauthorized),
+    (429, "Slow down", None, ModelRateLimited),
+    (404, "The model `x` does not exist", "model_not_found", ModelRefused),
+    (400, "Unsupported parameter: messages", None, ModelRefused),
+    (400, "maximum context length is 8192 tokens", "context_length_exceeded", ContextTooLong),
+    (400, "the request exceeds the available context size", None, ContextTooLong),
+    (413, "Request entity too large", None, ContextTooLong),
+    (500, "CUDA out of memory", None, ModelUnreachable),
+    (503, "Loading model", None, ModelUnreachable),
+    (504, "Gateway timeout", None, ModelTimeout),
+]
+
+
+@pytest.mark.parametrize(("status", "message", "code", "kind"), ERRORS)
+def test_each_failure_has_its_own_kind_and_keeps_the_cause(  # CHAT-10
+    status: int, message: str, code: str | None, kind: type[ModelError], stub: StubModel
+) -> None:
+    stub.fail(status, message, code=code)
+    with pytest.raises(kind) as caught:
+        ask(stub)
+    assert type(caught.value) is kind
+    assert message in caught.value.detail
+    assert str(status) in caught.value.detail
+
+
+def test_a_rate_limit_says_when_to_come_back(stub: StubModel) -> None:
+    stub.fail(429, "Slow down", headers={"retry-after": "7"})
+    with pytest.raises(ModelRateLimited) as caught:
+        ask(stub)
+    assert caught.value.retry_after_s == 7
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"<html>It works!</html>", "text/html"),
+        (b"{", "application/json"),
+        (b"{}", "application/json"),
+        (b'{"choices": []}', "application/json"),
+        (b'{"choices": [{"message": {"content": null}}]}', "application/json"),
+        (b'{"choices": [{"message": {"content": "  "}}]}', "application/json"),
+        (b'{"choices": "no"}', "application/json"),
+        (b"[]", "application/json"),
+        (b"", "application/json"),
+    ],
+)
+def test_what_is_no_completion_is_malformed(body: bytes, content_type: str, stub: StubModel) -> None:
+    stub.raw(body, content_type)
+    with pytest.raises(ModelMalformed):
+        ask(stub)
+
+
+def test_a_completion_without_usage_is_still_an_answer(stub: StubModel) -> None:
+    stub.raw(b'{"choices": [{"message": {"role": "assistant", "content": "hi"}}]}')
+    answer = ask(stub)
+    assert (answer.text, answer.usage, answer.model) == ("hi", None, "stub-7b")
+
+
+def test_a_silent_endpoint_is_a_timeout(stub: StubModel) -> None:
+    release = threading.Event()
+    stub.reply("late", wait_for=release)
+    model = OpenAIChatModel("work", stub.base_url, "stub-7b")
+    with pytest.raises(ModelTimeout, match=r"0\.2 s"):
+        model.complete(QUESTION, timeout_s=0.2)
+    release.set()
+    model.close()
+
+
+def test_a_closed_port_is_unreachable_and_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        model = OpenAIChatModel("work", url, "m")
+        with pytest.raises(ModelUnreachable, match=url):
+            model.complete(QUESTION, timeout_s=5)
+        model.close()
+
+
+def test_a_local_endpoint_needs_no_key_and_a_key_is_sent_when_there_is_one() -> None:
+    with StubModel() as stub:
+        stub.reply("ok")
+        ask(stub)
+        ask(stub, api_key="sk-secret")
+        assert [h["authorization"] for h in stub.headers] == [f"Bearer {NO_KEY}", "Bearer sk-secret"]
+
+
+def test_a_key_is_never_shown(stub: StubModel) -> None:  # SEC-11
+    model = OpenAIChatModel("work", stub.base_url, "m", "sk-secret")
+    assert "sk-secret" not in repr(model)

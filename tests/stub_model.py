@@ -1,0 +1,175 @@
+"""A real HTTP server that speaks as much of the OpenAI protocol as a chat needs, from a script.
+
+    with StubModel() as stub:
+        stub.reply({"answer_md": "You wrote code [[e1]].", "evidence": [...]})
+        ...
+        assert stub.requests[0]["messages"][0]["role"] == "system"
+
+Replies are used in order; the last one repeats. `reply` may also be a function of the request, so
+that a test can answer with what it finds in the prompt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+Request = dict[str, Any]
+Reply = str | Mapping[str, Any] | Callable[[Request], "str | Mapping[str, Any]"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scripted:
+    """One planned response: an answer, or a status with a raw body."""
+
+    answer: Reply | None = None
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    wait_for: threading.Event | None = None
+
+
+class StubModel:
+    """The server, listening on a free loopback port while the block runs."""
+
+    def __init__(self, *, refuses: tuple[str, ...] = (), key: str | None = None) -> None:
+        self.refuses = refuses
+        """Response formats answered with 400, such as ``json_schema``."""
+        self.key = key
+        self.requests: list[Request] = []
+        """Bodies that were answered with a completion: the generation calls."""
+        self.refused: list[Request] = []
+        self.headers: list[dict[str, str]] = []
+        self._script: list[_Scripted] = []
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def reply(self, answer: Reply, *, wait_for: threading.Event | None = None) -> Self:
+        """Add an answer: the text itself, an object to be sent as JSON text, or a function."""
+        self._script.append(_Scripted(answer, wait_for=wait_for))
+        return self
+
+    def fail(
+        self,
+        status: int,
+        message: str = "",
+        *,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Add an error in OpenAI's shape."""
+        body = json.dumps({"error": {"message": message, "code": code, "type": "error"}}).encode()
+        self._script.append(_Scripted(status=status, body=body, headers=headers or {}))
+        return self
+
+    def raw(self, body: bytes, content_type: str = "application/json", status: int = 200) -> Self:
+        """Add a response that is sent as it is."""
+        self._script.append(_Scripted(status=status, body=body, content_type=content_type))
+        return self
+
+    def prompt(self, n: int = -1) -> str:
+        """All messages of a generation call as one text."""
+        return "\n\n".join(message["content"] for message in self.requests[n]["messages"])
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    def _next(self) -> _Scripted:
+        with self._lock:
+            if not self._script:
+                raise AssertionError("the stub model was asked and has no reply")
+            return self._script.pop(0) if len(self._script) > 1 else self._script[0]
+
+    def _answer(self, request: Request, headers: dict[str, str]) -> _Scripted:
+        self.headers.append(headers)
+        wanted = (request.get("response_format") or {}).get("type")
+        if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
+            return _error(401, "Incorrect API key provided")
+        if wanted in self.refuses:
+            self.refused.append(request)
+            return _error(400, f"'response_format.type' {wanted!r} is not supported")
+        scripted = self._next()
+        if scripted.wait_for is not None:
+            scripted.wait_for.wait(30)
+        if scripted.answer is None:
+            return scripted
+        self.requests.append(request)
+        answer = scripted.answer(request) if callable(scripted.answer) else scripted.answer
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        return _Scripted(body=json.dumps(_completion(request, text)).encode())
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers.get("content-length", 0))
+                request = json.loads(self.rfile.read(length) or b"{}")
+                if self.path != "/v1/chat/completions":
+                    self._send(_error(404, f"no such path {self.path}"))
+                    return
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                self._send(stub._answer(request, headers))
+
+            def do_GET(self) -> None:
+                models = {"object": "list", "data": [{"id": "stub", "object": "model"}]}
+                self._send(_Scripted(body=json.dumps(models).encode()))
+
+            def _send(self, scripted: _Scripted) -> None:
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # asker gave up
+                    self._write(scripted)
+
+            def _write(self, scripted: _Scripted) -> None:
+                self.send_response(scripted.status)
+                self.send_header("content-type", scripted.content_type)
+                self.send_header("content-length", str(len(scripted.body)))
+                for name, value in scripted.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(scripted.body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass  # pytest shows what matters
+
+        return Handler
+
+
+def _error(status: int, message: str) -> _Scripted:
+    return _Scripted(status=status, body=json.dumps({"error": {"message": message}}).encode())
+
+
+def _completion(request: Request, text: str) -> dict[str, Any]:
+    sent = sum(len(message["content"]) for message in request["messages"])
+    return {
+        "id": "stub-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request["model"],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": sent // 4,
+            "completion_tokens": len(text) // 4,
+            "total_tokens": (sent + len(text)) // 4,
+        },
+    }
