@@ -176,7 +176,7 @@ def _tokenize(utf8: bytes, flags: int, locale: str | None) -> list[tuple[int, in
     # Bytes that are no UTF-8 become lone surrogates, which keeps every offset exact.
     text = utf8.decode("utf-8", "surrogateescape")
     if text.isascii():
-        return [(token.start, token.end, token.text) for token in tokens(text)]
+        return [(*match.span(), match.group()) for match in _RUN.finditer(text.lower())]
     found, position, at_byte = [], 0, 0
     for token in tokens(text):
         # Several tokens may come from one character (㍿), so a token may start before `position`.
@@ -191,5 +191,6 @@ def _byte_distance(text: str, start: int, end: int) -> int:
     return len(text[start:end].encode("utf-8", "surrogateescape"))
 
 
-def _literal(word: Any, *texts: Any) -> bool:
+def _literal(*values: Any) -> bool:
+    word, *texts = values
     return any(word in normalise(text) for text in texts)

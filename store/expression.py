@@ -1,0 +1,195 @@
+"""Search expressions: what a query means, as FTS5 text and as an SQL condition.
+
+FTS5 can say almost everything here. It cannot say that a word's signs belong to it (C++, C#), and
+its parser overflows on deep nesting. So `match` finds at least the right rows, and `Condition`
+rejects the wrong ones among them in the same ``where``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Tokens that stand side by side in one field; a word of one token is the usual case."""
+
+    tokens: tuple[str, ...]
+    is_prefix: bool = False  # the last token is only the beginning of a word
+    literal: str | None = None  # must stand in the normalised text, sign for sign
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Phrases in one field with at most `distance` tokens between the first and the last."""
+
+    phrases: tuple[Phrase, ...]
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    """What `wanted` matches without what `unwanted` matches."""
+
+    wanted: Node
+    unwanted: Node
+
+    @cached_property
+    def is_for_fts5(self) -> bool:
+        """Whether FTS5 can be told what to leave out; asked often, hence remembered."""
+        return is_exact(self.unwanted)
+
+
+Node: TypeAlias = Phrase | Near | And | Or | Not
+
+_BINDING = {Or: 1, And: 2, Not: 3, Near: 4, Phrase: 4}
+# FTS5's parser holds 100 symbols. With this bound on what NOT excludes, 32 parentheses around it
+# and the symbols of one phrase still fit; what is deeper is left to `Condition`.
+_EXACT_STACK = 40
+
+
+def phrases(node: Node, *, wanted_only: bool = False) -> Iterator[Phrase]:
+    """The phrases of an expression from left to right; `wanted_only` leaves out what NOT excludes."""
+    match node:
+        case Phrase():
+            yield node
+        case Near():
+            yield from node.phrases
+        case And() | Or():
+            for part in node.parts:
+                yield from phrases(part, wanted_only=wanted_only)
+        case Not():
+            yield from phrases(node.wanted, wanted_only=wanted_only)
+            if not wanted_only:
+                yield from phrases(node.unwanted)
+
+
+def is_exact(node: Node) -> bool:
+    """Whether FTS5 alone can decide `node`: no literal, and not nested too deep for its parser."""
+    return not any(phrase.literal for phrase in phrases(node)) and _stack(node) <= _EXACT_STACK
+
+
+def match(node: Node) -> str:
+    """An FTS5 expression for every row that `node` matches; for others only if it is not exact."""
+    match node:
+        case Phrase():
+            return f'"{" ".join(node.tokens)}"' + ("*" if node.is_prefix else "")
+        case Near():
+            return f"NEAR({' '.join(map(match, node.phrases))}, {node.distance})"
+        case And():
+            return " AND ".join(_inside(part, node) for part in _deepest_first(node.parts))
+        case Or():
+            return " OR ".join(_inside(part, node) for part in _deepest_first(node.parts))
+        case Not() if node.is_for_fts5:
+            return f"{_inside(node.wanted, node)} NOT {_inside(node.unwanted, node)}"
+        case Not():
+            # The letters alone would exclude too much: "c NOT c++" is not empty.
+            return match(node.wanted)
+
+
+def matched_phrases(node: Node) -> Iterator[tuple[Phrase, bool]]:
+    """The phrases of `match(node)` in FTS5's numbering, each with "is it wanted"."""
+    match node:
+        case Phrase():
+            yield node, True
+        case Near():
+            yield from ((phrase, True) for phrase in node.phrases)
+        case And() | Or():
+            for part in _deepest_first(node.parts):
+                yield from matched_phrases(part)
+        case Not():
+            yield from matched_phrases(node.wanted)
+            if node.is_for_fts5:
+                yield from ((phrase, False) for phrase, _ in matched_phrases(node.unwanted))
+
+
+def _inside(part: Node, whole: Node) -> str:
+    text = match(part)
+    return text if _BINDING[type(part)] > _BINDING[type(whole)] else f"({text})"
+
+
+def _deepest_first(parts: tuple[Node, ...]) -> list[Node]:
+    """Parts that may stand in any order, so that FTS5's parser has little to keep in mind."""
+    return sorted(parts, key=_stack, reverse=True)
+
+
+def _stack(node: Node) -> int:
+    """How many symbols FTS5's parser must remember at most while it reads `match(node)`."""
+    match node:
+        case Phrase() | Near():
+            return 0
+        case And() | Or():
+            needs = sorted(map(_stack, node.parts), reverse=True)
+            return max(need + 1 + (2 if position else 0) for position, need in enumerate(needs))
+        case Not() if node.is_for_fts5:
+            return max(_stack(node.wanted) + 1, _stack(node.unwanted) + 3)
+        case Not():
+            return _stack(node.wanted)
+
+
+class Condition:
+    """An SQL condition on rows of `frames_fts` that `match` has found, and its parameters.
+
+    The surrounding statement binds ``:low`` and ``:high``, a half-open range of frame ids.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.parameters: dict[str, str] = {}
+        self.sql = " and ".join(self._besides(node))
+
+    def _besides(self, node: Node) -> list[str]:
+        """What must hold besides `match(node)`."""
+        match node:
+            case Phrase():
+                return self._literals((node,))
+            case Near():
+                return self._literals(node.phrases)
+            case And():
+                return [condition for part in node.parts for condition in self._besides(part)]
+            case Or():
+                return [] if all(map(is_exact, node.parts)) else [self._whole(node)]
+            case Not() if node.is_for_fts5:
+                return self._besides(node.wanted)
+            case Not():
+                return [*self._besides(node.wanted), f"not {self._whole(node.unwanted)}"]
+
+    def _whole(self, node: Node) -> str:
+        """A condition that stands for all of `node`, for rows nothing is known about."""
+        match node:
+            case Or() if not is_exact(node):
+                return "(" + " or ".join(map(self._whole, node.parts)) + ")"
+            case And() if not is_exact(node):
+                return "(" + " and ".join(map(self._whole, node.parts)) + ")"
+            case Not() if not is_exact(node):
+                return f"({self._whole(node.wanted)} and not {self._whole(node.unwanted)})"
+        found = (
+            "frames_fts.rowid in (select rowid from frames_fts"
+            f" where frames_fts match {self._bound(match(node))} and rowid >= :low and rowid < :high)"
+        )
+        return "(" + " and ".join([found, *self._besides(node)]) + ")"
+
+    def _literals(self, among: tuple[Phrase, ...]) -> list[str]:
+        return [
+            f"recollect_literal({self._bound(phrase.literal)}, frames_fts.text, frames_fts.app_name,"
+            " frames_fts.window_name, frames_fts.browser_url)"
+            for phrase in among
+            if phrase.literal
+        ]
+
+    def _bound(self, value: str) -> str:
+        name = f"q{len(self.parameters)}"
+        self.parameters[name] = value
+        return f":{name}"
