@@ -167,3 +167,8 @@ def scalar(connection: apsw.Connection, sql: str, parameters: Any = ()) -> Any:
     """The first column of the first row, or None."""
     row = connection.execute(sql, parameters).fetchone()
     return row[0] if row else None
+
+
+def rows(connection: apsw.Connection, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
+    """Every row of an answer that is known to be small."""
+    return connection.execute(sql, parameters).fetchall()

@@ -1,0 +1,307 @@
+"""Activity: one ordered line of stretches, each in one window.
+
+The line is a left fold over the frames that may show what the person was working in (all but
+those known to be on a monitor without the focus), in id order, which is time order:
+
+* A frame of the same app, window and URL, at most `MERGE_GAP_MS` after the last look at the
+  stretch, extends it; the heartbeat idea of ActivityWatch.
+* Another window starts a new stretch and ends the one before: a later look decides, and two
+  monitors never count one moment twice. A pause of a few seconds between the two
+  (`CONTINUOUS_MS`) belongs to the earlier stretch; a longer one to nobody.
+* While a frame that is known to have the focus is still on the screen, frames that cannot tell
+  are left out: focus decides.
+
+`heartbeat` takes one step of the fold where a frame is the last one near; a frame that arrives
+late makes `rebuild` fold its neighbourhood again. Both give the same line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import apsw
+
+from store import apps
+from store.database import Database, rows, scalar
+from store.frames import ID_STEP, FrameRow, captured_ms_of
+from store.totals import Totals, of_segments
+
+MERGE_GAP_MS = 60_000
+"""Looks at one window this far apart are one stretch. No total ever holds a longer gap."""
+
+CONTINUOUS_MS = 10_000
+"""Looks this close together are continuous. Capture looks twice a second; a busy machine may skip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch in one window. Segments never overlap; `end_ms` is exclusive for durations."""
+
+    start_ms: int
+    end_ms: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    first_frame_id: int
+    last_frame_id: int
+    frames: int
+
+    @property
+    def duration_ms(self) -> int:
+        return self.end_ms - self.start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The part of a frame that the line is made of."""
+
+    id: int
+    captured_ms: int
+    ended_ms: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    focused: bool
+
+
+def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
+    """The segments that touch ``[start_ms, end_ms)``, in order, clipped to it."""
+    with database.read() as connection:
+        found = _stored(connection, start_ms, end_ms)
+    return [
+        replace(segment, start_ms=max(segment.start_ms, start_ms), end_ms=min(segment.end_ms, end_ms))
+        for segment in found
+    ]
+
+
+def totals(database: Database, start_ms: int, end_ms: int) -> Totals:
+    """Durations by app, window and URL in ``[start_ms, end_ms)``."""
+    return of_segments(segments(database, start_ms, end_ms), start_ms, end_ms)
+
+
+def segment_of(database: Database, frame: FrameRow) -> Segment | None:
+    """The segment that covers a frame's moment, or None when the line has a hole there."""
+    with database.read() as connection:
+        segment = _containing(connection, frame.id)
+    return segment if segment and segment.end_ms >= frame.captured_ms else None
+
+
+# -- writing (inside `database.write()`) --------------------------------------------------
+
+
+def heartbeat(connection: apsw.Connection, frame: FrameRow) -> None:
+    """Put a frame that was just inserted on the line."""
+    if frame.focused is False:
+        return
+    shown = Shown(
+        frame.id, frame.captured_ms, frame.ended_ms, frame.app_name, frame.window_name,
+        frame.browser_url, bool(frame.focused),
+    )  # fmt: skip
+    current = _containing(connection, frame.id)
+    if _is_followed(connection, frame.id, max(shown.ended_ms, current.end_ms if current else 0)):
+        rebuild(connection, shown.captured_ms, shown.ended_ms + 1)
+        return
+    last = _shown(connection, current.last_frame_id) if current else None
+    ended, opened, _ = step(current, last, shown)
+    if ended:
+        _update(connection, ended)
+    if opened.first_frame_id == shown.id:
+        _insert(connection, opened)
+    else:
+        _update(connection, opened)
+
+
+def extend(connection: apsw.Connection, frame_id: int, ended_ms: int) -> None:
+    """A frame's `ended_ms` has grown: let its segment reach as far."""
+    shown = _shown(connection, frame_id)
+    if shown is None:
+        return
+    current = _containing(connection, frame_id)
+    if current is None or current.last_frame_id != frame_id:
+        is_covered = current is not None and not shown.focused and ended_ms <= current.end_ms
+        if not is_covered:
+            rebuild(connection, shown.captured_ms, ended_ms + 1)
+    elif _is_followed(connection, frame_id, max(ended_ms, current.end_ms)):
+        rebuild(connection, shown.captured_ms, ended_ms + 1)
+    elif ended_ms > current.end_ms:
+        _update(connection, replace(current, end_ms=ended_ms))
+
+
+def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
+    """Fold the line again after frames in ``[start_ms, end_ms)`` came, went or changed.
+
+    Starts with the segment before the range and goes on until the fold starts a segment that is
+    already stored: from there on nothing can differ, for a fold remembers nothing else.
+    """
+    before = _previous(connection, start_ms)
+    from_id = before.first_frame_id if before else start_ms * ID_STEP
+    until_id: int | None = None
+    current: Segment | None = None
+    last: Shown | None = None
+    fresh: list[Segment] = []
+    for frame in _frames_from(connection, from_id):
+        ended, current, last = step(current, last, frame)
+        if current.first_frame_id != frame.id:
+            continue
+        if ended:
+            fresh.append(ended)
+        if frame.captured_ms >= end_ms and _is_start(connection, frame):
+            until_id, current = frame.id, None
+            break
+    if current:
+        fresh.append(current)
+    connection.execute(
+        """
+        delete from segments
+        where start_ms >= :from_ms and first_frame_id >= :from_id
+            and (:until_id is null or first_frame_id < :until_id)
+        """,
+        {"from_ms": from_id // ID_STEP, "from_id": from_id, "until_id": until_id},
+    )
+    for segment in fresh:
+        _insert(connection, segment)
+
+
+# -- the fold -----------------------------------------------------------------------------
+
+
+def step(current: Segment | None, last: Shown | None, frame: Shown) -> tuple[Segment | None, Segment, Shown]:
+    """One step: (the segment that has just ended, the open segment, the last frame on the line).
+
+    `current` is the open segment and `last` the last frame that went into it.
+    """
+    if current is None or last is None:
+        return current, _open(frame), frame
+    if last.focused and not frame.focused and frame.captured_ms <= last.ended_ms:
+        return None, current, last
+    gap_ms = frame.captured_ms - current.end_ms
+    if _window(frame) == _window(current) and gap_ms <= MERGE_GAP_MS:
+        grown = replace(
+            current,
+            end_ms=max(current.end_ms, frame.ended_ms),
+            last_frame_id=frame.id,
+            frames=current.frames + 1,
+        )
+        return None, grown, frame
+    ended = replace(current, end_ms=frame.captured_ms) if gap_ms <= CONTINUOUS_MS else current
+    return ended, _open(frame), frame
+
+
+def _open(frame: Shown) -> Segment:
+    return Segment(frame.captured_ms, frame.ended_ms, *_window(frame), frame.id, frame.id, 1)
+
+
+def _window(part: Shown | Segment) -> tuple[str | None, str | None, str | None]:
+    return part.app_name, part.window_name, part.browser_url
+
+
+# -- support ------------------------------------------------------------------------------
+
+_SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1"
+_MAY_HAVE_FOCUS = "(focused is null or focused = 1)"
+_SEGMENT = "start_ms, end_ms, app_name, window_name, browser_url, first_frame_id, last_frame_id, frames"
+
+
+def _frames_from(connection: apsw.Connection, from_id: int) -> Iterator[Shown]:
+    found: Iterator[tuple[Any, ...]] = connection.execute(
+        f"select {_SHOWN} from frames where id >= ? and {_MAY_HAVE_FOCUS} order by id", (from_id,)
+    )
+    return (_shown_row(row) for row in found)
+
+
+def _shown(connection: apsw.Connection, frame_id: int) -> Shown | None:
+    row = connection.execute(
+        f"select {_SHOWN} from frames where id = ? and {_MAY_HAVE_FOCUS}", (frame_id,)
+    ).fetchone()
+    return _shown_row(row) if row else None
+
+
+def _shown_row(row: tuple[Any, ...]) -> Shown:
+    return Shown(*row)
+
+
+def _is_followed(connection: apsw.Connection, frame_id: int, reach_ms: int) -> bool:
+    """Whether a later frame is near enough to have a say in the same stretch."""
+    row = connection.execute(
+        f"select 1 from frames where id > :id and id < :until and {_MAY_HAVE_FOCUS} limit 1",
+        {"id": frame_id, "until": (reach_ms + MERGE_GAP_MS + 1) * ID_STEP},
+    ).fetchone()
+    return row is not None
+
+
+def _stored(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Segment]:
+    # Segments do not overlap: only the last one that starts before the range can reach into it.
+    first_ms = scalar(
+        connection,
+        "select start_ms from segments where start_ms <= ? order by start_ms desc limit 1",
+        (start_ms,),
+    )
+    found = rows(
+        connection,
+        f"""
+        select {_SEGMENT}
+        from segments
+        where start_ms >= :first and start_ms < :end and (end_ms > :start or start_ms >= :start)
+        order by start_ms, first_frame_id
+        """,
+        {"first": start_ms if first_ms is None else first_ms, "start": start_ms, "end": end_ms},
+    )
+    return [Segment(*row) for row in found]
+
+
+def _previous(connection: apsw.Connection, before_ms: int) -> Segment | None:
+    return _one(connection, "start_ms < :at", {"at": before_ms})
+
+
+def _containing(connection: apsw.Connection, frame_id: int) -> Segment | None:
+    """The last segment that starts with this frame or before it."""
+    return _one(
+        connection,
+        "start_ms <= :at and first_frame_id <= :id",
+        {"at": captured_ms_of(frame_id), "id": frame_id},
+    )
+
+
+def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int]) -> Segment | None:
+    row = connection.execute(
+        f"select {_SEGMENT} from segments where {condition} "
+        "order by start_ms desc, first_frame_id desc limit 1",
+        parameters,
+    ).fetchone()
+    return Segment(*row) if row else None
+
+
+def _is_start(connection: apsw.Connection, frame: Shown) -> bool:
+    row = connection.execute(
+        "select 1 from segments where start_ms = ? and first_frame_id = ?", (frame.captured_ms, frame.id)
+    ).fetchone()
+    return row is not None
+
+
+def _insert(connection: apsw.Connection, segment: Segment) -> None:
+    connection.execute(
+        f"insert into segments ({_SEGMENT}) values (:start_ms, :end_ms, :app_name, :window_name, "
+        ":browser_url, :first_frame_id, :last_frame_id, :frames)",
+        asdict(segment),
+    )
+    if segment.app_name:
+        apps.give_slot(connection, segment.app_name)
+
+
+def _update(connection: apsw.Connection, segment: Segment) -> None:
+    connection.execute(
+        """
+        update segments
+        set end_ms = :end_ms, last_frame_id = :last_frame_id, frames = :frames
+        where start_ms = :start_ms and first_frame_id = :first_frame_id
+        """,
+        {
+            "end_ms": segment.end_ms,
+            "last_frame_id": segment.last_frame_id,
+            "frames": segment.frames,
+            "start_ms": segment.start_ms,
+            "first_frame_id": segment.first_frame_id,
+        },
+    )

@@ -1,0 +1,357 @@
+"""Stored conversations: what was asked, what was answered, and the frames that were shown for it.
+
+A turn is entered as `running` before the model is called and finished or failed afterwards, in a
+transaction of its own: nothing is held while the model thinks (CHAT-11). The row keeps everything
+a page needs to show the turn again; `payload` is a JSON object (claims, coverage, usage, warnings,
+error) that belongs to the caller, of which this module knows only the key `claims`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import apsw
+from peewee import fn
+
+from store.database import Database, scalar
+from store.schema import Conversation, Evidence, Message, Turn
+
+MAX_TITLE_CHARS = 80
+
+DELETED_ANSWER = "This answer was removed because a frame it rested on was deleted."
+"""Stands in for an answer whose source the person deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    id: int
+    title: str
+    created_ms: int
+    updated_ms: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """One message of the transcript. `turn` counts from 1."""
+
+    turn: int
+    role: str
+    content: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvidence:
+    """One frame shown for a turn. Once the frame is deleted `state` is ``deleted``, `frame_id` is
+    None and nothing of it is left but its time. Boxes are [x, y, w, h] in pixels of the frame.
+    """
+
+    n: int | None
+    frame_id: int | None
+    captured_ms: int
+    app_name: str | None = None
+    window_name: str | None = None
+    focused: bool | None = None
+    browser_url: str | None = None
+    snippet: str = ""
+    quote: str = ""
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+    state: str = "retrieved"
+    reading_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """A turn as stored. `status` is running, done or failed; `n` counts from 1 in its chat."""
+
+    id: int
+    chat_id: int
+    n: int
+    mode: str
+    model: str
+    status: str
+    question: str
+    answer_md: str
+    start_ms: int | None
+    end_ms: int | None
+    timezone: str
+    payload: dict[str, Any]
+    created_ms: int
+    evidence: tuple[StoredEvidence, ...] = field(default=())
+
+
+# -- chats --------------------------------------------------------------------------------
+
+
+def create(database: Database, title: str, now_ms: int) -> int:
+    """A new chat; returns its id. A title is one line of at most `MAX_TITLE_CHARS`."""
+    query = Conversation.insert(title=title_of(title), created_ms=now_ms, updated_ms=now_ms)
+    with database.write():
+        return int(query.execute(database.peewee))
+
+
+def title_of(message: str) -> str:
+    """A title from what was asked: its first line, cut at a word where it is long."""
+    line = next((text.strip() for text in message.splitlines() if text.strip()), "")
+    if len(line) <= MAX_TITLE_CHARS:
+        return line
+    head = line[: MAX_TITLE_CHARS - 1]
+    at_word = head.rpartition(" ")[0]
+    return (at_word if len(at_word) > MAX_TITLE_CHARS // 2 else head).rstrip() + "…"
+
+
+def get(database: Database, chat_id: int) -> Chat | None:
+    """One chat, or None when there is none with this id."""
+    with database.read():
+        row = _chats().where(Conversation.id == chat_id).first(database.peewee)
+    return _chat(row) if row else None
+
+
+def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | None = None) -> list[Chat]:
+    """Chats, the one used last first. `before` is (updated_ms, id) of the last chat of a page."""
+    query = _chats().order_by(Conversation.updated_ms.desc(), Conversation.id.desc()).limit(limit)
+    if before is not None:
+        updated_ms, chat_id = before
+        query = query.where(
+            (Conversation.updated_ms < updated_ms)
+            | ((Conversation.updated_ms == updated_ms) & (Conversation.id < chat_id))
+        )
+    with database.read():
+        return [_chat(row) for row in query.execute(database.peewee)]
+
+
+def delete(database: Database, chat_id: int) -> bool:
+    """Remove a chat with its messages, turns and evidence; False when there is none."""
+    with database.write():
+        removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
+    if removed:
+        database.checkpoint()
+    return bool(removed)
+
+
+def messages(database: Database, chat_id: int) -> list[StoredMessage]:
+    """The transcript as stored, in order."""
+    query = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        return [
+            StoredMessage(row.turn, row.role, row.content, row.created_ms)
+            for row in query.execute(database.peewee)
+        ]
+
+
+# -- turns --------------------------------------------------------------------------------
+
+
+def add_turn(
+    database: Database,
+    chat_id: int,
+    *,
+    mode: str,
+    model: str,
+    question: str,
+    start_ms: int | None,
+    end_ms: int | None,
+    timezone: str,
+    now_ms: int,
+) -> StoredTurn:
+    """Enter a question as a running turn, the next of its chat, with the person's message.
+
+    Raises `peewee.IntegrityError` when the chat has gone.
+    """
+    with database.write():
+        last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
+        n = (last.scalar(database.peewee) or 0) + 1
+        turn = StoredTurn(
+            0, chat_id, n, mode, model, "running", question, "", start_ms, end_ms, timezone, {}, now_ms
+        )
+        turn_id = Turn.insert(
+            conversation_id=chat_id,
+            n=n,
+            mode=mode,
+            model=model,
+            status="running",
+            question=question,
+            answer_md="",
+            start_ms=start_ms,
+            end_ms=end_ms,
+            timezone=timezone,
+            payload="{}",
+            created_ms=now_ms,
+        ).execute(database.peewee)
+        _say(database, chat_id, n, "user", question, now_ms)
+    return replace(turn, id=int(turn_id))
+
+
+def finish_turn(
+    database: Database,
+    turn_id: int,
+    answer_md: str,
+    payload: dict[str, Any],
+    evidence: Sequence[StoredEvidence],
+    now_ms: int,
+) -> None:
+    """Store a turn's answer with its evidence.
+
+    A frame may have been deleted while the model was thinking. Its evidence is then stored as
+    deleted, and an answer that cites it is not stored at all.
+    """
+    with database.write() as connection:
+        kept = [item if _exists(connection, item) else blank(item) for item in evidence]
+        _end(database, turn_id, "done", answer_md, payload, kept, now_ms)
+        if any(item.state == "deleted" and item.n is not None for item in kept):
+            forget_answer(connection, turn_id)
+
+
+def fail_turn(
+    database: Database,
+    turn_id: int,
+    payload: dict[str, Any],
+    evidence: Sequence[StoredEvidence] = (),
+) -> None:
+    """Store that a turn failed; its question and what was retrieved are kept, so it can be retried."""
+    with database.write() as connection:
+        kept = [item if _exists(connection, item) else blank(item) for item in evidence]
+        _end(database, turn_id, "failed", "", payload, kept, None)
+
+
+def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
+    """At the start of the web app: no turn of a former process is running any more."""
+    query = Turn.update(status="failed", payload=_json(payload)).where(Turn.status == "running")
+    with database.write():
+        return int(query.execute(database.peewee))
+
+
+def turn(database: Database, chat_id: int, n: int) -> StoredTurn | None:
+    """One turn with its evidence, or None."""
+    return next(iter(_turns(database, (Turn.conversation_id == chat_id) & (Turn.n == n))), None)
+
+
+def turns(database: Database, chat_id: int) -> list[StoredTurn]:
+    """All turns of a chat with their evidence, in order; two queries."""
+    return _turns(database, Turn.conversation_id == chat_id)
+
+
+# -- forgetting (inside `database.write()`) -----------------------------------------------
+
+
+def blank(item: StoredEvidence) -> StoredEvidence:
+    """What is left of an evidence item when its frame was deleted: its number and its time."""
+    return StoredEvidence(item.n, None, item.captured_ms, state="deleted")
+
+
+def forget_answer(connection: apsw.Connection, turn_id: int) -> None:
+    """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript, and drop its claims."""
+    payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
+    if "claims" in payload:
+        payload["claims"] = []
+    connection.execute(
+        "update turns set answer_md = ?, payload = ? where id = ?",
+        (DELETED_ANSWER, _json(payload), turn_id),
+    )
+    connection.execute(
+        """
+        update messages
+        set content = :sentence
+        from turns
+        where turns.id = :turn_id and messages.conversation_id = turns.conversation_id
+            and messages.turn = turns.n and messages.role = 'assistant'
+        """,
+        {"sentence": DELETED_ANSWER, "turn_id": turn_id},
+    )
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _chats() -> Any:
+    count = Turn.select(fn.count(Turn.id)).where(Turn.conversation_id == Conversation.id)
+    return Conversation.select(Conversation, count.alias("turn_count"))
+
+
+def _chat(row: Any) -> Chat:
+    return Chat(row.id, row.title, row.created_ms, row.updated_ms, row.turn_count)
+
+
+def _say(database: Database, chat_id: int, n: int, role: str, content: str, now_ms: int) -> None:
+    Message.insert(conversation_id=chat_id, turn=n, role=role, content=content, created_ms=now_ms).execute(
+        database.peewee
+    )
+    Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
+
+
+def _end(
+    database: Database,
+    turn_id: int,
+    status: str,
+    answer_md: str,
+    payload: dict[str, Any],
+    evidence: Iterable[StoredEvidence],
+    now_ms: int | None,
+) -> None:
+    Turn.update(status=status, answer_md=answer_md, payload=_json(payload)).where(Turn.id == turn_id).execute(
+        database.peewee
+    )
+    found = [
+        {**asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes), "focused": _flag(item.focused)}
+        for item in evidence
+    ]
+    if found:
+        Evidence.insert_many(found).execute(database.peewee)
+    if now_ms is not None:
+        row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
+        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms)
+
+
+def _turns(database: Database, condition: Any) -> list[StoredTurn]:
+    with database.read():
+        found = list(Turn.select().where(condition).order_by(Turn.n).execute(database.peewee))
+        items = (
+            Evidence.select()
+            .where(Evidence.turn_id.in_([row.id for row in found]))
+            .order_by(Evidence.turn_id, Evidence.id)
+            .execute(database.peewee)
+        )
+        by_turn: dict[int, list[StoredEvidence]] = {}
+        for item in items:
+            by_turn.setdefault(item.turn_id, []).append(_evidence(item))
+    return [_turn(row, tuple(by_turn.get(row.id, ()))) for row in found]
+
+
+def _turn(row: Any, evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
+    return StoredTurn(
+        row.id, row.conversation_id, row.n, row.mode, row.model, row.status, row.question, row.answer_md,
+        row.start_ms, row.end_ms, row.timezone, json.loads(row.payload), row.created_ms, evidence,
+    )  # fmt: skip
+
+
+def _evidence(row: Any) -> StoredEvidence:
+    return StoredEvidence(
+        n=row.n,
+        frame_id=row.frame_id,
+        captured_ms=row.captured_ms,
+        app_name=row.app_name,
+        window_name=row.window_name,
+        focused=None if row.focused is None else bool(row.focused),
+        browser_url=row.browser_url,
+        snippet=row.snippet,
+        quote=row.quote,
+        boxes=tuple(tuple(box) for box in json.loads(row.boxes)),
+        state=row.state,
+        reading_id=row.reading_id,
+    )
+
+
+def _exists(connection: apsw.Connection, item: StoredEvidence) -> bool:
+    return scalar(connection, "select 1 from frames where id = ?", (item.frame_id,)) is not None
+
+
+def _flag(value: bool | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,205 @@
+"""Gaps: the stretches of a range without a picture of what was going on, and why.
+
+Three sources, none of which names an app. Runs of the ledger say excluded, paused, locked,
+asleep or failed. Tombstones say deleted. What no look covers at all is `not_running`. A picture
+beats all of them: while a frame is on the screen there is no gap, whatever another monitor's look
+was decided to be.
+
+Looks cover the time of their batch; a look batch is written about every ten seconds, so the last
+`UNREPORTED_MS` before now may be unreported and are not called a gap. Frames that no batch counts
+(imports, uploads, batches still on their way) cover themselves, and the time to the next one up
+to `activity.MERGE_GAP_MS`, because nothing says how often their source looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from store.activity import CONTINUOUS_MS, MERGE_GAP_MS
+from store.database import Database, rows
+from store.frames import id_range
+
+UNREPORTED_MS = 30_000
+
+LONGEST_RUN_MS = 24 * 3_600_000
+"""The ledger keeps longer runs in pieces, so that a range need not look further back than this."""
+
+_LONGEST_BATCH_MS = 600_000
+
+_PRIORITY = ("deleted", "paused", "locked", "asleep", "excluded")
+"""Where two reasons hold at once, the first is told; failures come after, not_running last."""
+
+Interval = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """``[start_ms, end_ms)`` has no picture. `reason`: deleted, paused, locked, asleep, excluded,
+    failed:<why> or not_running.
+    """
+
+    start_ms: int
+    end_ms: int
+    reason: str
+
+
+def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Gap]:
+    """The gaps of ``[start_ms, end_ms)`` in order, up to now; they do not overlap."""
+    end_ms = min(end_ms, now_ms)
+    if end_ms <= start_ms:
+        return []
+    with database.read() as connection:
+        reasons = _stated(connection, start_ms, end_ms)
+        stated = clipped(joined(part for parts in reasons.values() for part in parts), start_ms, end_ms)
+        pictures = _pictures(connection, stated)
+        looked = joined([*_looks(connection, start_ms, end_ms), *stated], CONTINUOUS_MS)
+    if looked and now_ms - looked[-1][1] <= UNREPORTED_MS:
+        looked[-1] = (looked[-1][0], max(now_ms, end_ms))
+    found: list[Gap] = []
+    taken = pictures
+    for reason in sorted(reasons, key=_rank):
+        free = without(reasons[reason], taken)
+        found += [Gap(*part, reason) for part in clipped(free, start_ms, end_ms)]
+        taken = joined([*taken, *reasons[reason]])
+    unseen = without([(start_ms, end_ms)], looked)
+    found += [Gap(*part, "not_running") for part in unseen]
+    return sorted(found, key=lambda gap: gap.start_ms)
+
+
+def _rank(reason: str) -> tuple[int, str]:
+    return (_PRIORITY.index(reason) if reason in _PRIORITY else len(_PRIORITY), reason)
+
+
+# -- intervals ----------------------------------------------------------------------------
+
+
+def joined(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
+    """The union of some intervals; holes of at most `tolerance_ms` are closed."""
+    union: list[Interval] = []
+    for start, end in sorted(parts):
+        if union and start - union[-1][1] <= tolerance_ms:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
+        else:
+            union.append((start, end))
+    return union
+
+
+def without(parts: Iterable[Interval], taken: list[Interval]) -> list[Interval]:
+    """What is left of some intervals outside a union (as `joined` makes it)."""
+    left: list[Interval] = []
+    ordered = joined(parts)
+    position = 0
+    for start, end in ordered:
+        while position < len(taken) and taken[position][1] <= start:
+            position += 1
+        at = start
+        index = position
+        while index < len(taken) and taken[index][0] < end:
+            if taken[index][0] > at:
+                left.append((at, taken[index][0]))
+            at = max(at, taken[index][1])
+            index += 1
+        if at < end:
+            left.append((at, end))
+    return left
+
+
+def clipped(parts: Iterable[Interval], start_ms: int, end_ms: int) -> list[Interval]:
+    """The parts that lie in ``[start_ms, end_ms)``, cut to it."""
+    cut = ((max(start, start_ms), min(end, end_ms)) for start, end in parts)
+    return [(start, end) for start, end in cut if start < end]
+
+
+# -- what is known ------------------------------------------------------------------------
+
+
+def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str, list[Interval]]:
+    """Stretches by reason, as the ledger and the tombstones state them."""
+    reasons: dict[str, list[Interval]] = {}
+    for decision, reason, start, end in rows(
+        connection,
+        """
+        select decision, reason, start_ms, end_ms
+        from decisions
+        where start_ms >= :first and start_ms < :end and end_ms >= :start
+            and decision in ('excluded', 'paused', 'failed')
+        order by start_ms
+        """,
+        {
+            "first": start_ms - LONGEST_RUN_MS,
+            "start": start_ms - CONTINUOUS_MS,
+            "end": end_ms + CONTINUOUS_MS,
+        },
+    ):
+        reasons.setdefault(_told(decision, reason), []).append((start, end))
+    reasons = {name: joined(parts, CONTINUOUS_MS) for name, parts in reasons.items()}
+    deleted = rows(
+        connection,
+        "select start_ms, end_ms from deletions where start_ms < ? and end_ms > ?",
+        (end_ms, start_ms),
+    )
+    if deleted:
+        reasons["deleted"] = joined((start, end) for start, end in deleted)
+    return reasons
+
+
+def _told(decision: str, reason: str) -> str:
+    if reason in ("locked", "asleep"):
+        return reason
+    return f"failed:{reason}" if decision == "failed" else decision
+
+
+def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[Interval]:
+    """When a frame that may show the person's work was on the screen during these stretches."""
+    covered: list[Interval] = []
+    for start, end in stretches:
+        first, after = id_range(start, end)
+        shown = rows(
+            connection,
+            """
+            select captured_ms, ended_ms
+            from frames
+            where id < :after and (focused is null or focused = 1)
+                and id >= coalesce(
+                    (select max(id) from frames where id < :first and (focused is null or focused = 1)),
+                    :first
+                )
+            """,
+            {"first": first, "after": after},
+        )
+        covered += joined([(start, end) for start, end in shown], CONTINUOUS_MS)
+    return joined(covered)
+
+
+def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """The time that looks and pictures cover, near ``[start_ms, end_ms)``."""
+    batches = rows(
+        connection,
+        "select start_ms, end_ms from look_batches where start_ms >= ? and start_ms < ?",
+        (start_ms - _LONGEST_BATCH_MS, end_ms + CONTINUOUS_MS),
+    )
+    first, after = id_range(start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
+    # Islands are joined inside SQLite: a day of imported frames comes out as a few rows.
+    own = rows(
+        connection,
+        """
+        with shown as (
+            select captured_ms, ended_ms, iif(source = 'screen', :close, :cap) as apart_ms,
+                max(ended_ms) over (order by id rows between unbounded preceding and 1 preceding) as before_ms
+            from frames f
+            where id >= :first and id < :after
+                and not exists (select 1 from look_batches b where b.id = f.batch_id)
+        ),
+        islands as (
+            select captured_ms, ended_ms,
+                sum(before_ms is null or captured_ms - before_ms > apart_ms) over (order by captured_ms) as n
+            from shown
+        )
+        select min(captured_ms), max(ended_ms) from islands group by n
+        """,
+        {"first": first, "after": after, "cap": MERGE_GAP_MS, "close": CONTINUOUS_MS},
+    )
+    return [(start, end) for start, end in batches + own]

@@ -1,0 +1,72 @@
+"""How long: durations by app, window and URL, from the one line of activity.
+
+Segments never overlap, so adding them is a union of intervals: the sum never exceeds the wall
+clock, whatever the frames and however many monitors (ACT-1, ACT-3). Time that no segment covers
+(idle beyond what a frame covers, paused, locked, excluded) is nobody's; `store.decisions.gaps`
+names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from store.activity import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The time of one app, window or URL. `name` is None where it is unknown."""
+
+    name: str | None
+    duration_ms: int
+    first_ms: int
+    last_ms: int
+    app_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Each list longest first. ``covered_ms`` is the sum over `by_app`, and at most `wall_ms`."""
+
+    by_app: tuple[Total, ...]
+    by_window: tuple[Total, ...]
+    by_url: tuple[Total, ...]
+    wall_ms: int
+    covered_ms: int
+
+
+def of_segments(segments: Iterable[Segment], start_ms: int, end_ms: int) -> Totals:
+    """The totals of segments that lie in ``[start_ms, end_ms)`` and do not overlap.
+
+    A URL's time is listed only where there is a URL; a window belongs to its app.
+    """
+    found = list(segments)
+    return Totals(
+        by_app=_grouped(found, lambda s: s.app_name, lambda s: s.app_name),
+        by_window=_grouped(found, lambda s: (s.app_name, s.window_name), lambda s: s.window_name),
+        by_url=_grouped(
+            [s for s in found if s.browser_url],
+            lambda s: (s.app_name, s.browser_url),
+            lambda s: s.browser_url,
+        ),
+        wall_ms=max(0, end_ms - start_ms),
+        covered_ms=sum(s.duration_ms for s in found),
+    )
+
+
+def _grouped(
+    segments: Iterable[Segment], key: Callable[[Segment], Hashable], name: Callable[[Segment], str | None]
+) -> tuple[Total, ...]:
+    groups: dict[Hashable, Total] = {}
+    for s in segments:
+        known = groups.get(key(s))
+        if known is None:
+            groups[key(s)] = Total(name(s), s.duration_ms, s.start_ms, s.end_ms, s.app_name)
+        else:
+            groups[key(s)] = replace(
+                known, duration_ms=known.duration_ms + s.duration_ms, last_ms=max(known.last_ms, s.end_ms)
+            )
+    return tuple(sorted(groups.values(), key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
