@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Privacy = Literal["private", "not_private", "unknown", "not_a_browser"]
@@ -112,6 +113,7 @@ _SUFFIXES = re.compile(r"\.(?:exe|app|desktop|appimage)$")
 _SEPARATORS = re.compile(r"[\s_\-]+")
 
 
+@lru_cache(maxsize=4096)
 def same_name(name: str) -> str:
     """An app's name as it is compared: case, blanks, hyphens and file endings do not count."""
     return _SEPARATORS.sub("", _SUFFIXES.sub("", name.strip().casefold()))

@@ -1,0 +1,113 @@
+"""The ledger of looks: every look is counted when it begins, and again by what became of it.
+
+The two counts are made apart, so that a look that got lost on the way is found by comparing them
+(lesson CAP-4): ``report.looks == sum(run.looks) + frames kept under its batch_id``. Equal
+decisions that follow each other on a monitor make one run. Nothing here knows a title or an app.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+
+from store.spool import DecisionRun, LookReport
+
+
+@dataclass(slots=True)
+class _Run:
+    decision: str
+    reason: str
+    start_ms: int
+    end_ms: int
+    looks: int
+    capture_id: str | None
+
+    def is_like(self, decision: str, reason: str, capture_id: str | None) -> bool:
+        return (self.decision, self.reason, self.capture_id) == (decision, reason, capture_id)
+
+
+@dataclass(slots=True)
+class _Batch:
+    start_ms: int
+    batch_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    looks: int = 0
+    runs: dict[str, list[_Run]] = field(default_factory=dict)
+
+
+class Ledger:
+    """The open batch of one daemon. `flush` closes it and begins the next."""
+
+    def __init__(self, now_ms: int) -> None:
+        self._batch = _Batch(now_ms)
+        self._going_on: dict[str, _Run] = {}  # by monitor: states that last until the next look
+
+    @property
+    def batch_id(self) -> str:
+        """Kept frames carry this."""
+        return self._batch.batch_id
+
+    @property
+    def start_ms(self) -> int:
+        return self._batch.start_ms
+
+    def looked(self, monitor: str, at_ms: int) -> None:
+        """A look at this monitor begins; whatever was going on there lasted until now."""
+        self._batch.looks += 1
+        going_on = self._going_on.pop(monitor, None)
+        if going_on is not None:
+            going_on.end_ms = max(going_on.end_ms, at_ms)
+
+    def deduped(self, monitor: str, at_ms: int, reason: str, capture_id: str | None) -> None:
+        """Nothing new: the frame `capture_id` was still on the screen at `at_ms` (None: not known)."""
+        self._add(monitor, "deduped", reason, at_ms, capture_id)
+
+    def left_out(self, monitor: str, at_ms: int, decision: str, reason: str) -> None:
+        """The look was excluded, paused or failed; this goes on until the next look."""
+        self._going_on[monitor] = self._add(monitor, decision, reason, at_ms, None)
+
+    def slept(self, monitor: str, start_ms: int, end_ms: int, reason: str) -> None:
+        """Time without looks: the machine was asleep. A run of no looks."""
+        self._going_on.pop(monitor, None)
+        run = self._add(monitor, "paused", reason, start_ms, None, looks=0)
+        run.end_ms = max(run.end_ms, end_ms)
+
+    def lost(self, monitor: str, capture_id: str, at_ms: int, reason: str) -> None:
+        """A frame that was counted on could not be written: its look, and all that extended it, failed."""
+        for run in self._batch.runs.get(monitor, []):
+            if run.capture_id == capture_id:
+                run.decision, run.reason, run.capture_id = "failed", reason, None
+        self.left_out(monitor, at_ms, "failed", reason)
+
+    def flush(self, now_ms: int) -> LookReport | None:
+        """The batch as a report, or None when nothing was looked at; a new batch begins."""
+        batch = self._batch
+        for run in self._going_on.values():
+            run.end_ms = max(run.end_ms, now_ms)
+        self._batch = _Batch(now_ms)
+        # A pause goes on: the next batch takes it up where this one ends.
+        self._going_on = {
+            monitor: self._add(monitor, run.decision, run.reason, now_ms, None, looks=0)
+            for monitor, run in self._going_on.items()
+        }
+        if not batch.looks and not any(
+            run.end_ms > run.start_ms for runs in batch.runs.values() for run in runs
+        ):
+            return None
+        runs = tuple(
+            DecisionRun(monitor, r.decision, r.reason, r.start_ms, r.end_ms, r.looks, r.capture_id)
+            for monitor, of_monitor in batch.runs.items()
+            for r in of_monitor
+            if r.looks or r.end_ms > r.start_ms
+        )
+        return LookReport(batch.batch_id, batch.start_ms, max(batch.start_ms, now_ms), batch.looks, runs)
+
+    def _add(
+        self, monitor: str, decision: str, reason: str, at_ms: int, capture_id: str | None, looks: int = 1
+    ) -> _Run:
+        runs = self._batch.runs.setdefault(monitor, [])
+        if runs and runs[-1].is_like(decision, reason, capture_id):
+            runs[-1].end_ms = max(runs[-1].end_ms, at_ms)
+            runs[-1].looks += looks
+        else:
+            runs.append(_Run(decision, reason, at_ms, at_ms, looks, capture_id))
+        return runs[-1]

@@ -1,0 +1,141 @@
+"""The one gate every picture passes before it is compared, kept or encoded (lessons PRI-1, PRI-2).
+
+Rules are decided over every window that can be seen on the monitor, not only the one in front.
+A *dropped* window costs the whole look; a *masked* one is painted over, in one colour, where it
+shows. Windows are read before and after the grab, and both readings count: what appeared in
+between may be in the picture. What cannot be read is not kept while any rule exists (PRI-3).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor
+
+from capture.geometry import Rect, uncovered
+from capture.screens import Monitor, Pixels
+from capture.triggers import Identity
+from capture.windows import WindowInfo
+from store.paths import DataDir
+from store.privacy import RuleSet, load_rules
+from store.settings import PrivacySettings
+
+log = logging.getLogger(__name__)
+
+Windows = Sequence[WindowInfo] | None
+"""Visible windows, topmost first; None when they could not be read."""
+
+MASK_COLOUR = (64, 64, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What may be kept of a look at one monitor.
+
+    `reason` is "" when the look may be kept, else a ledger reason without names. `masks` are on
+    the desktop, in its units. `identity` never names a window that is left out.
+    """
+
+    reason: str = ""
+    masks: tuple[Rect, ...] = field(default=())
+    identity: Identity = field(default_factory=Identity)
+
+
+class Rules:
+    """The rules in force, read again whenever the person's file changed."""
+
+    def __init__(self, data_dir: DataDir, settings: PrivacySettings) -> None:
+        self._data_dir = data_dir
+        self._settings = settings
+        self._stamp: object = ()
+        self._rules = RuleSet(unreadable="the privacy rules were not read yet")
+
+    def current(self) -> RuleSet:
+        """Costs one stat while nothing changed."""
+        stamp = self._file_stamp()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._rules = load_rules(self._data_dir, self._settings)
+            if self._rules.unreadable:
+                log.error("nothing is captured: %s", self._rules.unreadable)
+        return self._rules
+
+    def _file_stamp(self) -> object:
+        try:
+            status = self._data_dir.privacy_rules.stat()
+        except OSError as error:
+            return error.errno
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def judge(
+    rules: RuleSet, monitor: Monitor, monitors: Sequence[Monitor], before: Windows, after: Windows
+) -> Verdict:
+    """What may be kept of a picture of `monitor`, grabbed between two readings of the windows."""
+    if rules.unreadable:
+        return Verdict("rules_unreadable")
+    if before is None or after is None:
+        return Verdict("unknown_window") if rules.any else Verdict()
+    masks: list[Rect] = []
+    reason = ""
+    for windows in (before,) if before == after else (before, after):
+        for window, parts in visible_parts(windows, monitor.area):
+            decision = rules.decide(window.facts)
+            if decision.action == "drop":
+                return Verdict(decision.reason)
+            if decision.action == "mask":
+                masks += parts
+                reason = decision.reason
+    if masks and not uncovered(monitor.area, masks):
+        return Verdict(reason)  # nothing is left to see
+    return Verdict("", tuple(masks), identity_on(rules, monitor, monitors, after))
+
+
+def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[WindowInfo, list[Rect]]]:
+    """Each window that shows within `area`, with the rectangles where it does."""
+    shown, covers = [], []
+    for window in windows:
+        parts = uncovered(window.rect.common(area), covers)
+        if parts:
+            shown.append((window, parts))
+        if window.opaque:
+            covers.append(window.rect)
+    return shown
+
+
+def identity_on(
+    rules: RuleSet, monitor: Monitor, monitors: Sequence[Monitor], windows: Sequence[WindowInfo]
+) -> Identity:
+    """The window in front on this monitor: the focused one if its home is here, else the topmost (MON-1).
+
+    Windows that are left out stay without a name.
+    """
+    shown = [window for window, _ in visible_parts(windows, monitor.area)]
+    focused = next((window for window in shown if window.focused), None)
+    if focused is not None and _home(focused, monitors) != monitor:
+        focused = None
+    front = focused or next((window for window in shown if window.kind == "window"), None)
+    if front is None:
+        return Identity()
+    if rules.decide(front.facts).action != "keep":
+        return Identity(focused=focused is not None)
+    return Identity(front.app_name, front.window_name, front.browser_url, focused is not None, front.pid)
+
+
+def _home(window: WindowInfo, monitors: Sequence[Monitor]) -> Monitor:
+    """The monitor that holds the most of a window."""
+    return max(monitors, key=lambda monitor: window.rect.common(monitor.area).area)
+
+
+def mask(pixels: Pixels, monitor: Monitor, areas: Iterable[Rect]) -> None:
+    """Paint the areas over, in place. Half-covered pixels are covered whole."""
+    for area in areas:
+        part = area.common(monitor.area)
+        if not part.area:
+            continue
+        left = floor((part.x - monitor.area.x) * monitor.scale)
+        top = floor((part.y - monitor.area.y) * monitor.scale)
+        right = ceil((part.right - monitor.area.x) * monitor.scale)
+        bottom = ceil((part.bottom - monitor.area.y) * monitor.scale)
+        pixels[top:bottom, left:right, :3] = MASK_COLOUR

@@ -1,0 +1,101 @@
+"""X11 screens: pixels through mss (MIT-SHM, about a millisecond), monitor names through RandR.
+
+Monitors come from RandR's monitor list, which knows their stable names (``DP-1``) and follows
+replugging. When the desktop changes its size, mss is opened again: its buffer has the old size.
+"""
+
+from __future__ import annotations
+
+import mss
+import numpy as np
+from mss.exception import ScreenShotError
+from Xlib import display as xdisplay
+from Xlib import error as xerror
+
+from capture.errors import DisplayLost, NoDisplay
+from capture.geometry import Rect
+from capture.screens import Monitor, Screenshot
+from store.times import now_ms
+
+_WHEN_NO_DISPLAY = (
+    "Start capture inside the graphical session, or set DISPLAY; without a screen use capture.source"
+)
+
+
+class X11Screens:
+    """Every monitor of one X display."""
+
+    name = "x11"
+
+    def __init__(self, display_name: str) -> None:
+        """Raises `NoDisplay`."""
+        try:
+            self._display = xdisplay.Display(display_name)
+        except (xerror.DisplayError, xerror.XError, OSError) as error:
+            cause = f"The X display {display_name or '(unset)'} cannot be opened: {error}"
+            raise NoDisplay(cause, _WHEN_NO_DISPLAY) from error
+        self._display.set_error_handler(lambda *_: None)  # replies still raise; the rest is noise
+        self._display_name = display_name
+        self._has_monitors = _has_randr_monitors(self._display)
+        self._size: tuple[int, int] | None = None
+        self._mss: mss.MSS | None = None
+
+    def monitors(self) -> list[Monitor]:
+        try:
+            root = self._display.screen().root
+            geometry = root.get_geometry()
+            found = self._randr_monitors() if self._has_monitors else []
+        except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
+            raise self._lost(error) from error
+        self._follow_size((geometry.width, geometry.height))
+        whole = Rect(0, 0, geometry.width, geometry.height)
+        # An area beyond the root (a monitor being unplugged) cannot be grabbed.
+        inside = [m for m in found if m.area.area and m.area.common(whole) == m.area]
+        return inside or [Monitor("screen", whole)]
+
+    def grab(self, monitor: Monitor) -> Screenshot:
+        area = monitor.area
+        try:
+            if self._mss is None:
+                self._mss = mss.MSS(display=self._display_name)
+            region = {"left": area.x, "top": area.y, "width": area.width, "height": area.height}
+            shot = self._mss.grab(region)
+        except (ScreenShotError, OSError) as error:
+            self._close_mss()
+            raise self._lost(error) from error
+        pixels = np.frombuffer(shot.raw, dtype=np.uint8).reshape(shot.height, shot.width, 4)
+        return Screenshot(pixels, monitor, now_ms())
+
+    def close(self) -> None:
+        self._close_mss()
+        try:
+            self._display.close()
+        except (xerror.ConnectionClosedError, OSError):
+            return  # it was lost already
+
+    def _randr_monitors(self) -> list[Monitor]:
+        found = []
+        for m in self._display.screen().root.xrandr_get_monitors(is_active=True).monitors:
+            name = self._display.get_atom_name(m.name)
+            found.append(Monitor(name, Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels)))
+        return found
+
+    def _follow_size(self, size: tuple[int, int]) -> None:
+        if self._size != size:
+            self._size = size
+            self._close_mss()
+
+    def _close_mss(self) -> None:
+        if self._mss is not None:
+            self._mss.close()
+            self._mss = None
+
+    def _lost(self, error: Exception) -> DisplayLost:
+        return DisplayLost(f"The X display {self._display_name} does not answer: {error}")
+
+
+def _has_randr_monitors(display: xdisplay.Display) -> bool:
+    if not display.query_extension("RANDR"):
+        return False
+    version = display.xrandr_query_version()
+    return (version.major_version, version.minor_version) >= (1, 5)

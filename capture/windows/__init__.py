@@ -1,0 +1,61 @@
+"""The windows a person can see: whose they are, where they are, which has the focus.
+
+`WindowSource.windows` lists visible windows from the top of the stack to the bottom. An empty
+list means "read, and there is none"; a source that cannot read raises instead, because privacy
+treats "none" and "not known" differently (lesson PRI-3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from capture.geometry import Rect
+from store.privacy import WindowFacts
+
+Kind = Literal["window", "popup", "dock", "desktop"]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowInfo:
+    """One visible window. Unknown is None, never a guess.
+
+    `opaque` says that nothing below shines through; only such a window hides another. `kind`
+    tells ordinary windows from menus, panels and the desktop's own.
+    """
+
+    app_name: str | None
+    window_name: str | None
+    rect: Rect
+    pid: int | None = None
+    browser_url: str | None = None
+    incognito: bool | None = None
+    focused: bool = False
+    wants_no_capture: bool = False
+    opaque: bool = False
+    kind: Kind = "window"
+
+    @property
+    def facts(self) -> WindowFacts:
+        """What a privacy decision looks at."""
+        return WindowFacts(
+            self.app_name, self.window_name, self.browser_url, self.incognito, self.wants_no_capture
+        )
+
+
+class WindowSource(Protocol):
+    """A way to list windows."""
+
+    name: str
+
+    def windows(self) -> list[WindowInfo]:
+        """Visible windows, topmost first. Raises `SourceFailed` when they cannot be read."""
+        ...
+
+    def wait(self, timeout_s: float) -> bool:
+        """Sleep until something about windows changed (True) or the time is up (False)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the display. Safe to call twice."""
+        ...
