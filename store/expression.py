@@ -141,14 +141,14 @@ def _stack(node: Node) -> int:
 
 
 class Condition:
-    """An SQL condition on rows of `frames_fts` that `match` has found, and its parameters.
+    """SQL conditions, all to be met, on rows of `frames_fts` that `match` has found; and what they bind.
 
     The surrounding statement binds ``:low`` and ``:high``, a half-open range of frame ids.
     """
 
     def __init__(self, node: Node) -> None:
         self.parameters: dict[str, str] = {}
-        self.sql = " and ".join(self._besides(node))
+        self.conditions = self._besides(node)
 
     def _besides(self, node: Node) -> list[str]:
         """What must hold besides `match(node)`."""

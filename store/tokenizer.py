@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from store import ranking
+
 NAME = "recollect"
 
 
@@ -35,13 +37,16 @@ class Token(NamedTuple):
 
 
 def register(connection: apsw.Connection) -> None:
-    """Make the tokenizer and the literal test known to this connection; both belong to one connection.
+    """Make the tokenizer and the SQL functions of search known to this connection, and to no other.
 
     ``recollect_literal(word, text, ...)`` is true when the normalised `word` stands in one of the
-    normalised texts; it serves words whose signs are part of the name, such as C++ and C#.
+    normalised texts: for words whose signs are part of the name, such as C++ and C#.
+    ``recollect_casefold(text)`` is for comparisons without case beyond ASCII.
     """
     connection.register_fts5_tokenizer(NAME, _factory)
     connection.create_scalar_function("recollect_literal", _literal, deterministic=True)
+    connection.create_scalar_function("recollect_casefold", _casefold, 1, deterministic=True)
+    ranking.register(connection)
 
 
 def tokens(text: str) -> list[Token]:
@@ -194,3 +199,8 @@ def _byte_distance(text: str, start: int, end: int) -> int:
 def _literal(*values: Any) -> bool:
     word, *texts = values
     return any(word in normalise(text) for text in texts)
+
+
+def _casefold(*values: Any) -> str | None:
+    (text,) = values
+    return None if text is None else str(text).casefold()

@@ -1,0 +1,83 @@
+"""Where a page of search results ended, as an opaque string.
+
+A cursor names the last frame that was shown, not a number of rows, so that frames which arrive or
+go in between neither repeat nor hide another one (SEA-9). It carries a hash of the question it
+belongs to; with another question it is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from store.errors import StoreError
+
+_MAX_CHARS = 4_096
+_MAX_ID = 2**63 - 1
+
+
+class BadCursor(StoreError):
+    """The cursor is damaged, or belongs to another query, order or filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The last row of a page.
+
+    `key` is the hash of the question, `end_ms` the end of its range when the first page was made.
+    The rest is for relevance: the row's score, the block of ids ``[low, high)`` it was ranked in,
+    and the statistics the scores were made with (`store.ranking.Statistics`).
+    """
+
+    key: str
+    end_ms: int
+    id: int
+    score: float = 0.0
+    low: int = 0
+    high: int = 0
+    average: float = 1.0
+    weights: tuple[float, ...] = ()
+
+
+def encode(cursor: Cursor) -> str:
+    """The cursor as base64url text."""
+    packed = json.dumps(list(asdict(cursor).values()), separators=(",", ":"))
+    return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+
+
+def decode(text: str, key: str) -> Cursor:
+    """The cursor in `text`. Raises `BadCursor` unless `encode` made it for the question `key`."""
+    if len(text) > _MAX_CHARS:
+        raise BadCursor("the cursor is too long")
+    try:
+        packed = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        values = json.loads(packed)
+    except (UnicodeError, binascii.Error, ValueError, RecursionError) as error:
+        raise BadCursor("the cursor is damaged") from error
+    if not _is_sound(values):
+        raise BadCursor("the cursor is damaged")
+    found, end_ms, frame_id, score, low, high, average, weights = values
+    if found != key:
+        raise BadCursor("the cursor belongs to another query or other filters")
+    return Cursor(key, end_ms, frame_id, score, low, high, average, tuple(weights))
+
+
+def _is_sound(values: Any) -> bool:
+    if not isinstance(values, list) or len(values) != len(fields(Cursor)):
+        return False
+    key, end_ms, frame_id, score, low, high, average, weights = values
+    return (
+        isinstance(key, str)
+        and all(type(number) is int and 0 <= number <= _MAX_ID for number in (end_ms, frame_id, low, high))
+        and isinstance(weights, list)
+        and all(_is_finite(number) for number in (score, average, *weights))
+        and average > 0
+    )
+
+
+def _is_finite(number: Any) -> bool:
+    return type(number) in (int, float) and math.isfinite(number)

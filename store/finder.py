@@ -1,0 +1,136 @@
+"""The SQL of a search: ids of the matching frames, counted, by time and by relevance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import apsw
+
+from store import frames, ranking
+from store.database import scalar
+from store.expression import Condition, matched_phrases
+from store.filters import Filters, where
+from store.query import Query
+from store.ranking import Statistics
+from store.times import MAX_EPOCH_SECONDS, to_ms
+
+RANKED_BLOCK = 5_000
+"""Matches that are put in order of relevance together."""
+
+_HALF_LIFE_IDS = ranking.RECENT_HALF_LIFE_MS * frames.ID_STEP
+_LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A range of ids ``[low, high)`` whose matches are ranked together."""
+
+    low: int
+    high: int
+
+
+class Ranked(NamedTuple):
+    """A match and its place: higher scores first, the newer of two equal ones first."""
+
+    score: float
+    id: int
+    block: Block
+
+
+class Finder:
+    """Answers one question inside one read; every statement has the same ``where``."""
+
+    def __init__(self, connection: apsw.Connection, asked: Query, filters: Filters, end_ms: int) -> None:
+        self._connection = connection
+        self._asked = asked
+        start_ms = min(max(filters.start_ms, 0), _LATEST_MS)
+        self._range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
+        on_frame = where(connection, filters)
+        conditions = list(on_frame.conditions)
+        self._parameters: dict[str, Any] = dict(on_frame.parameters)
+        if asked.tree is None:
+            self._id, self._source = "f.id", "frames f"
+        else:
+            self._id, self._source = "frames_fts.rowid", "frames_fts"
+            if conditions:
+                # "cross join" has SQLite walk the full-text index first, in the order of ids.
+                self._source += " cross join frames f on f.id = frames_fts.rowid"
+            besides = Condition(asked.tree)
+            conditions = ["frames_fts match :match", *conditions, *besides.conditions]
+            self._parameters |= {"match": asked.match, **besides.parameters}
+        self._where = " and ".join([f"{self._id} >= :low and {self._id} < :high", *conditions])
+
+    def count(self, at_most: int) -> int:
+        """How many frames match, counted no further than `at_most`."""
+        sql = f"select count(*) from (select 1 from {self._source} where {self._where} limit :limit)"
+        return int(scalar(self._connection, sql, self._bound(self._range, limit=at_most)))
+
+    def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
+        """Ids in the order of time, beyond the id `after`."""
+        block = self._range
+        if after is not None:
+            block = Block(block.low, after) if newest_first else Block(after + 1, block.high)
+        direction = "desc" if newest_first else "asc"
+        sql = (
+            f"select {self._id} from {self._source} where {self._where}"
+            f" order by {self._id} {direction} limit :limit offset :offset"
+        )
+        rows = self._connection.execute(sql, self._bound(block, limit=limit, offset=offset))
+        return [frame_id for (frame_id,) in rows]
+
+    @property
+    def phrase_count(self) -> int:
+        """How many weights a score takes."""
+        return sum(1 for _ in matched_phrases(self._asked.tree)) if self._asked.tree else 0
+
+    def statistics(self) -> Statistics:
+        """What scores are made with, as the index is now."""
+        tree = self._asked.tree
+        return Statistics(1.0, ()) if tree is None else ranking.statistics(self._connection, tree)
+
+    def by_relevance(
+        self, limit: int, offset: int, after: Ranked | None, statistics: Statistics
+    ) -> list[Ranked]:
+        """Matches in the order of relevance within blocks, the block of the newest first."""
+        if not statistics.weights:
+            return []
+        block, ranked = self._ranked(after.block if after else None, self._range.high, statistics)
+        if after is not None:
+            ranked = [each for each in ranked if each[:2] < after[:2]]
+        found = ranked[offset : offset + limit]
+        while len(found) < limit and block.low > self._range.low:
+            offset = max(0, offset - len(ranked))
+            block, ranked = self._ranked(None, block.low, statistics)
+            found += ranked[offset : offset + limit - len(found)]
+        return found
+
+    def _ranked(self, settled: Block | None, high: int, statistics: Statistics) -> tuple[Block, list[Ranked]]:
+        """The matches of a settled block, or of as many below `high` as make one, best first."""
+        weights = {f"w{number}": weight for number, weight in enumerate(statistics.weights)}
+        sql = f"""
+            select recollect_score(
+                    frames_fts, :newest, :half_life, :average, {", ".join(f":{name}" for name in weights)}
+                ), {self._id}
+            from {self._source}
+            where {self._where}
+            order by {self._id} desc
+            limit :limit
+        """
+        values = {
+            "newest": self._range.high,
+            "half_life": _HALF_LIFE_IDS,
+            "average": statistics.average,
+            # A frame may come in late: a settled block is read whole, though it has grown.
+            "limit": -1 if settled else RANKED_BLOCK + 1,
+            **weights,
+        }
+        block = settled or Block(self._range.low, high)
+        rows: list[Any] = self._connection.execute(sql, self._bound(block, **values)).fetchall()
+        if not settled and len(rows) > RANKED_BLOCK:
+            rows.pop()
+            block = Block(rows[-1][1], high)
+        return block, [Ranked(score, frame_id, block) for score, frame_id in sorted(rows, reverse=True)]
+
+    def _bound(self, block: Block, **values: Any) -> dict[str, Any]:
+        return {**self._parameters, "low": block.low, "high": block.high, **values}

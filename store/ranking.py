@@ -1,0 +1,105 @@
+"""The order of hits by relevance: BM25, words side by side, and a little for the recent.
+
+    score = bm25 * (1 + 0.5 * share of the query's neighbouring words that are neighbours here too)
+                 * (1 + 0.1 * 2 ** (-age / 7 days))
+
+FTS5's own ``bm25()`` looks at the whole index each time it is asked, so its order shifts while
+somebody turns pages and new frames come in. Here the statistics (average length, rarity of each
+word) are taken once and travel in the page cursor, and the score of a frame stays what it was.
+BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from store.expression import Node, Phrase, match, matched_phrases
+
+# K1: how soon repeating a word stops to matter; B: how far long frames are held back. As in FTS5.
+K1 = 1.2
+B = 0.75
+NEIGHBOUR_SHARE = 0.5
+RECENT_SHARE = 0.1
+RECENT_HALF_LIFE_MS = 7 * 86_400_000
+# A word in more frames than this counts as one in this many.
+_COUNTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What the score needs to know of the index: mean tokens per frame, and the weight of each phrase
+    of the match expression in FTS5's numbering (0 for what NOT excludes)."""
+
+    average: float
+    weights: tuple[float, ...]
+
+
+def register(connection: apsw.Connection) -> None:
+    """Make ``recollect_score`` and ``recollect_totals`` known to this connection."""
+    connection.register_fts5_function("recollect_score", _score)
+    connection.register_fts5_function("recollect_totals", _totals)
+
+
+def statistics(connection: apsw.Connection, node: Node) -> Statistics:
+    """The statistics of now, for the words of `node`."""
+    found = connection.execute(
+        "select recollect_totals(frames_fts) from frames_fts where frames_fts match ? limit 1", (match(node),)
+    ).fetchone()
+    if found is None:
+        return Statistics(1.0, ())
+    rows, tokens = map(int, found[0].split())
+    among = list(matched_phrases(node))
+    if len(among) == 1:
+        # With one word its rarity changes no order.
+        return Statistics(max(tokens / rows, 1.0), (1.0,))
+    weights = (_rarity(connection, phrase, rows) if wanted else 0.0 for phrase, wanted in among)
+    return Statistics(round(max(tokens / rows, 1.0), 3), tuple(round(weight, 3) for weight in weights))
+
+
+def _rarity(connection: apsw.Connection, phrase: Phrase, rows: int) -> float:
+    """Inverse document frequency, never below zero."""
+    (having,) = connection.execute(
+        "select count(*) from (select 1 from frames_fts where frames_fts match ? limit ?)",
+        (match(phrase), _COUNTED),
+    ).fetchone() or (0,)
+    return max(math.log(1 + (rows - having + 0.5) / (having + 0.5)), 0.001)
+
+
+def _totals(api: apsw.FTS5ExtensionApi, *values: Any) -> str:
+    return f"{api.row_count} {api.column_total_size(-1)}"
+
+
+def _score(api: apsw.FTS5ExtensionApi, *values: Any) -> float:
+    """``recollect_score(frames_fts, newest_id, half_life, average, weight, ...)``: higher is better.
+
+    `half_life` is in ids, which carry the time.
+    """
+    newest_id, half_life, average, *weights = values
+    held_back = K1 * (1 - B + B * api.column_size(-1) / average)
+    places: list[list[list[int]]] = []
+    bm25 = 0.0
+    for number, weight in enumerate(weights):
+        places.append(api.phrase_locations(number) if weight else [])
+        frequency = sum(map(len, places[-1]))
+        bm25 += weight * frequency * (K1 + 1) / (frequency + held_back)
+    recent = math.exp2(-max(newest_id - api.rowid, 0) / half_life)
+    together = _neighbours(api, places) if len(places) > 1 else 0.0
+    return bm25 * (1 + NEIGHBOUR_SHARE * together) * (1 + RECENT_SHARE * recent)
+
+
+def _neighbours(api: apsw.FTS5ExtensionApi, places: list[list[list[int]]]) -> float:
+    """The share of phrases followed at once by the next phrase of the query, in any field."""
+    if api.aux_data is None:
+        api.aux_data = [len(phrase) for phrase in api.phrases]
+    sizes = api.aux_data
+    following = 0
+    for number in range(len(places) - 1):
+        pairs = zip(places[number], places[number + 1], strict=False)
+        following += any(
+            not {at + sizes[number] for at in first}.isdisjoint(second) for first, second in pairs
+        )
+    return following / (len(places) - 1)
