@@ -8,6 +8,8 @@ those known to be on a monitor without the focus), in id order, which is time or
 * Another window starts a new stretch and ends the one before: a later look decides, and two
   monitors never count one moment twice. A pause of a few seconds between the two
   (`CONTINUOUS_MS`) belongs to the earlier stretch; a longer one to nobody.
+* A long stretch is stored in pieces, begun with the first frame of each five minutes
+  (`PIECE_MS`), so that a late change never refolds hours; `segments` joins them again.
 * While a frame that is known to have the focus is still on the screen, frames that cannot tell
   are left out: focus decides.
 
@@ -33,6 +35,9 @@ MERGE_GAP_MS = 60_000
 
 CONTINUOUS_MS = 10_000
 """Looks this close together are continuous. Capture looks twice a second; a busy machine may skip."""
+
+PIECE_MS = 300_000
+_HALF_A_DAY_MS = 12 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,14 @@ class Shown:
 
 def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
     """The segments that touch ``[start_ms, end_ms)``, in order, clipped to it."""
+    found: list[Segment] = []
     with database.read() as connection:
-        found = _stored(connection, start_ms, end_ms)
+        pieces = _stored(connection, start_ms, end_ms)
+    for piece in pieces:
+        if found and found[-1].end_ms == piece.start_ms and _window(found[-1]) == _window(piece):
+            found[-1] = _joined(found[-1], piece)
+        else:
+            found.append(piece)
     return [
         replace(segment, start_ms=max(segment.start_ms, start_ms), end_ms=min(segment.end_ms, end_ms))
         for segment in found
@@ -82,10 +93,19 @@ def totals(database: Database, start_ms: int, end_ms: int) -> Totals:
 
 
 def segment_of(database: Database, frame: FrameRow) -> Segment | None:
-    """The segment that covers a frame's moment, or None when the line has a hole there."""
-    with database.read() as connection:
-        segment = _containing(connection, frame.id)
-    return segment if segment and segment.end_ms >= frame.captured_ms else None
+    """The segment that covers a frame's moment, or None when the line has a hole there.
+
+    Half a day is looked at either way.
+    """
+    around = segments(database, frame.captured_ms - _HALF_A_DAY_MS, frame.captured_ms + _HALF_A_DAY_MS)
+    return next(
+        (
+            segment
+            for segment in reversed(around)
+            if segment.start_ms <= frame.captured_ms <= segment.end_ms and segment.first_frame_id <= frame.id
+        ),
+        None,
+    )
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------
@@ -177,7 +197,8 @@ def step(current: Segment | None, last: Shown | None, frame: Shown) -> tuple[Seg
     if last.focused and not frame.focused and frame.captured_ms <= last.ended_ms:
         return None, current, last
     gap_ms = frame.captured_ms - current.end_ms
-    if _window(frame) == _window(current) and gap_ms <= MERGE_GAP_MS:
+    goes_on = _window(frame) == _window(current) and gap_ms <= MERGE_GAP_MS
+    if goes_on and frame.captured_ms // PIECE_MS == current.start_ms // PIECE_MS:
         grown = replace(
             current,
             end_ms=max(current.end_ms, frame.ended_ms),
@@ -185,12 +206,22 @@ def step(current: Segment | None, last: Shown | None, frame: Shown) -> tuple[Seg
             frames=current.frames + 1,
         )
         return None, grown, frame
-    ended = replace(current, end_ms=frame.captured_ms) if gap_ms <= CONTINUOUS_MS else current
+    meets = goes_on or gap_ms <= CONTINUOUS_MS
+    ended = replace(current, end_ms=frame.captured_ms) if meets else current
     return ended, _open(frame), frame
 
 
 def _open(frame: Shown) -> Segment:
     return Segment(frame.captured_ms, frame.ended_ms, *_window(frame), frame.id, frame.id, 1)
+
+
+def _joined(segment: Segment, piece: Segment) -> Segment:
+    return replace(
+        segment,
+        end_ms=piece.end_ms,
+        last_frame_id=max(segment.last_frame_id, piece.last_frame_id),
+        frames=segment.frames + piece.frames,
+    )
 
 
 def _window(part: Shown | Segment) -> tuple[str | None, str | None, str | None]:

@@ -116,10 +116,14 @@ class Database:
                 raise
             connection.execute("commit")
 
-    def checkpoint(self) -> None:
-        """Fold the write-ahead log into the database file and truncate it."""
+    def checkpoint(self) -> bool:
+        """Fold the write-ahead log into the database file and truncate it.
+
+        False when a reader or writer of any process kept it in use for `BUSY_TIMEOUT_MS`.
+        """
         with _translated():
-            self.connection().execute("pragma wal_checkpoint(truncate)").fetchall()
+            found = rows(self.connection(), "pragma wal_checkpoint(truncate)")
+        return bool(found[0][0] == 0)
 
     def close_thread(self) -> None:
         """Close the calling thread's connection."""

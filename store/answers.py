@@ -1,0 +1,77 @@
+"""Answers that rest on deleted frames: what has to be forgotten of a conversation.
+
+An answer that cites a deleted frame goes as a whole, its claims with it: prose cannot be cut
+safely. An answer for which the frame was only retrieved, or a later one in the same conversation,
+goes when it still says something that only the deleted frames said: a word, or three words in a
+row, that stands in them, in no remaining frame and not in the person's own question. In doubt the
+answer goes. The question stays; it is the person's own.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from store import tokenizer
+from store.conversations import DELETED_ANSWER, forget_answer
+from store.database import rows, scalar
+
+_RUN = 3
+
+
+def forget(connection: apsw.Connection) -> int:
+    """Forget the answers that rest on the frames in ``doomed``; returns how many.
+
+    Call when the index has lost these frames and their texts are still there.
+    """
+    gone: set[str] = set()
+    for texts in rows(connection, _TEXTS):
+        for text in texts:
+            gone |= phrases(text)
+    forgotten = 0
+    for turn_id, question, answer, is_cited in rows(connection, _TURNS, {"removed": DELETED_ANSWER}):
+        suspects = (phrases(answer) & gone) - phrases(question)
+        if is_cited or any(not _is_known(connection, phrase) for phrase in sorted(suspects)):
+            forget_answer(connection, turn_id)
+            forgotten += 1
+    return forgotten
+
+
+def phrases(text: str) -> set[str]:
+    """The words of a text, and every three tokens that follow each other.
+
+    One Chinese character is a token but says nothing by itself: it counts only in a run.
+    """
+    words = [token.text for token in tokenizer.tokens(text)]
+    runs = {" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
+    return runs | {word for word in words if len(word) > 1}
+
+
+_TEXTS = """
+select t.text, t.app_name, t.window_name, t.browser_url
+from doomed d
+join frame_texts t on t.id = d.id
+where exists (select 1 from evidence e where e.frame_id = d.id)
+"""
+
+_TURNS = """
+with touched as (
+    select e.turn_id, max(e.n is not null) as is_cited
+    from doomed d
+    join evidence e on e.frame_id = d.id
+    group by e.turn_id
+),
+chats as (select distinct t.conversation_id from touched join turns t on t.id = touched.turn_id)
+select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
+from chats
+join turns t on t.conversation_id = chats.conversation_id
+left join touched on touched.turn_id = t.id
+where t.answer_md not in ('', :removed)
+order by t.id
+"""
+
+
+def _is_known(connection: apsw.Connection, phrase: str) -> bool:
+    """Whether a remaining frame says this."""
+    quoted = '"' + phrase.replace('"', '""') + '"'
+    found = scalar(connection, "select 1 from frames_fts where frames_fts match ? limit 1", (quoted,))
+    return found is not None

@@ -1,0 +1,121 @@
+"""Forgetting: one function that deletes, and a receipt that can be checked.
+
+Frames *captured* in the range go. A frame captured earlier that was still on the screen when the
+range began keeps its picture, which is older than the range, and loses the time: its end moves to
+just before the range. A tombstone keeps the time range and counts, never content, also where
+there was nothing to delete.
+
+The order survives a crash anywhere (DEL-2): one transaction removes the rows and notes the files
+to go, then the files go, then the log is truncated. `sweep`, at every start, does what a crash
+left undone. Large deletions take several transactions, so that capture is never kept waiting.
+
+What is deleted is erased, not marked: SQLite's and FTS5's secure delete are on, the write-ahead
+log is truncated at the end (DEL-5), and database copies made before a migration are dropped,
+because they hold what was deleted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from store import purge, remains
+from store.database import Database, rows, scalar
+from store.erasure import (
+    Counts,
+    Erasure,
+    Receipt,
+    cut_short,
+    empty_trash,
+    is_refused,
+    list_scope,
+    picture_bytes,
+    range_scope,
+)
+from store.frames import captured_ms_of
+from store.media import Media
+
+__all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "preview", "sweep"]
+
+_ROUNDS = 10
+_ROUND_S = 0.2
+"""A worker that has claimed a capture of the range gets these rounds to finish it."""
+
+
+def preview(database: Database, start_ms: int, end_ms: int, app_name: str | None = None) -> Counts:
+    """What `delete_range` would remove now."""
+    counts = Counts()
+    scope = range_scope(start_ms, end_ms, app_name)
+    with database.read() as connection:
+        last = -1
+        while scope(connection, last):
+            last = int(scalar(connection, "select max(id) from doomed"))
+            counts = counts.plus({**purge.count(connection), "bytes": picture_bytes(connection)})
+    waiting = remains.captures(database.data_dir, start_ms, end_ms, app_name)
+    copies = remains.copies(database.data_dir)
+    return counts.plus({"spool": sum(1 for _ in waiting), "copies": len(copies)})
+
+
+def delete_range(
+    database: Database,
+    media: Media,
+    start_ms: int,
+    end_ms: int,
+    app_name: str | None = None,
+    *,
+    now_ms: int | None = None,
+) -> Receipt:
+    """Delete every frame captured in ``[start_ms, end_ms)``, of one app where one is named.
+
+    `app_name` is compared as a whole, without regard to case.
+    """
+    erasure = Erasure(database, media, start_ms, end_ms, now_ms)
+    scope = range_scope(start_ms, end_ms, app_name)
+    with database.write() as connection:
+        cut_short(connection, start_ms, app_name)
+        if app_name is None:
+            erasure.bury(connection, [(start_ms, end_ms)])
+    for last_round in (*(False,) * _ROUNDS, True):
+        waiting = list(remains.captures(database.data_dir, start_ms, end_ms, app_name))
+        claimed = [entry for entry in waiting if entry.is_taken]
+        erasure.refuse(waiting)
+        erasure.remove(scope, with_tombstones=app_name is not None)
+        erasure.entries([entry for entry in waiting if last_round or not entry.is_taken])
+        if not claimed:
+            break
+        time.sleep(_ROUND_S)
+    return erasure.finish(scope)
+
+
+def delete_frames(
+    database: Database, media: Media, frame_ids: Iterable[int], *, now_ms: int | None = None
+) -> Receipt:
+    """Delete these frames; ids that do not exist (any more) are passed over."""
+    ids = sorted(set(frame_ids))
+    start_ms, end_ms = (captured_ms_of(ids[0]), captured_ms_of(ids[-1]) + 1) if ids else (0, 0)
+    erasure = Erasure(database, media, start_ms, end_ms, now_ms)
+    erasure.remove(list_scope(ids), with_tombstones=True)
+    return erasure.finish(list_scope(ids))
+
+
+def sweep(database: Database, media: Media) -> int:
+    """Finish what a crash left of earlier deletions; returns how many files went.
+
+    Meant for every start of a program: pictures in the trash, captures of the spool whose id was
+    deleted, and copies of the database that are older than the latest deletion.
+    """
+    data_dir = database.data_dir
+    with database.read() as connection:
+        latest_ms = scalar(connection, "select max(deleted_ms) from deletions")
+        waiting = [
+            entry
+            for entry in remains.captures(data_dir, 0, 2**62)
+            if not entry.is_taken and is_refused(connection, entry.capture_id)
+        ]
+        trash = rows(connection, "select path from media_trash")
+    copies = [] if latest_ms is None else remains.copies(data_dir, made_before_ms=latest_ms)
+    remains.discard(data_dir, waiting)
+    remains.drop(copies)
+    empty_trash(database, media)
+    database.checkpoint()
+    return len(waiting) + len(copies) + len(trash)

@@ -1,0 +1,199 @@
+"""Where something of a frame may live: one table, each place with its purge (DEL-4).
+
+`PLACES` holds everything inside the database and runs in the transaction that removes the frames;
+files go after it (`store.deletion`). A table that refers to frames and is not listed here fails a
+test that finds such tables in the schema by itself (DEL-1). Thumbnails, crops and previews are
+made on request and kept nowhere.
+
+The frames to delete are in the temporary table ``doomed``. Everything goes by their rowids, which
+are also the index's (DEL-6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import apsw
+
+from store import activity, answers
+from store.activity import MERGE_GAP_MS
+from store.database import rows, scalar
+from store.gaps import Interval, joined
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place. `count` is SQL for how many rows would go; `purge` removes them.
+
+    `purge` returns how many rows it removed where that can differ from `count`, else None.
+    """
+
+    name: str
+    count: str
+    purge: Callable[[apsw.Connection], int | None]
+
+
+def _sql(statement: str) -> Callable[[apsw.Connection], None]:
+    def purge(connection: apsw.Connection) -> None:
+        connection.execute(statement)
+
+    return purge
+
+
+def _fold_again(connection: apsw.Connection) -> None:
+    for start_ms, end_ms in rows(connection, "select start_ms, end_ms from touched order by start_ms"):
+        activity.rebuild(connection, start_ms, end_ms)
+
+
+def _forget_apps(connection: apsw.Connection) -> int:
+    connection.execute(
+        """
+        delete from apps
+        where not exists (select 1 from frames f where f.app_name = apps.name collate nocase)
+        """
+    )
+    return connection.changes()
+
+
+PLACES = (
+    # The index first: to take a row out it must be shown the words, which go with the reading.
+    Place(
+        "index_rows",
+        "select count(*) from doomed d join frames_fts_docsize i on i.id = d.id",
+        _sql(
+            """
+            insert into frames_fts (frames_fts, rowid, text, app_name, window_name, browser_url)
+            select 'delete', t.id, t.text, t.app_name, t.window_name, t.browser_url
+            from doomed d
+            cross join frame_texts t on t.id = d.id
+            """
+        ),
+    ),
+    Place(
+        "answers",
+        "select count(distinct e.turn_id) from doomed d join evidence e on e.frame_id = d.id "
+        "where e.n is not null",
+        answers.forget,
+    ),
+    Place(
+        "quotes",
+        "select count(*) from doomed d join evidence e on e.frame_id = d.id",
+        _sql(
+            """
+            update evidence
+            set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
+                browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted'
+            where frame_id in (select id from doomed)
+            """
+        ),
+    ),
+    Place(
+        "captures",
+        "select count(*) from doomed d join ingest_records r on r.frame_id = d.id",
+        # The id stays, so that the same capture sent again is not stored again.
+        _sql(
+            """
+            update ingest_records
+            set outcome = 'deleted', frame_id = null, reason = null
+            where frame_id in (select id from doomed)
+            """
+        ),
+    ),
+    Place(
+        "pictures",
+        "select count(f.media_path) from doomed d join frames f on f.id = d.id",
+        _sql(
+            """
+            insert or ignore into media_trash (path)
+            select f.media_path
+            from doomed d
+            join frames f on f.id = d.id
+            where f.media_path is not null
+            """
+        ),
+    ),
+    Place(
+        "readings",
+        "select count(*) from doomed d join readings r on r.frame_id = d.id",
+        _sql("delete from readings where frame_id in (select id from doomed)"),
+    ),
+    Place(
+        "urls",
+        "select count(*) from doomed d join frame_urls u on u.frame_id = d.id",
+        _sql("delete from frame_urls where frame_id in (select id from doomed)"),
+    ),
+    Place(
+        "frames",
+        "select count(*) from doomed d join frames f on f.id = d.id",
+        _sql("delete from frames where id in (select id from doomed)"),
+    ),
+    # Derived from what is left: folded again where frames went.
+    Place(
+        "segments",
+        "select count(*) from segments where first_frame_id in (select id from doomed) "
+        "or last_frame_id in (select id from doomed)",
+        _fold_again,
+    ),
+    Place("apps", "select 0", _forget_apps),
+)
+
+
+def doom(connection: apsw.Connection, select: str, parameters: dict[str, int | str | None]) -> int:
+    """Put the frame ids that `select` gives into ``doomed``; returns how many there are.
+
+    The table is this connection's own and lives in memory.
+    """
+    connection.execute("create temp table if not exists doomed (id integer primary key)")
+    connection.execute("delete from doomed")
+    connection.execute(f"insert into doomed (id) {select}", parameters)
+    return int(scalar(connection, "select count(*) from doomed"))
+
+
+def count(connection: apsw.Connection) -> dict[str, int]:
+    """How many rows `purge` would remove from each place."""
+    return {place.name: int(scalar(connection, place.count)) for place in PLACES}
+
+
+def stretches(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
+    """When the doomed frames were on the screen; stretches at most `apart_ms` apart are one."""
+    shown = rows(
+        connection, "select f.captured_ms, f.ended_ms + 1 from doomed d join frames f on f.id = d.id"
+    )
+    return joined([(start, end) for start, end in shown], apart_ms)
+
+
+def purge(connection: apsw.Connection) -> dict[str, int]:
+    """Remove the doomed frames from every place in the database; returns counts by place.
+
+    Call inside `Database.write()`. Looks stay counted: the ledger keeps that a frame was kept, not
+    what it showed.
+    """
+    connection.execute("create temp table if not exists touched (start_ms integer, end_ms integer)")
+    connection.execute("delete from touched")
+    connection.executemany(
+        "insert into touched (start_ms, end_ms) values (?, ?)", stretches(connection, MERGE_GAP_MS)
+    )
+    connection.execute(_KEEP_COUNTS)
+    counts: dict[str, int] = {}
+    for place in PLACES:
+        expected = int(scalar(connection, place.count))
+        removed = place.purge(connection)
+        counts[place.name] = expected if removed is None else removed
+    return counts
+
+
+def left_over(connection: apsw.Connection) -> list[str]:
+    """Names of the places in which something of the doomed frames can still be found."""
+    return [name for name, number in count(connection).items() if number]
+
+
+# A frame that a batch counted as kept leaves a count in its place (CAP-4).
+_KEEP_COUNTS = """
+insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
+select f.batch_id, f.monitor, 'kept', f.source, min(f.captured_ms), max(f.captured_ms), count(*)
+from doomed d
+join frames f on f.id = d.id
+where f.batch_id is not null
+group by f.batch_id, f.monitor, f.source
+"""
