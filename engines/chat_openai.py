@@ -86,7 +86,7 @@ class OpenAIChatModel:
                 if response_format and _refuses_format(error):
                     self._format = max(self._format, level + 1)
                     continue
-                raise _typed(error) from error
+                raise _typed(error, self._api_key) from error
             except openai.APITimeoutError as error:
                 raise ModelTimeout(f"no answer within {timeout_s:g} s") from error
             except openai.APIConnectionError as error:
@@ -131,9 +131,11 @@ def _refuses_format(error: APIStatusError) -> bool:
     return error.status_code in (400, 422, 501) and bool(_FORMAT_WORDS.search(_detail(error)))
 
 
-def _typed(error: APIStatusError) -> ModelError:
-    """The error of our tree for a status, with the endpoint's own words."""
+def _typed(error: APIStatusError, api_key: str) -> ModelError:
+    """The error of our tree for a status, with the endpoint's own words; never with the key (SEC-11)."""
     status, detail = error.status_code, _detail(error)
+    if api_key:
+        detail = detail.replace(api_key, "***")
     code = getattr(error, "code", None)
     if code == "context_length_exceeded" or status == 413 or _TOO_LONG_WORDS.search(detail):
         return ContextTooLong(detail)

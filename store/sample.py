@@ -10,33 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import apsw
 
 from store.database import scalar
+from store.filters import Filters, where
 from store.frames import ID_STEP, id_range
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which frames count: captured in ``[start_ms, end_ms)`` and passing every filter that is set.
-
-    `app_name` is the whole name in any case; `window_name` (in any case) and `browser_url` are
-    looked for inside.
-    """
-
-    start_ms: int
-    end_ms: int
-    app_name: str | None = None
-    window_name: str | None = None
-    browser_url: str | None = None
-    focused: bool | None = None
-
-    @property
-    def is_filtered(self) -> bool:
-        filters = (self.app_name, self.window_name, self.browser_url, self.focused)
-        return any(value is not None for value in filters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,51 +33,52 @@ class SampledFrame:
     text: str
 
 
-def count(connection: apsw.Connection, scope: Scope) -> int:
+def count(connection: apsw.Connection, filters: Filters) -> int:
     """How many frames match."""
-    if not scope.is_filtered:
-        return _count_all(connection, scope)
-    where, parameters = _where(scope)
-    return int(scalar(connection, f"select count(*) from frames where {where}", parameters))
+    if not where(connection, filters).conditions:
+        return _count_all(connection, filters)
+    clauses, parameters = _clauses(connection, filters)
+    return int(scalar(connection, f"select count(*) from frames f where {clauses}", parameters))
 
 
-def first_ids(connection: apsw.Connection, scope: Scope, limit: int) -> list[int]:
+def first_ids(connection: apsw.Connection, filters: Filters, limit: int) -> list[int]:
     """The earliest `limit` matching frames, in order of time."""
-    where, parameters = _where(scope)
-    sql = f"select id from frames where {where} order by id limit :limit"
+    clauses, parameters = _clauses(connection, filters)
+    sql = f"select f.id from frames f where {clauses} order by f.id limit :limit"
     return [number for (number,) in connection.execute(sql, {**parameters, "limit": limit})]
 
 
-def ends_per_bucket(connection: apsw.Connection, scope: Scope, bucket_ms: int) -> list[tuple[int, int, int]]:
+def ends_per_bucket(
+    connection: apsw.Connection, filters: Filters, bucket_ms: int
+) -> list[tuple[int, int, int]]:
     """(bucket, first id, last id) of every bucket that holds a matching frame, in order.
 
     Bucket n is ``[start_ms + n * bucket_ms, start_ms + (n + 1) * bucket_ms)``, cut at the end.
     """
-    where, parameters = _where(scope, low="low", high="high")
-    low, high = id_range(scope.start_ms, scope.end_ms)
+    clauses, parameters = _clauses(connection, filters, low="low", high="high")
     sql = f"""
         with recursive buckets (n, low, high) as (
-            select 0, :range_low, min(:range_low + :step, :range_high)
+            select 0, :low, min(:low + :step, :high)
             union all
-            select n + 1, high, min(high + :step, :range_high) from buckets where high < :range_high
+            select n + 1, high, min(high + :step, :high) from buckets where high < :high
         )
         select n, first, last
         from (
             select n,
-                (select id from frames where {where} order by id limit 1) as first,
-                (select id from frames where {where} order by id desc limit 1) as last
+                (select f.id from frames f where {clauses} order by f.id limit 1) as first,
+                (select f.id from frames f where {clauses} order by f.id desc limit 1) as last
             from buckets
         )
         where first is not null
         """
-    bounds = {"range_low": low, "range_high": high, "step": bucket_ms * ID_STEP}
-    return [(n, first, last) for n, first, last in connection.execute(sql, {**parameters, **bounds})]
+    rows = connection.execute(sql, {**parameters, "step": bucket_ms * ID_STEP})
+    return [(n, first, last) for n, first, last in rows]
 
 
-def count_per_bucket(connection: apsw.Connection, scope: Scope, bucket_ms: int) -> dict[int, int]:
+def count_per_bucket(connection: apsw.Connection, filters: Filters, bucket_ms: int) -> dict[int, int]:
     """How many matching frames each bucket holds; buckets without any are left out."""
-    where, parameters = _where(scope)
-    sql = f"select (id - :low) / :step, count(*) from frames where {where} group by 1"
+    clauses, parameters = _clauses(connection, filters)
+    sql = f"select (f.id - :low) / :step, count(*) from frames f where {clauses} group by 1"
     rows = connection.execute(sql, {**parameters, "step": bucket_ms * ID_STEP})
     return {int(bucket): int(frames) for bucket, frames in rows}
 
@@ -117,20 +97,20 @@ def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
     return [_row(*row) for row in connection.execute(sql, tuple(ids))]
 
 
-_CONDITIONS = {
-    "app_name": "app_name = :app_name collate nocase",
-    "window_name": "instr(lower(window_name), lower(:window_name)) > 0",
-    "browser_url": "instr(browser_url, :browser_url) > 0",
-    "focused": "focused = :focused",
-}
+def _clauses(
+    connection: apsw.Connection, filters: Filters, low: str = ":low", high: str = ":high"
+) -> tuple[str, dict[str, str | int]]:
+    """The condition on ``frames f`` and its parameters; `low` and `high` name the bounds of the id."""
+    narrowed = where(connection, filters)
+    first, last = _bounds(filters)
+    clauses = (f"f.id >= {low}", f"f.id < {high}", *narrowed.conditions)
+    return " and ".join(clauses), {**narrowed.parameters, "low": first, "high": last}
 
 
-def _where(scope: Scope, low: str = ":low", high: str = ":high") -> tuple[str, dict[str, Any]]:
-    """The condition and its parameters; `low` and `high` name the bounds of the id."""
-    used = {name: getattr(scope, name) for name in _CONDITIONS if getattr(scope, name) is not None}
-    clauses = [f"id >= {low}", f"id < {high}", *(_CONDITIONS[name] for name in used)]
-    first, last = id_range(scope.start_ms, scope.end_ms)
-    return " and ".join(clauses), {**used, "low": first, "high": last}
+def _bounds(filters: Filters) -> tuple[int, int]:
+    if filters.end_ms is None:
+        raise ValueError("a sample needs a range with an end")
+    return id_range(filters.start_ms, filters.end_ms)
 
 
 def _row(
@@ -150,7 +130,7 @@ def _row(
     )
 
 
-def _count_all(connection: apsw.Connection, scope: Scope) -> int:
+def _count_all(connection: apsw.Connection, filters: Filters) -> int:
     """Counts in the narrow index by monitor: a tenth of the pages that the rows themselves take."""
     sql = """
         with recursive monitors (monitor) as (
@@ -165,4 +145,4 @@ def _count_all(connection: apsw.Connection, scope: Scope) -> int:
         )), 0)
         from monitors where monitors.monitor is not null
         """
-    return int(scalar(connection, sql, {"start": scope.start_ms, "end": scope.end_ms}))
+    return int(scalar(connection, sql, {"start": filters.start_ms, "end": filters.end_ms}))

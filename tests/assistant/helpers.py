@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from store import activity
 from store.database import Database
-from store.frames import ID_STEP
+from store.frames import ID_STEP, FrameRow
+from store.paths import DataDir
+from tests.factories import store_frame
 
 
 def insert_bare_frames(database: Database, ids: Iterable[int], **columns: Callable[[int], Any]) -> None:
@@ -23,3 +26,32 @@ def insert_bare_frames(database: Database, ids: Iterable[int], **columns: Callab
             """,
             [(n, str(n), n // ID_STEP, n // ID_STEP, *(value(n) for value in columns.values())) for n in ids],
         )
+
+
+START_MS = 1_795_154_400_000
+"""2026-11-20 14:00 in Shanghai, 06:00 UTC, a Friday."""
+NOW_MS = START_MS + 4 * 3_600_000 + 180_000
+"""18:03 in Shanghai."""
+
+
+class Afternoon:
+    """An afternoon's frames, written as they are needed."""
+
+    def __init__(self, database: Database, data_dir: DataDir) -> None:
+        self.database = database
+        self.data_dir = data_dir
+
+    def show(self, minute: float, text: str | None, **changes: Any) -> FrameRow:
+        """A frame that many minutes after 14:00, with a reading of `text`; its stretch of activity too."""
+        frame = store_frame(self.database, self.data_dir, START_MS + round(minute * 60_000), text, **changes)
+        with self.database.write() as connection:
+            activity.heartbeat(connection, frame)
+        return frame
+
+
+def reply(answer_md: str, *evidence: tuple[str, str]) -> dict[str, Any]:
+    """What a well-behaved model answers."""
+    return {
+        "answer_md": answer_md,
+        "evidence": [{"id": name, "quote": quote} for name, quote in evidence],
+    }

@@ -183,3 +183,7 @@ def test_a_local_endpoint_needs_no_key_and_a_key_is_sent_when_there_is_one() -> 
 def test_a_key_is_never_shown(stub: StubModel) -> None:  # SEC-11
     model = OpenAIChatModel("work", stub.base_url, "m", "sk-secret")
     assert "sk-secret" not in repr(model)
+    stub.fail(401, "Incorrect API key provided: sk-secret")
+    with pytest.raises(ModelUnauthorized) as caught:
+        ask(stub, api_key="sk-secret")
+    assert "sk-secret" not in caught.value.detail

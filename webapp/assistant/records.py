@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 MAX_MESSAGE_CHARS = 8_000
 
 Mode = Literal["evidence"]
-EvidenceState = Literal["found", "not_found", "not_checked", "retrieved"]
+EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
 ClaimState = Literal["found", "not_found", "not_checked", "no_evidence"]
-Stage = Literal["searching", "reading", "thinking", "checking"]
+TurnStatus = Literal["running", "done", "failed"]
+Stage = Literal["searching", "thinking", "checking"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class EvidenceItem:
 
     `n` is its number in the answer, by first use; None for one that was retrieved and not cited.
     `state` is ``retrieved`` for those; ``found`` is said only after a deterministic check, with
-    `boxes` around the quoted words. `frame_id` is None once the frame was deleted.
+    `boxes` around the quoted words. Once the frame is deleted `state` is ``deleted``, `frame_id`
+    and `frame_url` are None, and nothing but its time is left.
     """
 
     n: int | None
@@ -96,6 +98,7 @@ class EvidenceItem:
     boxes: tuple[Box, ...]
     state: EvidenceState
     frame_url: str | None
+    reading_id: int | None = None  # the reading that was quoted; reading again checks the quote again
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ class TurnError:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """A finished turn. With `error` set, the answer is empty and what was retrieved is kept."""
+    """A turn as it is stored. Failed, it has no answer but an `error`, and what was retrieved."""
 
     chat_id: int
     turn_id: int
@@ -168,6 +171,7 @@ class TurnResult:
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
     error: TurnError | None = None
+    status: TurnStatus = "done"
     created_ms: int = 0
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import apsw
 
 from store import sample
-from store.sample import Scope
+from store.filters import Filters
 
 DEFAULT_BUCKET_SECONDS = 300
 FRAMES_PER_BUCKET = 2
@@ -59,18 +59,18 @@ def select(candidates: Sequence[Candidate], start_ms: int, end_ms: int, rule: Ru
     return _in_order(_thinned(picked, counts, rule.max_frames))
 
 
-def select_in(connection: apsw.Connection, scope: Scope, max_frames: int = MAX_FRAMES) -> list[int]:
+def select_in(connection: apsw.Connection, filters: Filters, max_frames: int = MAX_FRAMES) -> list[int]:
     """The same selection, made in the database with `FRAMES_PER_BUCKET` frames a bucket."""
     rule = Rule(max_frames=max_frames)
-    few = sample.first_ids(connection, scope, max_frames + 1)
+    few = sample.first_ids(connection, filters, max_frames + 1)
     if len(few) <= max_frames:
         return few
-    bucket_ms = rule.bucket_s(scope.start_ms, scope.end_ms) * 1000
-    ends = sample.ends_per_bucket(connection, scope, bucket_ms)
+    bucket_ms = rule.bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
+    ends = sample.ends_per_bucket(connection, filters, bucket_ms)
     picked = {n: [first] if first == last else [first, last] for n, first, last in ends}
     if sum(map(len, picked.values())) <= max_frames:
         return _in_order(picked)
-    counts = sample.count_per_bucket(connection, scope, bucket_ms)
+    counts = sample.count_per_bucket(connection, filters, bucket_ms)
     return _in_order(_thinned(picked, counts, max_frames))
 
 

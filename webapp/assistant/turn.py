@@ -1,13 +1,29 @@
-"""One question, one answer: the generator that every mouth of the chat drains.
+"""One question, one answer: the generator that every mouth of the chat drains (C2).
 
-This first commit fixes the names; the body follows.
+Evidence mode: exactly one retrieval, at most one model call, no tools (R3.4). The question is
+stored before anything is looked up and the answer in one transaction at the end; in between nothing
+is held (CHAT-11). The result that goes out is read back from the store, so that a reload shows the
+same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 
+from peewee import IntegrityError
+
+from engines.chat import Message, ModelError
+from store import conversations
+from store.conversations import DELETED_ANSWER, StoredTurn
 from store.database import Database
+from store.errors import StoreError
+from store.filters import Filters
+from webapp.assistant import answering, evidence, stored
+from webapp.assistant.admission import admit
+from webapp.assistant.answering import Draft, Plan
+from webapp.assistant.citations import without_numbers
 from webapp.assistant.errors import (
     BadMessage,
     BadRange,
@@ -17,6 +33,8 @@ from webapp.assistant.errors import (
     UnknownChat,
     UnknownModel,
 )
+from webapp.assistant.failures import interrupted, turn_error
+from webapp.assistant.questions import needs_sound
 from webapp.assistant.records import (
     Box,
     Claim,
@@ -27,6 +45,7 @@ from webapp.assistant.records import (
     EvidenceItem,
     FinalEvent,
     Query,
+    Stage,
     StatusEvent,
     TextEvent,
     TurnDeps,
@@ -36,6 +55,8 @@ from webapp.assistant.records import (
     TurnRequest,
     TurnResult,
 )
+from webapp.assistant.retrieval import retrieve
+from webapp.assistant.sentences import say
 
 __all__ = [
     "BadMessage",
@@ -67,23 +88,139 @@ __all__ = [
     "stored_turn",
 ]
 
+log = logging.getLogger(__name__)
+
+MAX_HISTORY_TURNS = 4
+MAX_HISTORY_CHARS = 1_200
+
 
 def run_turn(deps: TurnDeps, request: TurnRequest) -> Iterator[TurnEvent]:
     """The turn's events, the last one a `FinalEvent`.
 
     Raises `TurnRefused` at once, before the first event, when the request cannot become a turn.
     """
-    raise TimeRangeRequired()
+    return _events(deps, admit(deps, request))
 
 
 def answer(deps: TurnDeps, request: TurnRequest) -> TurnResult:
-    """The finished turn. A failed one has `error` set and is stored, too."""
-    events = list(run_turn(deps, request))
-    last = events[-1]
-    assert isinstance(last, FinalEvent)
-    return last.result
+    """The finished turn. A failed one has `error` set and is stored, too. Raises `TurnRefused`."""
+    for event in run_turn(deps, request):
+        if isinstance(event, FinalEvent):
+            return event.result
+    raise AssertionError("a turn ends with its final event")
 
 
 def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
-    """The same object, rebuilt from the store. Raises `UnknownChat`."""
-    raise UnknownChat(chat_id)
+    """The same object, rebuilt from the store. Raises `UnknownChat` when there is no such turn."""
+    found = conversations.turn(database, chat_id, n)
+    if found is None:
+        raise UnknownChat(chat_id)
+    return stored.result(found)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a turn has in hand so far, to be stored with it even if it fails."""
+
+    coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
+    evidence: tuple[EvidenceItem, ...] = ()
+
+
+def _events(deps: TurnDeps, plan: Plan) -> Iterator[TurnEvent]:
+    history = _history(deps.database, plan.chat_id) if plan.chat_id is not None else []
+    turn = _enter(deps, plan)
+    found = _Found()
+    try:
+        draft = yield from _draft(deps, plan, turn, history, found)
+        payload = stored.payload(found.coverage, draft.claims, draft.usage, draft.warnings)
+        rows = stored.evidence_rows(draft.evidence)
+        conversations.finish_turn(deps.database, turn.id, draft.answer_md, payload, rows, deps.clock())
+    except (ModelError, StoreError) as error:
+        log.warning("turn %s of chat %s failed: %s", turn.n, turn.chat_id, type(error).__name__)
+        failure = turn_error(error, plan.language)
+        _fail(deps, turn, found, failure)
+        yield ErrorEvent(failure)
+    except BaseException:
+        # The asker went away, or there is a defect: the turn must not look as if it still ran.
+        _fail(deps, turn, found, interrupted(plan.language))
+        raise
+    else:
+        yield TextEvent(draft.answer_md)
+    yield FinalEvent(stored_turn(deps.database, turn.chat_id, turn.n))
+
+
+def _draft(
+    deps: TurnDeps, plan: Plan, turn: StoredTurn, history: Sequence[Message], found: _Found
+) -> Generator[TurnEvent, None, Draft]:
+    """Retrieval, the model's call, and the checks, with an event before each."""
+
+    def status(stage: Stage, **values: str) -> StatusEvent:
+        return StatusEvent(stage, say(stage, plan.language, **values), turn.chat_id, turn.n)
+
+    if plan.start_ms >= plan.now_ms:
+        return answering.future(plan)
+    yield status("searching")
+    retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock())
+    found.coverage = answering.coverage(plan, retrieval)
+    if not retrieval.entries:
+        return answering.no_captures(plan, retrieval)
+    found.evidence = evidence.items(retrieval.entries, (), {}, plan.zone)
+    yield EvidenceEvent(found.evidence, found.coverage)
+    if needs_sound(plan.message):
+        opening = f"{say('audio', plan.language)} {say('audio_screen', plan.language)}"
+        return answering.quote(deps, plan, retrieval, opening, asked=False)
+    yield status("thinking", model=plan.model.name)
+    return answering.ask(deps, plan, retrieval, history)
+
+
+def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
+    """The question, stored as a running turn of its chat; a new chat when none was named."""
+    now_ms = deps.clock()
+    chat_id = plan.chat_id
+    if chat_id is None:
+        chat_id = conversations.create(deps.database, plan.message, now_ms)
+    try:
+        return conversations.add_turn(
+            deps.database,
+            chat_id,
+            mode="evidence",
+            model=plan.model.name,
+            question=plan.message,
+            start_ms=plan.start_ms,
+            end_ms=plan.end_ms,
+            timezone=plan.timezone,
+            now_ms=now_ms,
+        )
+    except IntegrityError as error:  # deleted since it was looked up
+        raise UnknownChat(chat_id) from error
+
+
+def _fail(deps: TurnDeps, turn: StoredTurn, found: _Found, failure: TurnError) -> None:
+    payload = stored.payload(found.coverage, error=failure)
+    conversations.fail_turn(deps.database, turn.id, payload, stored.evidence_rows(found.evidence))
+
+
+def _history(database: Database, chat_id: int) -> list[Message]:
+    """The last answered turns, shortened; their citation numbers mean nothing here."""
+    answered = [
+        turn
+        for turn in conversations.turns(database, chat_id)
+        if turn.status == "done" and turn.answer_md != DELETED_ANSWER
+    ]
+    messages = []
+    for turn in answered[-MAX_HISTORY_TURNS:]:
+        messages.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
+        messages.append(Message("assistant", without_numbers(turn.answer_md)[:MAX_HISTORY_CHARS]))
+    return messages
+
+
+def _filters(plan: Plan) -> Filters:
+    wanted = plan.filters
+    return Filters(
+        plan.start_ms,
+        plan.end_ms,
+        wanted.app_name or None,
+        wanted.window_name or None,
+        wanted.browser_url or None,
+        wanted.focused,
+    )

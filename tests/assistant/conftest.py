@@ -1,0 +1,53 @@
+"""A database with an afternoon in it, a stub model, and turns that run against both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from store.database import Database
+from store.paths import DataDir
+from store.settings import ChatSettings
+from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
+from tests.stub_model import StubModel
+from webapp.assistant.models import ChatModels
+from webapp.assistant.turn import TurnDeps, TurnRequest, TurnResult, answer
+
+Ask = Callable[..., TurnResult]
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@pytest.fixture
+def afternoon(database: Database, data_dir: DataDir) -> Afternoon:
+    return Afternoon(database, data_dir)
+
+
+@pytest.fixture
+def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
+    models = ChatModels(ChatSettings(base_url=stub.base_url, model="stub", timeout_s=10), {})
+    yield TurnDeps(database, models, lambda: NOW_MS)
+    models.close()
+
+
+@pytest.fixture
+def ask(deps: TurnDeps) -> Ask:
+    """Ask about the afternoon; keywords change the request."""
+
+    def asked(message: str = "What did I do?", **changes: Any) -> TurnResult:
+        values: dict[str, Any] = {
+            "timezone": "Asia/Shanghai",
+            "now_ms": NOW_MS,
+            "start_ms": START_MS,
+            "end_ms": START_MS + 3 * 3_600_000,
+            **changes,
+        }
+        return answer(deps, TurnRequest(message=message, **values))
+
+    return asked

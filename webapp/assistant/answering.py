@@ -1,0 +1,196 @@
+"""From what was retrieved to a checked answer: at most one model call, and nothing it says believed.
+
+A `Draft` is all of a turn's result that this work produces. Whoever wrote the text (a model, the
+built-in extractive one, or code alone), it passes the same checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from engines.chat import ChatModel, Completion, ContextTooLong, Message, Usage
+from engines.chat_extractive import AppTime, ExtractiveModel, Material, Shown
+from webapp.assistant import citations, claims, evidence, prompt
+from webapp.assistant.figures import figures, of_moment
+from webapp.assistant.models import AnyModel
+from webapp.assistant.packing import pack
+from webapp.assistant.records import Claim, Coverage, CoverageGap, EvidenceItem, Query, TurnDeps, TurnFilters
+from webapp.assistant.replies import read_reply
+from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
+from webapp.assistant.sentences import clock, duration, gap_list, local_time, moment, say
+from webapp.assistant.texts import Language, tokens
+
+MAX_ANSWER_TOKENS = 1_500
+"""Room left in the context window for the answer, or a quarter of a small window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A question that was admitted: everything about it is settled but the answer."""
+
+    message: str
+    language: Language
+    words: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+    timezone: str
+    zone: tzinfo
+    now_ms: int
+    filters: TurnFilters
+    model: AnyModel
+    identity: str
+    chat_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer with its proof, ready to be stored."""
+
+    answer_md: str
+    evidence: tuple[EvidenceItem, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    usage: Usage | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message]) -> Draft:
+    """The answer of the plan's model. Raises `ModelError`."""
+    if isinstance(plan.model, ExtractiveModel):
+        return quote(deps, plan, retrieval, say("extractive", plan.language))
+    entries, left_out, completion = _call(plan, plan.model, retrieval, history, deps.models.timeout_s)
+    warnings = []
+    if left_out:
+        total = len(retrieval.entries)
+        warnings.append(say("left_out", plan.language, count=left_out, total=total))
+    if completion.finish_reason == "length":
+        warnings.append(say("cut_short", plan.language))
+    return _checked(deps, plan, retrieval, entries, completion, warnings)
+
+
+def quote(deps: TurnDeps, plan: Plan, retrieval: Retrieval, opening: str, asked: bool = True) -> Draft:
+    """The answer that needs no model: what the frames say, behind a sentence that says so."""
+    material = _material(plan, retrieval, plan.words if asked else ())
+    completion = ExtractiveModel().compose(material)
+    return _checked(deps, plan, retrieval, retrieval.entries, completion, [], opening)
+
+
+def no_captures(plan: Plan, retrieval: Retrieval) -> Draft:
+    """The honest answer to an empty range (R3.34): not recorded, excluded and deleted differ."""
+    start, end = moment(plan.start_ms, plan.zone), moment(plan.end_ms, plan.zone)
+    if is_narrowed(retrieval.filters) and retrieval.frames_in_range == 0:
+        named = ", ".join(f"{name} = {value}" for name, value in _set_filters(plan.filters))
+        sentence = say("no_match", plan.language, start=start, end=end, filters=named)
+    else:
+        sentence = say("no_captures", plan.language, start=start, end=end)
+    if not retrieval.gaps:
+        return Draft(sentence)
+    gaps = [(gap.start_ms, gap.end_ms, gap.reason) for gap in retrieval.gaps]
+    return Draft(f"{sentence} {say('why', plan.language, gaps=gap_list(gaps, plan.zone, plan.language))}")
+
+
+def future(plan: Plan) -> Draft:
+    """The answer to a range that has not begun."""
+    return Draft(say("future", plan.language, start=moment(plan.start_ms, plan.zone)))
+
+
+def coverage(plan: Plan, retrieval: Retrieval) -> Coverage:
+    """What was looked at: frames, gaps with reasons, the one search, and how fresh the index is."""
+    query = Query(plan.start_ms, plan.end_ms, plan.filters, retrieval.frames_in_range)
+    gaps = tuple(CoverageGap(gap.start_ms, gap.end_ms, gap.reason) for gap in retrieval.gaps)
+    return Coverage(
+        retrieval.frames_in_range, len(retrieval.entries), gaps, (query,), retrieval.index_fresh_to_ms
+    )
+
+
+def _call(
+    plan: Plan, model: ChatModel, retrieval: Retrieval, history: Sequence[Message], timeout_s: float
+) -> tuple[tuple[Entry, ...], int, Completion]:
+    """The one call: (entries the model saw, how many were left out, its completion)."""
+    system = prompt.system_prompt(
+        plan.now_ms, plan.start_ms, plan.end_ms, plan.timezone, plan.zone, identity=plan.identity
+    )
+    taken = tokens(system) + sum(tokens(message.content) for message in history)
+    room = model.context_tokens - taken - min(MAX_ANSWER_TOKENS, model.context_tokens // 4)
+    packed = pack(retrieval, plan.message, plan.zone, room, plan.words)
+    if not packed.entries:
+        raise ContextTooLong(f"the model's context of {model.context_tokens} tokens holds no frame")
+    sent = prompt.messages(system, history, packed.text)
+    completion = model.complete(sent, schema=prompt.OUTPUT_SCHEMA, timeout_s=timeout_s)
+    return packed.entries, packed.left_out, completion
+
+
+def _checked(
+    deps: TurnDeps,
+    plan: Plan,
+    retrieval: Retrieval,
+    entries: Sequence[Entry],
+    completion: Completion,
+    warnings: list[str],
+    opening: str = "",
+) -> Draft:
+    """The completion with its citations numbered, its quotes verified and its claims judged."""
+    reply = read_reply(completion.text)
+    by_id = {entry.id: entry for entry in entries}
+    mentioned = [name for name, _ in reply.quotes]
+    numbered = citations.number(reply.answer_md, by_id, mentioned, say("evidence", plan.language))
+    verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes)
+    items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)
+    given = _given_figures(plan, retrieval)
+    opening = opening or _opening(claims.check(numbered.answer_md, items, given), plan.language)
+    answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
+    if numbered.unknown:
+        warnings.append(say("unknown_ids", plan.language, count=numbered.unknown))
+    unread = sum(entry.frame.reading_id is None for entry in entries)
+    if unread:
+        warnings.append(say("unread", plan.language, count=unread))
+    return Draft(answer_md, items, claims.check(answer_md, items, given), completion.usage, tuple(warnings))
+
+
+def _opening(found: Sequence[Claim], language: Language) -> str:
+    """What an answer without any verified claim begins with."""
+    return "" if claims.is_proven(found) else say("unconfirmed", language)
+
+
+def _given_figures(plan: Plan, retrieval: Retrieval) -> frozenset[str]:
+    """Figures that come from code, so that a sentence may use them without a quote."""
+    apps = retrieval.totals.by_app if retrieval.totals else ()
+    moments = [plan.start_ms, plan.end_ms, *(at for app in apps for at in (app.first_ms, app.last_ms))]
+    durations = " ; ".join(duration(app.duration_ms) for app in apps)
+    counts = f"{retrieval.frames_in_range} {len(retrieval.entries)}"
+    told = (of_moment(local_time(at, plan.zone)) for at in moments)
+    return frozenset(figures(durations) | figures(counts)).union(*told)
+
+
+def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Material:
+    shown = tuple(
+        Shown(
+            entry.id,
+            clock(entry.frame.captured_ms, plan.zone),
+            entry.frame.app_name or "",
+            entry.frame.window_name or "",
+            tuple(line for line in entry.excerpt.text.split("\n") if line),
+        )
+        for entry in retrieval.entries
+    )
+    totals = retrieval.totals.by_app if retrieval.totals else ()
+    times = tuple(
+        AppTime(
+            total.name or "",
+            duration(total.duration_ms, plan.language),
+            f"{clock(total.first_ms, plan.zone)}-{clock(total.last_ms, plan.zone)}",
+        )
+        for total in totals
+    )
+    return Material(plan.language, shown, times, asked)
+
+
+def _set_filters(filters: TurnFilters) -> list[tuple[str, object]]:
+    named = (
+        ("app", filters.app_name),
+        ("window", filters.window_name),
+        ("url", filters.browser_url),
+        ("focused", filters.focused),
+    )
+    return [(name, value) for name, value in named if value is not None and value != ""]

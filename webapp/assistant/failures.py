@@ -1,0 +1,82 @@
+"""Why a turn failed, for the person who asked: one sentence for each cause, and what to do (CHAT-10).
+
+A failure is never told as an empty result: "the search failed" and "there is nothing" are different
+answers (CHAT-5).
+"""
+
+from __future__ import annotations
+
+from engines.chat import ModelError
+from store.errors import DeadlineExceeded, StoreBusy, StoreError
+from webapp.assistant.records import TurnError
+from webapp.assistant.texts import Language
+
+_SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    "model_unauthorized": (
+        ("The model's endpoint refused the key.", "Check chat.api_key in the settings."),
+        ("模型服务拒绝了密钥。", "请检查设置中的 chat.api_key。"),
+    ),
+    "model_rate_limited": (
+        ("The model's endpoint takes no more requests right now.", "Wait a little and try again."),
+        ("模型服务暂时不接受更多请求。", "请稍等片刻再试。"),
+    ),
+    "model_timeout": (
+        ("The model did not answer in time.", "Try again, or raise chat.timeout_s in the settings."),
+        ("模型没有在限定时间内回答。", "请重试，或在设置中调大 chat.timeout_s。"),
+    ),
+    "model_unreachable": (
+        ("The model's endpoint cannot be reached.", "Check that it is running and chat.base_url is right."),
+        ("无法连接到模型服务。", "请确认服务正在运行，并检查 chat.base_url。"),
+    ),
+    "model_refused": (
+        ("The model's endpoint refused the request.", "Check chat.model in the settings."),
+        ("模型服务拒绝了这个请求。", "请检查设置中的 chat.model。"),
+    ),
+    "context_too_long": (
+        ("The question is too long for the model's context.", "Ask about a shorter time, or shorten it."),
+        ("问题超出了模型的上下文长度。", "请缩短时间范围或问题。"),
+    ),
+    "model_malformed": (
+        ("The model's answer could not be read.", "Try again, or choose another model."),
+        ("无法读取模型的回答。", "请重试，或换一个模型。"),
+    ),
+    "retrieval_timeout": (
+        ("The search took too long and was stopped.", "Ask about a shorter time."),
+        ("检索时间过长，已停止。", "请缩短时间范围。"),
+    ),
+    "store_busy": (
+        ("The search failed because the database is busy.", "Try again."),
+        ("数据库正忙，检索失败。", "请重试。"),
+    ),
+    "search_failed": (
+        ("The search failed.", "Run “recollect doctor” to see why."),
+        ("检索失败。", "请运行“recollect doctor”查看原因。"),
+    ),
+    "interrupted": (
+        ("The turn was interrupted before there was an answer.", "Ask again."),
+        ("回答在完成之前被中断。", "请重新提问。"),
+    ),
+}
+
+
+def turn_error(error: ModelError | StoreError, language: Language) -> TurnError:
+    """The error as a turn keeps it: a code, a sentence with the cause, and an action."""
+    if isinstance(error, ModelError):
+        return _error(error.code, language, error.detail, error.retry_after_s)
+    code = "search_failed"
+    if isinstance(error, DeadlineExceeded):
+        code = "retrieval_timeout"
+    elif isinstance(error, StoreBusy):
+        code = "store_busy"
+    return _error(code, language)
+
+
+def interrupted(language: Language) -> TurnError:
+    """For a turn whose asker went away, or whose program ended."""
+    return _error("interrupted", language)
+
+
+def _error(code: str, language: Language, detail: str = "", retry_after_s: float | None = None) -> TurnError:
+    sentence, action = _SENTENCES[code][language == "zh"]
+    message = f"{sentence} ({detail})" if detail else sentence
+    return TurnError(code, message, action, retry_after_s)

@@ -1,0 +1,94 @@
+"""What a model wrote, read with tolerance: JSON as asked, JSON in wrapping, or plain text.
+
+Models that cannot be held to a schema put fences or a sentence around the object, stop in the
+middle of it, or answer in plain text with the same ``[[e3]]`` marks. Nothing here is believed yet:
+ids and quotes are checked afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engines.chat import ModelMalformed
+
+MAX_ANSWER_CHARS = 20_000
+
+Quote = tuple[str, str]
+"""(entry id, quoted words)"""
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_CUT_SHORT = re.compile(r'"answer_md"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
+_ID = re.compile(r"\s*\[*\s*e?(\d{1,4})\s*\]*\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer's Markdown and the quotes given for it, as the model wrote them."""
+
+    answer_md: str
+    quotes: tuple[Quote, ...]
+
+
+def read_reply(text: str) -> Reply:
+    """The reply in a completion's text. Raises `ModelMalformed` when there is no answer in it."""
+    said = _THINKING.sub("", text).strip()
+    fenced = _FENCE.match(said)
+    reply = _structured(fenced[1].strip() if fenced else said) or _cut_short(said) or Reply(said, ())
+    if not reply.answer_md.strip() or reply.answer_md.lstrip().startswith('{"'):
+        raise ModelMalformed("the model's answer holds no text")
+    return Reply(reply.answer_md.strip()[:MAX_ANSWER_CHARS], reply.quotes)
+
+
+def _structured(text: str) -> Reply | None:
+    for found in _objects(text):
+        answer = found.get("answer_md", found.get("answer"))
+        if isinstance(answer, list):
+            answer = "\n".join(str(part) for part in answer)
+        if isinstance(answer, str):
+            return Reply(answer, tuple(_quotes(found.get("evidence"))))
+    return None
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """JSON objects that stand in a text, the outermost at each place."""
+    decoder = json.JSONDecoder(strict=False)
+    at = text.find("{")
+    for _ in range(50):  # a text full of braces is no reason to try them all
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            end = at + 1
+        else:
+            if isinstance(value, dict):
+                yield value
+        at = text.find("{", end)
+
+
+def _cut_short(text: str) -> Reply | None:
+    """The answer of an object that was not finished."""
+    found = _CUT_SHORT.search(text)
+    if not found:
+        return None
+    try:
+        return Reply(str(json.loads(f'"{found[1]}"', strict=False)), ())
+    except json.JSONDecodeError:
+        return None
+
+
+def _quotes(evidence: Any) -> Iterator[Quote]:
+    """Pairs out of ``[{id, quote}]``, or the ``{id: quote}`` and ``[id]`` that some models write."""
+    if isinstance(evidence, dict):
+        evidence = [{"id": key, "quote": value} for key, value in evidence.items()]
+    for item in evidence if isinstance(evidence, list) else ():
+        given = item if isinstance(item, dict) else {"id": item}
+        number = _ID.fullmatch(str(given.get("id", "")))
+        quote = given.get("quote", "")
+        if number:
+            yield f"e{int(number[1])}", quote.strip() if isinstance(quote, str) else ""

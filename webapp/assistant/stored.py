@@ -1,0 +1,128 @@
+"""A turn as the store keeps it, and back. What goes in comes out equal, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+from engines.chat import Usage
+from store.conversations import StoredEvidence, StoredTurn
+from webapp.assistant.packing import frame_url
+from webapp.assistant.records import (
+    Box,
+    Claim,
+    Coverage,
+    CoverageGap,
+    EvidenceItem,
+    EvidenceState,
+    Query,
+    TurnError,
+    TurnFilters,
+    TurnResult,
+    TurnStatus,
+)
+from webapp.assistant.sentences import local_time
+
+
+def payload(
+    coverage: Coverage,
+    claims: Sequence[Claim] = (),
+    usage: Usage | None = None,
+    warnings: Sequence[str] = (),
+    error: TurnError | None = None,
+) -> dict[str, Any]:
+    """The part of a turn that the store keeps as JSON."""
+    return {
+        "coverage": asdict(coverage),
+        "claims": [asdict(claim) for claim in claims],
+        "usage": asdict(usage) if usage else None,
+        "warnings": list(warnings),
+        "error": asdict(error) if error else None,
+    }
+
+
+def evidence_rows(items: Sequence[EvidenceItem]) -> list[StoredEvidence]:
+    """Evidence as rows of the store."""
+    return [
+        StoredEvidence(
+            n=item.n,
+            frame_id=item.frame_id,
+            captured_ms=item.captured_ms,
+            app_name=item.app_name,
+            window_name=item.window_name,
+            focused=item.focused,
+            browser_url=item.browser_url,
+            snippet=item.ocr_snippet,
+            quote=item.quote,
+            boxes=tuple((box.x, box.y, box.w, box.h) for box in item.boxes),
+            state=item.state,
+            reading_id=item.reading_id,
+        )
+        for item in items
+    ]
+
+
+def result(turn: StoredTurn) -> TurnResult:
+    """The turn as it was answered; what has been deleted since is missing from it."""
+    zone = ZoneInfo(turn.timezone)
+    kept = turn.payload
+    return TurnResult(
+        chat_id=turn.chat_id,
+        turn_id=turn.n,
+        mode="evidence",
+        model=turn.model,
+        question=turn.question,
+        answer_md=turn.answer_md,
+        start_ms=turn.start_ms or 0,
+        end_ms=turn.end_ms or 0,
+        timezone=turn.timezone,
+        evidence=tuple(_item(row, zone) for row in turn.evidence),
+        claims=tuple(_claim(claim) for claim in kept.get("claims", ())),
+        coverage=_coverage(kept.get("coverage")),
+        usage=Usage(**kept["usage"]) if kept.get("usage") else None,
+        warnings=tuple(kept.get("warnings", ())),
+        error=TurnError(**kept["error"]) if kept.get("error") else None,
+        status=cast(TurnStatus, turn.status),
+        created_ms=turn.created_ms,
+    )
+
+
+def _item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
+    return EvidenceItem(
+        n=row.n,
+        frame_id=row.frame_id,
+        captured_ms=row.captured_ms,
+        local_time=local_time(row.captured_ms, zone),
+        app_name=row.app_name,
+        window_name=row.window_name,
+        focused=row.focused,
+        browser_url=row.browser_url,
+        ocr_snippet=row.snippet,
+        quote=row.quote,
+        boxes=tuple(Box(*box) for box in row.boxes),
+        state=cast(EvidenceState, row.state),
+        frame_url=None if row.frame_id is None else frame_url(row.frame_id),
+        reading_id=row.reading_id,
+    )
+
+
+def _claim(kept: dict[str, Any]) -> Claim:
+    return Claim(kept["text"], kept["start"], kept["end"], tuple(kept["citations"]), kept["state"])
+
+
+def _coverage(kept: dict[str, Any] | None) -> Coverage:
+    if not kept:
+        return Coverage(0, 0)
+    queries = (
+        Query(query["start_ms"], query["end_ms"], TurnFilters(**query["filters"]), query["hits"])
+        for query in kept["queries"]
+    )
+    return Coverage(
+        kept["frames_in_range"],
+        kept["frames_sampled"],
+        tuple(CoverageGap(**gap) for gap in kept["gaps"]),
+        tuple(queries),
+        kept["index_fresh_to_ms"],
+    )
