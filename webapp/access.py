@@ -1,4 +1,4 @@
-"""Who may come in: the API token, launch links, and the browser's session.
+"""Who may come in: the API token, launch links, and what each route asks for.
 
 One secret is kept, the file ``token`` (0600). Every other key is derived from it by purpose, so
 that a new token ends all sessions and launch links at once. A launch link carries an expiring
@@ -15,13 +15,10 @@ import secrets
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from flask import Flask, session
-
 from store.paths import FILE_MODE, DataDir, replace_file
+from store.times import now_ms
 
 LAUNCH_LIFETIME_MS = 5 * 60 * 1000
-CSRF_FIELD = "csrf_token"
-CSRF_HEADER = "X-CSRF-Token"
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 
@@ -39,9 +36,8 @@ def public(view: _View) -> _View:
     return view
 
 
-def permission_of(app: Flask, endpoint: str | None) -> Permission:
-    """What the route asks for; an address that is no route asks for sign-in too."""
-    view = app.view_functions.get(endpoint or "")
+def permission_of(view: Callable[..., Any] | None) -> Permission:
+    """What a view asks for; an address without one asks for sign-in too."""
     permission = getattr(view, "permission", Permission.SIGNED_IN)
     assert isinstance(permission, Permission)
     return permission
@@ -77,13 +73,18 @@ def is_token(shown: str, token: str) -> bool:
 # -- launch links ---------------------------------------------------------------------------
 
 
-def make_launch_code(token: str, now_ms: int) -> str:
+def make_launch_code(token: str, at_ms: int) -> str:
     """A code for one launch link, good for `LAUNCH_LIFETIME_MS`."""
-    claim = f"{now_ms + LAUNCH_LIFETIME_MS}.{secrets.token_urlsafe(16)}"
+    claim = f"{at_ms + LAUNCH_LIFETIME_MS}.{secrets.token_urlsafe(16)}"
     return f"{claim}.{_signature(token, claim)}"
 
 
-def check_launch_code(token: str, code: str, now_ms: int) -> tuple[str, int] | None:
+def launch_link(data_dir: DataDir, url: str) -> str:
+    """A link to the pages at `url` that signs a browser in, once, for a few minutes."""
+    return f"{url}/launch?code={make_launch_code(load_token(data_dir), now_ms())}"
+
+
+def check_launch_code(token: str, code: str, at_ms: int) -> tuple[str, int] | None:
     """(hash of the code, expiry) of a code that is ours and still good, else None.
 
     Whether it was used before is the store's to say: `store.launch.use_once`.
@@ -92,37 +93,10 @@ def check_launch_code(token: str, code: str, now_ms: int) -> tuple[str, int] | N
     if not hmac.compare_digest(signature.encode(), _signature(token, claim).encode()):
         return None
     expires_ms = int(claim.partition(".")[0])
-    if expires_ms <= now_ms:
+    if expires_ms <= at_ms:
         return None
     return hashlib.sha256(code.encode()).hexdigest(), expires_ms
 
 
 def _signature(token: str, claim: str) -> str:
     return hmac.new(derive_key(token, "launch"), claim.encode(), "sha256").hexdigest()
-
-
-# -- sessions -------------------------------------------------------------------------------
-
-
-def sign_in() -> None:
-    """Give this browser a session."""
-    session.clear()
-    session.permanent = True
-    session["id"] = secrets.token_urlsafe(16)
-
-
-def has_session() -> bool:
-    return "id" in session
-
-
-def csrf_token(token: str) -> str:
-    """What a form of this session must carry; empty when there is no session."""
-    if not has_session():
-        return ""
-    key = derive_key(token, "csrf")
-    return hmac.new(key, session["id"].encode(), "sha256").hexdigest()
-
-
-def is_csrf_token(shown: str, token: str) -> bool:
-    expected = csrf_token(token)
-    return bool(expected) and hmac.compare_digest(shown.encode(), expected.encode())

@@ -89,6 +89,10 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 def _register(app: Flask) -> None:
     """One blueprint per noun."""
+    from webapp import api, launch
+
+    for module in (launch, api):
+        app.register_blueprint(module.blueprint)
 
 
 def _folder(name: str) -> str:

@@ -6,6 +6,7 @@ logged with its traceback under the request's id, and the answer carries only th
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response, g, json, render_template, request
+from flask import Flask, Response, g, render_template, request
 from jinja2 import TemplateNotFound
 from werkzeug.exceptions import HTTPException
 
@@ -104,7 +105,7 @@ def install(app: Flask) -> None:
 def answer(problem: Problem) -> Response:
     """The problem in the format that was asked for (SEA-14)."""
     if is_api():
-        body = json.dumps(problem.document())
+        body = json.dumps(problem.document(), ensure_ascii=False)
         response = Response(body, problem.status, content_type=PROBLEM_TYPE)
     else:
         response = _page(problem)

@@ -13,7 +13,7 @@ import re
 from flask import Flask, Response, current_app, g, render_template, request
 from jinja2 import TemplateNotFound
 
-from webapp import access
+from webapp import access, sessions
 from webapp.errors import Problem, is_api, is_fragment, request_id
 from webapp.services import services
 
@@ -31,7 +31,7 @@ def install(app: Flask) -> None:
     """Put the guards before every view and the headers on every answer."""
     app.before_request(_guard)
     app.after_request(_protect)
-    app.jinja_env.globals["csrf_token"] = lambda: access.csrf_token(services().token)
+    app.jinja_env.globals["csrf_token"] = lambda: sessions.csrf_token(services().token)
 
 
 def _guard() -> Response | None:
@@ -126,12 +126,13 @@ def _check_access() -> None:
             raise _unauthorized()
         g.signed_in = True
         return
-    g.signed_in = access.has_session()
+    g.signed_in = sessions.has_session()
     if not g.signed_in:
-        if access.permission_of(current_app, request.endpoint) is not access.Permission.PUBLIC:
+        view = current_app.view_functions.get(request.endpoint or "")
+        if access.permission_of(view) is not access.Permission.PUBLIC:
             raise _unauthorized()
         return
-    if request.method not in _SAFE_METHODS and not access.is_csrf_token(_shown_csrf(), token):
+    if request.method not in _SAFE_METHODS and not sessions.is_csrf_token(_shown_csrf(), token):
         raise Problem(403, "csrf_token_required", "The form is out of date; reload the page and try again.")
 
 
@@ -143,9 +144,9 @@ def _unauthorized() -> Problem:
 
 
 def _shown_csrf() -> str:
-    header = request.headers.get(access.CSRF_HEADER)
+    header = request.headers.get(sessions.CSRF_HEADER)
     if header is None and request.mimetype in _FORM_TYPES:
-        header = request.form.get(access.CSRF_FIELD)
+        header = request.form.get(sessions.CSRF_FIELD)
     return header or ""
 
 

@@ -7,9 +7,7 @@ need the raw connection, which this server has and most WSGI servers hide.
 
 from __future__ import annotations
 
-import ipaddress
 import logging
-import os
 import socket
 import threading
 import time
@@ -19,56 +17,12 @@ from typing import Any
 from flask import Flask
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
-from store.errors import SettingsError
-from store.settings import WebSettings
-
 log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 64
 IDLE_S = 20
-_BACKLOG = 128
 _LINGER_S = 20.0
 _LINGER_BYTES = 1 << 30
-
-
-class PortInUse(OSError):
-    """Something else listens on the address; the message is a sentence for a person."""
-
-
-def check_address(settings: WebSettings) -> None:
-    """Refuse to listen beyond this machine unless it was allowed twice by name (SEC-1).
-
-    Raises `SettingsError` with what would have to be set.
-    """
-    if is_loopback(settings.host):
-        return
-    if not settings.allow_lan:
-        raise SettingsError(
-            f"web.host {settings.host!r} can be reached by other machines; "
-            "set web.allow_lan=true to permit that"
-        )
-    if not settings.tls_acknowledged:
-        raise SettingsError(
-            "web.allow_lan needs TLS or a reverse proxy in front; confirm it with web.tls_acknowledged=true"
-        )
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A bound, listening socket; port 0 picks a free one. Raises `PortInUse`."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise PortInUse(f"cannot listen on {host}:{port}: {error.strerror}") from error
 
 
 class Server:
@@ -259,16 +213,3 @@ class _Answer:
             handler.send_header("Connection", "close")
         handler.end_headers()
         self._is_sent = True
-
-
-def pid_is_alive(pid: int) -> bool:
-    """Whether a process with this id runs (POSIX; elsewhere it is taken to)."""
-    if os.name == "nt":
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -36,6 +36,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class Endpoint:
     """What one method of one address takes and gives."""
 
+    name: str
     method: str
     path: str  # with Flask's converters: /frames/<id:frame_id>
     summary: str
@@ -78,16 +79,16 @@ def endpoint(
         answers: dict[int, type[BaseModel] | tuple[str, ...]] = {**(more_answers or {})}
         if answer is not None:
             answers[status] = answer
+        name = f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}"
         ENDPOINTS.append(
             Endpoint(
-                method, path, summary, (function.__doc__ or "").strip(), query, body, body_required,
+                name, method, path, summary, (function.__doc__ or "").strip(), query, body, body_required,
                 upload, answers, problems or {}, permission,
             )
         )  # fmt: skip
         view = _view(function, query, body, body_required, status)
         if permission is Permission.PUBLIC:
             public(view)
-        name = f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}"
         blueprint.add_url_rule(path, name, view, methods=[method])
         return function
 
@@ -188,7 +189,7 @@ def invalid(status: int, code: str, errors: list[FieldError]) -> Problem:
 
 def _of_validation(error: ValidationError, *, body: bool) -> Problem:
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    errors = [FieldError(_field_of(each), _sentence(each["msg"])) for each in found]
+    errors = [FieldError(_field_of(each), _sentence(each)) for each in found]
     code = _code(found[0], errors[0].field, body=body)
     status = 422 if body and code not in TIME_CODES else 400
     return invalid(status, code, errors)
@@ -214,5 +215,10 @@ def _code(detail: Any, name: str, *, body: bool) -> str:
     return f"invalid_{top}"
 
 
-def _sentence(message: str) -> str:
+def _sentence(detail: Any) -> str:
+    if detail["type"] == "missing":
+        return "is required"
+    if detail["type"] == "extra_forbidden":
+        return "is not known here"
+    message: str = detail["msg"]
     return message[:1].lower() + message[1:]

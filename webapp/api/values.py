@@ -76,7 +76,7 @@ QuerySeconds = Annotated[float, PlainValidator(_query_seconds), WithJsonSchema(_
 def check_range(start: float | None, end: float | None) -> None:
     """Refuse a range that is empty or reversed once it is in milliseconds."""
     if start is not None and end is not None and to_ms(end) <= to_ms(start):
-        raise PydanticCustomError("invalid_time_range", "end_time must be later than start_time")
+        raise PydanticCustomError("invalid_time_range", "must be later than start_time")
 
 
 class RangeQuery(Request):

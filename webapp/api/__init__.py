@@ -1,0 +1,33 @@
+"""The JSON API, one module per noun; each declares its endpoints by importing itself."""
+
+from __future__ import annotations
+
+from webapp.api import (
+    capture,
+    chat,
+    chats,
+    deletion,
+    frames,
+    ingest,
+    operation,
+    privacy,
+    search,
+    texts,
+    timeline,
+)
+from webapp.api.endpoint import blueprint
+
+__all__ = [
+    "blueprint",
+    "capture",
+    "chat",
+    "chats",
+    "deletion",
+    "frames",
+    "ingest",
+    "operation",
+    "privacy",
+    "search",
+    "texts",
+    "timeline",
+]

@@ -1,0 +1,170 @@
+"""Stored conversations, and the models that answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from store import conversations
+from store.times import to_seconds
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.values import Answer, QueryInt, Request, Text
+from webapp.errors import FieldError, Problem
+from webapp.services import services
+
+_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
+
+
+class ChatsQuery(Request):
+    limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
+    cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
+
+
+class ChatSummary(Answer):
+    id: int
+    title: str
+    turns: int
+    created_at: float
+    updated_at: float
+
+
+class ChatsPagination(Answer):
+    limit: int
+    next_cursor: str | None
+
+
+class ChatsAnswer(Answer):
+    data: list[ChatSummary]
+    pagination: ChatsPagination
+
+
+@endpoint(
+    "GET", "/chats", "Conversations", query=ChatsQuery, answer=ChatsAnswer, problems={400: "invalid_cursor"}
+)
+def chats(query: ChatsQuery) -> ChatsAnswer:
+    """The one used last first."""
+    before = None if query.cursor is None else _place(query.cursor)
+    found = conversations.list_chats(services().database, query.limit + 1, before)
+    shown = found[: query.limit]
+    has_more = len(found) > query.limit
+    return ChatsAnswer(
+        data=[_summary(chat) for chat in shown],
+        pagination=ChatsPagination(
+            limit=query.limit,
+            next_cursor=f"{shown[-1].updated_ms}-{shown[-1].id}" if has_more else None,
+        ),
+    )
+
+
+def _place(cursor: str) -> tuple[int, int]:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])
+    return int(match[1]), int(match[2])
+
+
+def _summary(chat: conversations.Chat) -> ChatSummary:
+    return ChatSummary(
+        id=chat.id,
+        title=chat.title,
+        turns=chat.turns,
+        created_at=to_seconds(chat.created_ms),
+        updated_at=to_seconds(chat.updated_ms),
+    )
+
+
+class MessageAnswer(Answer):
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str
+    created_at: float
+    turn: int
+
+
+class ChatAnswer(Answer):
+    id: int
+    title: str
+    created_at: float
+    updated_at: float
+    messages: list[MessageAnswer]
+
+
+@endpoint(
+    "GET",
+    "/chats/<id:chat_id>",
+    "A conversation as it is stored",
+    answer=ChatAnswer,
+    problems={404: "chat_not_found"},
+)
+def chat(chat_id: int) -> ChatAnswer:
+    """Every message in order."""
+    database = services().database
+    found = conversations.get(database, chat_id)
+    if found is None:
+        raise _unknown(chat_id)
+    return ChatAnswer(
+        id=found.id,
+        title=found.title,
+        created_at=to_seconds(found.created_ms),
+        updated_at=to_seconds(found.updated_ms),
+        messages=[
+            MessageAnswer(
+                role=message.role,  # type: ignore[arg-type]  # checked when it was stored
+                content=message.content,
+                created_at=to_seconds(message.created_ms),
+                turn=message.turn,
+            )
+            for message in conversations.messages(database, chat_id)
+        ],
+    )
+
+
+class DeletedChat(Answer):
+    id: int
+    deleted: Literal[True] = True
+
+
+@endpoint(
+    "DELETE",
+    "/chats/<id:chat_id>",
+    "Delete a conversation",
+    answer=DeletedChat,
+    problems={404: "chat_not_found"},
+)
+def delete(chat_id: int) -> DeletedChat:
+    """Messages, turns and evidence go with it; frames stay."""
+    if not conversations.delete(services().database, chat_id):
+        raise _unknown(chat_id)
+    return DeletedChat(id=chat_id)
+
+
+def _unknown(chat_id: int) -> Problem:
+    return Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
+
+
+# -- models ---------------------------------------------------------------------------------
+
+
+class ModelAnswer(Answer):
+    """A model that can be asked. Its key is never shown, only whether there is one."""
+
+    name: str
+    model: str
+    base_url: str
+    local: bool = Field(description="Its endpoint is on this machine, so nothing is sent out.")
+    has_key: bool
+    context_tokens: int
+    is_default: bool
+
+
+class ModelsAnswer(Answer):
+    data: list[ModelAnswer]
+
+
+@endpoint("GET", "/models", "Models that can be asked", answer=ModelsAnswer)
+def models() -> ModelsAnswer:
+    """`extractive` is built in: it quotes the screen and needs no endpoint."""
+    return ModelsAnswer(
+        data=[ModelAnswer.model_validate(model) for model in services().chat_models.describe()]
+    )

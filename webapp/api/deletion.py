@@ -1,0 +1,120 @@
+"""Deletion: everything that came from some frames goes, and a receipt says what went."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from store import deletion, frames
+from store.times import to_ms, to_seconds
+from webapp.api.endpoint import endpoint
+from webapp.api.values import Answer, Request, Seconds, Text, check_range
+from webapp.services import services
+
+
+class DeleteRequest(Request):
+    start_time: Seconds
+    end_time: Seconds = Field(description="End of the range, not included.")
+    app_name: Text | None = Field(None, description="Only frames of this app, by its whole name.")
+    dry_run: bool = Field(False, description="Count what would go; delete nothing.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        return self
+
+
+class CountsAnswer(Answer):
+    """How much goes, or went."""
+
+    frames: int
+    pictures: int
+    index_rows: int
+    readings: int
+    urls: int
+    segments: int
+    apps: int
+    quotes: int = Field(description="Evidence shown in conversations.")
+    answers: int = Field(description="Answers that rested on it.")
+    captures: int = Field(description="Capture ids that will not be stored again.")
+    spool: int = Field(description="Captures that waited in the spool.")
+    copies: int = Field(description="Copies of the database that held it.")
+
+
+class VerificationAnswer(Answer):
+    ok: bool
+    left: list[str] = Field(description="What a search afterwards still found, as sentences.")
+
+
+class ReceiptAnswer(Answer):
+    dry_run: bool
+    start_time: float
+    end_time: float
+    app_name: str | None
+    counts: CountsAnswer
+    bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
+    deleted_at: float | None
+    verification: VerificationAnswer | None = Field(description="Null for a dry run.")
+
+
+@endpoint(
+    "POST",
+    "/delete",
+    "Delete a range of time",
+    body=DeleteRequest,
+    answer=ReceiptAnswer,
+    problems={400: "invalid_time, invalid_time_range"},
+)
+def delete(body: DeleteRequest) -> ReceiptAnswer:
+    """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
+    own = services()
+    start_ms, end_ms = to_ms(body.start_time), to_ms(body.end_time)
+    if body.dry_run:
+        counts = deletion.preview(own.database, start_ms, end_ms, body.app_name)
+        return ReceiptAnswer(
+            dry_run=True,
+            start_time=to_seconds(start_ms),
+            end_time=to_seconds(end_ms),
+            app_name=body.app_name,
+            counts=_counts(counts),
+            bytes=counts.bytes,
+            deleted_at=None,
+            verification=None,
+        )
+    receipt = deletion.delete_range(
+        own.database, own.media, start_ms, end_ms, body.app_name, now_ms=own.clock()
+    )
+    return receipt_answer(receipt, body.app_name)
+
+
+@endpoint(
+    "DELETE",
+    "/frames/<id:frame_id>",
+    "Delete a frame",
+    answer=ReceiptAnswer,
+    problems={404: "frame_not_found"},
+)
+def delete_frame(frame_id: int) -> ReceiptAnswer:
+    """The frame with everything that came from it."""
+    own = services()
+    frames.get(own.database, frame_id)
+    return receipt_answer(deletion.delete_frames(own.database, own.media, [frame_id], now_ms=own.clock()))
+
+
+def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> ReceiptAnswer:
+    """A receipt as the API tells it."""
+    return ReceiptAnswer(
+        dry_run=False,
+        start_time=to_seconds(receipt.start_ms),
+        end_time=to_seconds(receipt.end_ms),
+        app_name=app_name,
+        counts=_counts(receipt.counts),
+        bytes=receipt.bytes_freed,
+        deleted_at=to_seconds(receipt.deleted_ms),
+        verification=VerificationAnswer(ok=receipt.verified, left=list(receipt.left)),
+    )
+
+
+def _counts(counts: deletion.Counts) -> CountsAnswer:
+    return CountsAnswer(**{name: getattr(counts, name) for name in CountsAnswer.model_fields})

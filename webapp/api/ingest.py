@@ -1,0 +1,236 @@
+"""Pictures from other programs and other machines: into the same spool that capture writes."""
+
+from __future__ import annotations
+
+import io
+import os
+import uuid
+from typing import Annotated, Any, Literal
+
+from flask import request
+from PIL import Image, UnidentifiedImageError
+from pydantic import AfterValidator, Field, StringConstraints
+
+from store import frames, outcomes, privacy
+from store.frames import IngestOutcome
+from store.media import decode
+from store.privacy_rules import WindowFacts
+from store.spool import MAX_IMAGE_BYTES, Capture, Spool
+from store.times import to_ms
+from webapp.api.endpoint import endpoint, invalid, parse_json
+from webapp.api.values import Answer, Request, Seconds, Text
+from webapp.errors import FieldError, Problem
+from webapp.services import services
+
+MAX_PIXELS = 100_000_000
+_FORMATS = {"WEBP": "image/webp", "PNG": "image/png", "JPEG": "image/jpeg"}
+
+
+def _canonical(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError as error:
+        raise ValueError("must be a UUID") from error
+
+
+CaptureId = Annotated[str, StringConstraints(max_length=45), AfterValidator(_canonical)]
+
+
+class Metadata(Request):
+    """What is known about the picture. Unknown is left out, never guessed."""
+
+    capture_id: CaptureId = Field(
+        description="A UUID; the same id twice is one capture.", json_schema_extra={"format": "uuid"}
+    )
+    captured_at: Seconds
+    monitor: Text | None = None
+    app_name: Text | None = None
+    window_name: Text | None = None
+    focused: bool | None = None
+    browser_url: Annotated[str, StringConstraints(max_length=8_000)] | None = None
+    trigger: Text | None = None
+
+
+class Upload(Request):
+    """multipart/form-data with both parts."""
+
+    image: bytes = Field(description="A WebP, PNG or JPEG of at most 25 MB.")
+    metadata: Metadata
+
+
+class IngestAnswer(Answer):
+    capture_id: str
+    status: Literal["queued", "duplicate", "excluded"]
+    frame_id: int | None = None
+
+
+@endpoint(
+    "POST",
+    "/ingest",
+    "Hand in a picture",
+    upload=Upload,
+    answer=IngestAnswer,
+    status=202,
+    problems={
+        413: "too_large",
+        415: "unsupported_media_type",
+        422: "image_required, invalid metadata",
+        503: "spool_full, rules_unreadable",
+    },
+)
+def ingest() -> IngestAnswer:
+    """Durably queued when this answers 202. Idempotent by `capture_id`.
+
+    The privacy rules hold here too: a picture of a window that a rule leaves out is not kept and
+    is answered with `excluded`.
+    """
+    if request.mimetype != "multipart/form-data":
+        raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
+    metadata = _metadata()
+    known = frames.outcome(services().database, metadata.capture_id)
+    if known or _state_in_spool(services().spool, metadata.capture_id):
+        frame_id = known.frame_id if known else None
+        return IngestAnswer(capture_id=metadata.capture_id, status="duplicate", frame_id=frame_id)
+    image, media_type = _picture()
+    capture = _capture(metadata, media_type)
+    if _is_excluded(capture):
+        return IngestAnswer(capture_id=capture.capture_id, status="excluded")
+    services().spool.put(capture, image)
+    return IngestAnswer(capture_id=capture.capture_id, status="queued")
+
+
+def _metadata() -> Metadata:
+    """The `metadata` part, as a form field or as a file."""
+    for name in (*request.form, *request.files):
+        if name not in ("image", "metadata", "csrf_token"):
+            raise invalid(422, "unknown_field", [FieldError(name, "is not a part of this form")])
+    content = request.form.get("metadata", "").encode()
+    part = request.files.get("metadata")
+    if part is not None:
+        content = part.read()
+    if not content:
+        raise invalid(422, "metadata_required", [FieldError("metadata", "is missing")])
+    try:
+        return parse_json(Metadata, content)
+    except Problem as problem:
+        problem.status = 422
+        raise
+
+
+def _picture() -> tuple[bytes, str]:
+    """The `image` part and what it is, decoded once so that nothing unreadable is queued."""
+    part = request.files.get("image")
+    if part is None:
+        raise invalid(422, "image_required", [FieldError("image", "is missing")])
+    content = part.read(MAX_IMAGE_BYTES + 1)
+    if len(content) > MAX_IMAGE_BYTES:
+        raise Problem(413, "too_large", "The picture is larger than 25 MB.")
+    media_type = _media_type(content)
+    try:
+        decode(content, media_type)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise _no_picture("it cannot be decoded") from error
+    return content, media_type
+
+
+def _media_type(content: bytes) -> str:
+    """What the bytes are, whatever the part claims to be; only the header is looked at."""
+    try:
+        with Image.open(io.BytesIO(content), formats=list(_FORMATS)) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise _no_picture(f"it has more than {MAX_PIXELS:,} pixels")
+            return _FORMATS[image.format or ""]
+    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as error:
+        raise _no_picture("it is none") from error
+
+
+def _no_picture(why: str) -> Problem:
+    return Problem(415, "not_an_image", f"The image must be a WebP, PNG or JPEG picture; {why}.")
+
+
+def _capture(metadata: Metadata, media_type: str) -> Capture:
+    return Capture(
+        capture_id=metadata.capture_id,
+        captured_ms=to_ms(metadata.captured_at),
+        source="upload",
+        image_type=media_type,
+        monitor=metadata.monitor or "",
+        app_name=metadata.app_name,
+        window_name=metadata.window_name,
+        browser_url=metadata.browser_url,
+        focused=metadata.focused,
+        trigger=metadata.trigger,
+    )
+
+
+def _is_excluded(capture: Capture) -> bool:
+    """Whether a rule leaves this window out; then it is noted, without names, and not kept.
+
+    A window that nobody names is kept here: the machine that captured it has rules of its own.
+    """
+    own = services()
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    if rules.unreadable:
+        raise Problem(503, "rules_unreadable", rules.unreadable, headers={"Retry-After": "60"})
+    found = rules.decide(WindowFacts(capture.app_name, capture.window_name, capture.browser_url))
+    if found.action == "keep" or found.reason == "unknown_window":
+        return False
+    with own.database.write() as connection:
+        outcomes.leave_out(connection, capture, "excluded", found.reason)
+    return True
+
+
+# -- what became of it ----------------------------------------------------------------------
+
+Status = Literal["queued", "stored", "searchable", "deduplicated", "excluded", "failed"]
+
+
+class OutcomeAnswer(Answer):
+    capture_id: str
+    status: Status
+    frame_id: int | None = Field(None, description="The frame; for `deduplicated` the frame it equals.")
+    reason: str | None = Field(None, description="Why it failed or was left out.")
+
+
+@endpoint(
+    "GET",
+    "/ingest/<uuid:capture_id>",
+    "What became of a picture",
+    answer=OutcomeAnswer,
+    problems={404: "capture_not_found", 410: "capture_deleted"},
+)
+def outcome(capture_id: uuid.UUID) -> OutcomeAnswer:
+    """`queued` until ingest took it, `stored` until it was read, then `searchable`."""
+    name = str(capture_id)
+    known = frames.outcome(services().database, name)
+    if known is not None:
+        return _told(known)
+    state = _state_in_spool(services().spool, name)
+    if state is None:
+        raise Problem(404, "capture_not_found", f"There is no capture {name}.")
+    if state == "failed":
+        return OutcomeAnswer(capture_id=name, status="failed", reason=_reason(services().spool, name))
+    return OutcomeAnswer(capture_id=name, status="queued")
+
+
+def _told(known: IngestOutcome) -> OutcomeAnswer:
+    if known.outcome == "deleted":
+        raise Problem(410, "capture_deleted", f"Capture {known.capture_id} was deleted.")
+    status: Any = known.outcome
+    reason = known.reason
+    if known.outcome == "stored" and known.frame_id is not None:
+        frame = frames.get(services().database, known.frame_id)
+        status, reason = frame.status, frame.reading_error
+    return OutcomeAnswer(capture_id=known.capture_id, status=status, frame_id=known.frame_id, reason=reason)
+
+
+def _state_in_spool(spool: Spool, capture_id: str) -> Literal["waiting", "failed"] | None:
+    for folder in ("new", "taken", "failed"):
+        with os.scandir(spool.folder / folder) as entries:
+            if any(entry.name.endswith(capture_id) for entry in entries):
+                return "failed" if folder == "failed" else "waiting"
+    return None
+
+
+def _reason(spool: Spool, capture_id: str) -> str | None:
+    return next((reason for name, reason in spool.failed() if name.endswith(capture_id)), None)

@@ -1,0 +1,129 @@
+"""Health, numbers, and the description of this API."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from flask import Response, g
+from pydantic import RootModel
+
+from store.database import scalar
+from store.times import to_seconds
+from webapp import health as app_health
+from webapp.access import Permission
+from webapp.api.endpoint import endpoint
+from webapp.api.openapi import openapi_document
+from webapp.api.values import Answer
+from webapp.services import services
+
+
+class PartAnswer(Answer):
+    """One fact with its verdict; `why` and `action` are sentences, empty when nothing is wrong."""
+
+    verdict: Literal["ok", "warn", "bad", "off"]
+    value: str
+    why: str
+    action: str
+
+
+class PartsAnswer(Answer):
+    capture: PartAnswer
+    ingest: PartAnswer
+    index: PartAnswer
+    storage: PartAnswer
+    model: PartAnswer
+    canary: PartAnswer
+
+
+class StateAnswer(Answer):
+    """All that is told without credentials."""
+
+    status: Literal["healthy", "degraded", "unhealthy"]
+
+
+class FullHealthAnswer(StateAnswer):
+    checked_at: float
+    parts: PartsAnswer
+
+
+class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
+    """The parts with credentials, the bare state without."""
+
+
+@endpoint(
+    "GET",
+    "/health",
+    "Is it recording, reading and finding",
+    answer=HealthAnswer,
+    more_answers={503: HealthAnswer},
+    permission=Permission.PUBLIC,
+)
+def health() -> tuple[HealthAnswer, int]:
+    """200 while healthy or degraded, 503 when something does not work. Without a token: the state only."""
+    found = app_health.check(services())
+    status = 503 if found.status == "unhealthy" else 200
+    if not g.signed_in:
+        return HealthAnswer(StateAnswer(status=found.status)), status
+    parts = {
+        part.name: PartAnswer(verdict=part.verdict, value=part.value, why=part.why, action=part.action)
+        for part in found.parts
+    }
+    full = FullHealthAnswer(
+        status=found.status, checked_at=to_seconds(found.checked_ms), parts=PartsAnswer(**parts)
+    )
+    return HealthAnswer(full), status
+
+
+class StatsAnswer(Answer):
+    """Sizes are bytes, times epoch seconds."""
+
+    frames: int
+    frames_read: int
+    frames_to_read: int
+    frames_failed: int
+    pictures_bytes: int
+    database_bytes: int
+    spool_entries: int
+    spool_bytes: int
+    chats: int
+    first_frame: float | None
+    last_frame: float | None
+
+
+@endpoint("GET", "/stats", "Numbers", answer=StatsAnswer)
+def stats() -> StatsAnswer:
+    """How much there is."""
+    own = services()
+    entries, used = own.spool.usage()
+    with own.database.read() as connection:
+        total, read, pending, failed, size, first, last = connection.execute(
+            """
+            select count(*), count(*) filter (where reading_state = 'read'),
+                count(*) filter (where reading_state = 'pending'),
+                count(*) filter (where reading_state = 'failed'),
+                coalesce(sum(size_bytes) filter (where media_path is not null), 0),
+                min(captured_ms), max(captured_ms)
+            from frames
+            """
+        ).fetchone()
+        chats = scalar(connection, "select count(*) from conversations")
+    return StatsAnswer(
+        frames=total,
+        frames_read=read,
+        frames_to_read=pending,
+        frames_failed=failed,
+        pictures_bytes=size,
+        database_bytes=own.data_dir.database.stat().st_size,
+        spool_entries=entries,
+        spool_bytes=used,
+        chats=chats,
+        first_frame=None if first is None else to_seconds(first),
+        last_frame=None if last is None else to_seconds(last),
+    )
+
+
+@endpoint("GET", "/openapi.json", "This description", answer=("application/json",))
+def openapi() -> Response:
+    """OpenAPI 3.1, made from the models that validate requests."""
+    return Response(json.dumps(openapi_document()), content_type="application/json")

@@ -1,0 +1,161 @@
+"""Search: the frames that match words and filters in a range of time."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from store import search as frames_search
+from store.search import BadCursor, Filters, Hit, Page
+from store.times import to_ms, to_seconds
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.frames import frame_url
+from webapp.api.timeline import range_ms
+from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, Text
+from webapp.errors import FieldError
+from webapp.services import services
+
+
+class SearchQuery(RangeQuery):
+    q: Text = Field("", description="Words; blank gives the browse feed, newest first.")
+    app_name: Text | None = Field(None, description="Case-insensitive part of the app's name.")
+    window_name: Text | None = Field(None, description="Case-insensitive part of the window's title.")
+    browser_url: Text | None = Field(None, description="Case-insensitive part of the browser's address.")
+    focused: QueryBool | None = Field(None, description="Whether the frame's monitor had the focus.")
+    monitor: Text | None = Field(None, description="Name of the monitor, exactly.")
+    content_type: Literal["ocr", "all"] = Field("ocr", description="There is no audio, so no audio kinds.")
+    mode: Literal["hybrid", "fts", "semantic"] = "hybrid"
+    order: Literal["relevance", "newest", "oldest"] | None = Field(
+        None, description="Relevance by default where there are words, else newest."
+    )
+    limit: Annotated[QueryInt, Field(ge=1, le=200)] = 20
+    cursor: Text | None = Field(None, description="`next_cursor` of the page before, same filters.")
+    offset: Annotated[QueryInt, Field(ge=0, le=frames_search.MAX_OFFSET)] = 0
+
+    @model_validator(mode="after")
+    def _one_way_to_page(self) -> Self:
+        if self.cursor is not None and self.offset:
+            raise PydanticCustomError("invalid_cursor", "cursor and offset cannot be combined")
+        return self
+
+
+class HitAnswer(Answer):
+    frame_id: int
+    timestamp: float
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    focused: bool | None
+    monitor: str
+    snippet: str
+    highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
+    score: float
+    matched: list[Literal["text", "meaning"]]
+    status: Literal["stored", "searchable", "failed"]
+    frame_url: str
+
+
+class PaginationAnswer(Answer):
+    limit: int
+    next_cursor: str | None
+    total: int
+    total_is_exact: bool
+
+
+class HowAnswer(Answer):
+    """How the hits were found, and up to when every frame has been read."""
+
+    mode: str
+    strategy: str
+    fallback_reason: str | None
+    reading: Literal["expression", "words"] = Field(
+        description="Whether `q` was read with its operators, or all of it as words."
+    )
+    duration_ms: float
+    index_fresh_to: float | None
+
+
+class SearchAnswer(Answer):
+    data: list[HitAnswer]
+    pagination: PaginationAnswer
+    search: HowAnswer
+
+
+@endpoint(
+    "GET",
+    "/search",
+    "Find frames",
+    query=SearchQuery,
+    answer=SearchAnswer,
+    problems={400: "start_time_required, invalid_time, invalid_time_range, invalid_cursor"},
+)
+def search(query: SearchQuery) -> SearchAnswer:
+    """Every frame once, by relevance or by time, with a piece of its text and the words in it."""
+    began = time.perf_counter()
+    start_ms, _ = range_ms(query)
+    filters = Filters(
+        start_ms=start_ms,
+        end_ms=None if query.end_time is None else to_ms(query.end_time),
+        app_name=query.app_name,
+        window_name=query.window_name,
+        browser_url=query.browser_url,
+        focused=query.focused,
+        monitor=query.monitor,
+    )
+    try:
+        page = frames_search.search(
+            services().database,
+            query.q,
+            filters,
+            mode=query.mode,
+            order=query.order,
+            limit=query.limit,
+            cursor=query.cursor,
+            offset=query.offset,
+        )
+    except BadCursor as error:
+        raise invalid(400, "invalid_cursor", [FieldError("cursor", str(error))]) from error
+    return search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
+
+
+def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
+    """A page of hits as the API tells it."""
+    fresh_ms = page.index_fresh_to_ms
+    return SearchAnswer(
+        data=[_hit(hit) for hit in page.hits],
+        pagination=PaginationAnswer(
+            limit=limit,
+            next_cursor=page.next_cursor,
+            total=page.total,
+            total_is_exact=page.total_is_exact,
+        ),
+        search=HowAnswer(
+            mode=page.mode,
+            strategy=page.strategy,
+            fallback_reason=page.fallback_reason,
+            reading=page.reading,
+            duration_ms=round(duration_ms, 3),
+            index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
+        ),
+    )
+
+
+def _hit(hit: Hit) -> HitAnswer:
+    return HitAnswer(
+        frame_id=hit.frame_id,
+        timestamp=to_seconds(hit.captured_ms),
+        app_name=hit.app_name,
+        window_name=hit.window_name,
+        browser_url=hit.browser_url,
+        focused=hit.focused,
+        monitor=hit.monitor,
+        snippet=hit.snippet,
+        highlights=list(hit.highlights),
+        score=hit.score,
+        matched=list(hit.matched),  # type: ignore[arg-type]  # text or meaning
+        status=hit.status,
+        frame_url=frame_url(hit.frame_id),
+    )

@@ -1,0 +1,157 @@
+"""Stretches of time: activity for a band of some width, and minutes by app, window and address."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from store import activity, decisions
+from store import timeline as store_timeline
+from store.gaps import Gap
+from store.times import to_ms, to_seconds
+from store.totals import Total
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.values import Answer, QueryInt, RangeQuery
+from webapp.errors import FieldError
+from webapp.services import services
+
+
+def range_ms(query: RangeQuery) -> tuple[int, int]:
+    """``[start, end)`` in milliseconds, the end being now when it was not given."""
+    start = to_ms(query.start_time)
+    end = services().clock() if query.end_time is None else to_ms(query.end_time)
+    if end <= start:
+        raise invalid(400, "invalid_time_range", [FieldError("start_time", "lies in the future")])
+    return start, end
+
+
+class TimelineQuery(RangeQuery):
+    width_px: Annotated[QueryInt, Field(ge=1, le=10_000)] | None = Field(
+        None, description="Merge segments to the pixels of a band this wide."
+    )
+
+
+class RunAnswer(Answer):
+    """A stretch in one app; window and address where it has only one."""
+
+    start_time: float
+    end_time: float
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    first_frame_id: int
+    last_frame_id: int
+    frames: int
+    colour_slot: int | None = Field(description="The app's colour, the same for good; null: neutral.")
+
+
+class GapAnswer(Answer):
+    """A stretch without a picture. Never names what was left out."""
+
+    start: float
+    end: float
+    reason: str = Field(description="paused, locked, asleep, excluded, failed:…, not_running or deleted.")
+
+
+class TotalAnswer(Answer):
+    name: str | None
+    app_name: str | None
+    minutes: float
+    first_seen: float
+    last_seen: float
+
+
+class TimelineAnswer(Answer):
+    start_time: float
+    end_time: float
+    frames: int
+    segments: list[RunAnswer]
+    gaps: list[GapAnswer]
+    apps: list[TotalAnswer]
+
+
+@endpoint("GET", "/timeline", "Activity over time", query=TimelineQuery, answer=TimelineAnswer)
+def timeline(query: TimelineQuery) -> TimelineAnswer:
+    """Activity segments in order, gaps with their reasons, and time per app."""
+    start_ms, end_ms = range_ms(query)
+    own = services()
+    found = store_timeline.timeline(own.database, start_ms, end_ms, query.width_px, now_ms=own.clock())
+    return TimelineAnswer(
+        start_time=to_seconds(start_ms),
+        end_time=to_seconds(end_ms),
+        frames=found.frames,
+        segments=[
+            RunAnswer(
+                start_time=to_seconds(run.start_ms),
+                end_time=to_seconds(run.end_ms),
+                app_name=run.app_name,
+                window_name=run.window_name,
+                browser_url=run.browser_url,
+                first_frame_id=run.first_frame_id,
+                last_frame_id=run.last_frame_id,
+                frames=run.frames,
+                colour_slot=run.colour_slot,
+            )
+            for run in found.runs
+        ],
+        gaps=_gaps(found.gaps),
+        apps=_totals(found.totals.by_app),
+    )
+
+
+class SummaryAnswer(Answer):
+    """The sum over `apps` is `covered_minutes`, which never exceeds `wall_minutes`."""
+
+    start_time: float
+    end_time: float
+    wall_minutes: float
+    covered_minutes: float
+    apps: list[TotalAnswer]
+    windows: list[TotalAnswer]
+    urls: list[TotalAnswer]
+    gaps: list[GapAnswer]
+
+
+@endpoint(
+    "GET", "/activity-summary", "How long, by app, window and address", query=RangeQuery, answer=SummaryAnswer
+)
+def activity_summary(query: RangeQuery) -> SummaryAnswer:
+    """Minutes from a union of intervals, longest first, with when each was first and last seen."""
+    start_ms, end_ms = range_ms(query)
+    own = services()
+    found = activity.totals(own.database, start_ms, end_ms)
+    return SummaryAnswer(
+        start_time=to_seconds(start_ms),
+        end_time=to_seconds(end_ms),
+        wall_minutes=_minutes(found.wall_ms),
+        covered_minutes=_minutes(found.covered_ms),
+        apps=_totals(found.by_app),
+        windows=_totals(found.by_window),
+        urls=_totals(found.by_url),
+        gaps=_gaps(decisions.gaps(own.database, start_ms, end_ms, own.clock())),
+    )
+
+
+def _gaps(found: list[Gap] | tuple[Gap, ...]) -> list[GapAnswer]:
+    return [
+        GapAnswer(start=to_seconds(gap.start_ms), end=to_seconds(gap.end_ms), reason=gap.reason)
+        for gap in found
+    ]
+
+
+def _totals(found: tuple[Total, ...]) -> list[TotalAnswer]:
+    return [
+        TotalAnswer(
+            name=total.name,
+            app_name=total.app_name,
+            minutes=_minutes(total.duration_ms),
+            first_seen=to_seconds(total.first_ms),
+            last_seen=to_seconds(total.last_ms),
+        )
+        for total in found
+    ]
+
+
+def _minutes(duration_ms: int) -> float:
+    return duration_ms / 60_000

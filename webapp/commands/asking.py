@@ -1,0 +1,132 @@
+"""`ask` and `search`: the chat and the search on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from webapp.commands.common import (
+    MOMENT,
+    home_option,
+    json_option,
+    local_text,
+    open_database,
+    open_home,
+)
+
+if TYPE_CHECKING:
+    from store.search import Page
+    from webapp.assistant.turn import TurnResult
+
+
+@click.command()
+@home_option
+@json_option
+@click.argument("question")
+@click.option("--from", "start_ms", type=MOMENT, metavar="TIME", help="Start of the range, included.")
+@click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End of the range, not included.")
+@click.option("--tz", "timezone", help="IANA time zone of the question (default: this machine's).")
+@click.option("--model", help="Name of a configured model.")
+def ask(
+    home: Path | None,
+    as_json: bool,
+    question: str,
+    start_ms: int | None,
+    end_ms: int | None,
+    timezone: str | None,
+    model: str | None,
+) -> None:
+    """Ask about what was on the screen."""
+    from store.times import now_ms
+    from webapp.assistant.errors import TurnRefused
+    from webapp.assistant.models import ChatModels
+    from webapp.assistant.turn import TurnDeps, TurnRequest, answer
+    from webapp.viewer import host_zone
+
+    here = open_home(home)
+    deps = TurnDeps(open_database(here.data_dir), ChatModels(here.settings.chat), now_ms)
+    request = TurnRequest(
+        message=question,
+        timezone=timezone or host_zone().key,
+        now_ms=now_ms(),
+        start_ms=start_ms,
+        end_ms=end_ms,
+        model=model,
+    )
+    try:
+        result = answer(deps, request)
+    except TurnRefused as error:
+        raise click.ClickException(str(error)) from error
+    _print_turn(result, as_json)
+    if result.error:
+        raise click.ClickException(f"{result.error.message} {result.error.action}")
+
+
+def _print_turn(result: TurnResult, as_json: bool) -> None:
+    if as_json:
+        from webapp.api.chat import turn_answer
+
+        click.echo(turn_answer(result).model_dump_json(indent=2))
+        return
+    click.echo(result.answer_md)
+    cited = [item for item in result.evidence if item.n is not None]
+    for item in cited:
+        window = " · ".join(part for part in (item.app_name, item.window_name) if part)
+        click.echo(f"  [{item.n}] {item.local_time}  {window}  {item.frame_url or '(deleted)'}")
+    for warning in result.warnings:
+        click.echo(f"  ! {warning}")
+
+
+@click.command()
+@home_option
+@json_option
+@click.argument("text", default="")
+@click.option("--from", "start_ms", type=MOMENT, default=0, metavar="TIME", help="Start, included.")
+@click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End, not included (default: now).")
+@click.option("--app", help="Part of the app's name.")
+@click.option("--window", help="Part of the window's title.")
+@click.option("--url", help="Part of the address in the browser.")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+def search(
+    home: Path | None,
+    as_json: bool,
+    text: str,
+    start_ms: int,
+    end_ms: int | None,
+    app: str | None,
+    window: str | None,
+    url: str | None,
+    limit: int,
+) -> None:
+    """Find frames by their TEXT; without it the newest ones."""
+    from store import search as frames_search
+    from store.times import now_ms
+
+    if end_ms is not None and end_ms <= start_ms:
+        raise click.ClickException("--to must be later than --from")
+    database = open_database(open_home(home).data_dir)
+    filters = frames_search.Filters(
+        start_ms=start_ms,
+        end_ms=now_ms() if end_ms is None else end_ms,
+        app_name=app,
+        window_name=window,
+        browser_url=url,
+    )
+    page = frames_search.search(database, text, filters, limit=limit)
+    if as_json:
+        from webapp.api.search import search_answer
+
+        click.echo(search_answer(page, limit, duration_ms=0.0).model_dump_json(indent=2))
+    else:
+        _print_page(page)
+
+
+def _print_page(page: Page) -> None:
+    for hit in page.hits:
+        window = " · ".join(part for part in (hit.app_name, hit.window_name) if part)
+        click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
+        if hit.snippet:
+            click.echo(f"    {' '.join(hit.snippet.split())}")
+    click.echo(f"{page.total} frames" if page.total_is_exact else f"more than {page.total} frames", err=True)

@@ -1,0 +1,55 @@
+"""`doctor` and `verify`: does it work, and is everything still there."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import click
+
+from webapp.commands.common import home_option, json_option, open_database, open_home, print_json
+
+
+@click.command()
+@home_option
+@json_option
+def doctor(home: Path | None, as_json: bool) -> int:
+    """Check reading, display, windows, model, disk and database; say what to do."""
+    from webapp.doctor import check_all
+
+    here = open_home(home)
+    checks = check_all(here.data_dir, here.settings)
+    if as_json:
+        print_json({"checks": [dataclasses.asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            click.echo(f"{check.verdict:<3}{check.name:<16}{check.sentence}")
+            if check.action:
+                click.echo(f"{'':<19}-> {check.action}")
+    broken = [check.name for check in checks if check.verdict == "X"]
+    if broken:
+        raise click.ClickException(f"does not work: {', '.join(broken)}")
+    return 0
+
+
+@click.command()
+@home_option
+@json_option
+def verify(home: Path | None, as_json: bool) -> None:
+    """Compare index, rows, pictures and ledger; name every difference."""
+    from store import verify as store_verify
+    from store.media import Media
+    from store.spool import Spool
+
+    data_dir = open_home(home).data_dir
+    database = open_database(data_dir)
+    report = store_verify.verify(database, Media(data_dir.media), Spool(data_dir.spool))
+    if as_json:
+        print_json(dataclasses.asdict(report))
+    else:
+        for name, count in report.counts.items():
+            click.echo(f"{count:>12}  {name}")
+        for problem in report.problems:
+            click.echo(f"X  {problem}")
+    if report.problems:
+        raise click.ClickException(f"{len(report.problems)} differences found")

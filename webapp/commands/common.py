@@ -1,0 +1,113 @@
+"""What the commands share: the home folder, times, JSON output, running a part."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from store.paths import DataDir, default_home, restrict_umask
+from store.times import MAX_EPOCH_SECONDS, to_ms
+
+if TYPE_CHECKING:
+    from store.database import Database
+    from store.settings import Settings
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A home folder with its settings."""
+
+    data_dir: DataDir
+    settings: Settings
+
+
+def home_option(command: _Command) -> _Command:
+    return click.option(
+        "--home",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="The home folder (default: RECOLLECT_HOME, or the user data folder).",
+    )(command)
+
+
+def json_option(command: _Command) -> _Command:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def find_home(home: Path | None) -> DataDir:
+    """The home folder that was named, or the default one; nothing is made."""
+    return DataDir((home or default_home()).expanduser().absolute())
+
+
+def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> Home:
+    """The home folder, made when missing, with its settings. Raises `SettingsError`."""
+    from store import settings
+
+    restrict_umask()
+    data_dir = find_home(home).create()
+    return Home(data_dir, settings.load(data_dir, arguments=arguments))
+
+
+def open_database(data_dir: DataDir) -> Database:
+    from store import database
+
+    return database.open_database(data_dir)
+
+
+def print_json(document: Any) -> None:
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def run_part(module: str, home: Path | None, arguments: tuple[str, ...]) -> int:
+    """Run another program of Recollect to its end and return its exit code."""
+    data_dir = find_home(home)
+    command = [sys.executable, "-m", module, "--home", str(data_dir.home), *arguments]
+    try:
+        return subprocess.run(command, check=False).returncode
+    except KeyboardInterrupt:
+        return 130  # the part got the same signal and has ended by itself
+
+
+class Moment(click.ParamType[int]):
+    """A moment as epoch milliseconds, from ISO 8601 (local where no zone is given) or epoch seconds."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_moment(value)
+        except ValueError:
+            example = "2026-11-21T14:00, 2026-11-21T14:00+01:00 or 1795176000.5"
+            self.fail(f"{value!r} is not a time; use {example}", param, ctx)
+
+
+def parse_moment(text: str) -> int:
+    """Epoch milliseconds of a written time. Raises `ValueError`."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return to_ms(datetime.fromisoformat(text).astimezone().timestamp())
+    if not math.isfinite(seconds) or not 0 <= seconds <= MAX_EPOCH_SECONDS:
+        raise ValueError(text)
+    return to_ms(seconds)
+
+
+MOMENT = Moment()
+
+
+def local_text(ms: int) -> str:
+    """A moment on this machine's clock, with its offset."""
+    return datetime.fromtimestamp(ms / 1000).astimezone().isoformat(sep=" ", timespec="seconds")

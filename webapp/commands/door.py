@@ -1,0 +1,39 @@
+"""`token` and `open`: how to come in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from webapp.commands.browser import open_in_browser
+from webapp.commands.common import home_option, json_option, open_home, print_json
+
+
+@click.command()
+@home_option
+@json_option
+def token(home: Path | None, as_json: bool) -> None:
+    """Print the API token."""
+    from webapp.access import load_token
+
+    value = load_token(open_home(home).data_dir)
+    print_json({"token": value}) if as_json else click.echo(value)
+
+
+@click.command("open")
+@home_option
+@json_option
+def open_pages(home: Path | None, as_json: bool) -> None:
+    """Open the pages in a browser, by a link that works once."""
+    from webapp.access import launch_link
+    from webapp.running import web_address
+
+    data_dir = open_home(home).data_dir
+    address = web_address(data_dir)
+    if address is None:
+        raise click.ClickException("Recollect is not running; start it with `recollect up`")
+    link = launch_link(data_dir, address.url)
+    print_json({"link": link}) if as_json else click.echo(link)
+    if not as_json:
+        open_in_browser(link)

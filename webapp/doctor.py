@@ -1,0 +1,209 @@
+"""Does everything work here, and if not, what to do: the lines of `recollect doctor`.
+
+The welcome page shows the same lines. A verdict is one of four words: ``OK``, ``--`` (optional,
+not set), ``!`` (works, but) and ``X`` (does not work); ``!`` and ``X`` come with one action.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engines.ocr import OcrUnavailable, open_ocr
+from engines.registry import UnknownName
+from store import capture_state
+from store.database import open_database, scalar
+from store.errors import StoreError
+from store.paths import DataDir
+from store.settings import ChatSettings, OcrSettings, Settings
+from store.times import now_ms
+
+Verdict = Literal["OK", "--", "!", "X"]
+
+FRESH_MS = 30_000
+_MODEL_TIMEOUT_S = 5.0
+_LOW_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line: what was looked at, the verdict, a sentence, and what to do (empty when fine)."""
+
+    name: str
+    verdict: Verdict
+    sentence: str
+    action: str = ""
+
+
+def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
+    """Every check, in the order in which a frame travels. Takes seconds: a model is asked."""
+    return [
+        check_display(data_dir, settings.capture.source),
+        check_windows(data_dir),
+        check_reading(settings.ocr),
+        check_languages(settings.ocr),
+        check_model(settings.chat),
+        check_disk(data_dir, settings),
+        check_folder(data_dir),
+        check_database(data_dir),
+    ]
+
+
+# -- the screen -----------------------------------------------------------------------------
+
+
+def check_display(data_dir: DataDir, source: str = "screen") -> Check:
+    """What capture last said of the screen; without a daemon, whether there is a display at all."""
+    state = capture_state.read_state(data_dir.spool)
+    if state and state.state != "stopped" and now_ms() - state.written_ms < FRESH_MS:
+        if state.state == "failing":
+            return Check("Display", "X", state.detail or state.reason, "The screen is tried again by itself.")
+        monitors = ", ".join(state.monitors) or "no monitor yet"
+        return Check("Display", "OK", f"{state.state}, {monitors}")
+    if source != "screen":
+        return Check("Display", "--", f"not looked at: pictures come from {source}")
+    if sys.platform.startswith("linux") and not _linux_display():
+        return Check(
+            "Display",
+            "X",
+            "No display found: neither DISPLAY nor WAYLAND_DISPLAY is set.",
+            "Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE.",
+        )
+    return Check("Display", "--", "capture is not running", "Start it with `recollect up`.")
+
+
+def _linux_display() -> bool:
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def check_windows(data_dir: DataDir) -> Check:
+    state = capture_state.read_state(data_dir.spool)
+    if state is None or not state.window_source:
+        return Check("Windows", "--", "known once capture runs")
+    return Check("Windows", "OK", f"app and title come from {state.window_source}")
+
+
+# -- reading --------------------------------------------------------------------------------
+
+
+def check_reading(settings: OcrSettings) -> Check:
+    """Whether an engine reads all the languages that were asked for."""
+    if settings.engine == "off":
+        return Check("Reading text", "--", "switched off by ocr.engine", "Set ocr.engine to auto.")
+    try:
+        name = _engine_for(settings, settings.languages)
+    except (OcrUnavailable, UnknownName) as error:
+        return Check("Reading text", "X", "Text is not read: an engine or a language is missing.", str(error))
+    return Check("Reading text", "OK", name)
+
+
+def check_languages(settings: OcrSettings) -> Check:
+    """Which of the languages can be read, each tried alone."""
+    if settings.engine == "off":
+        return Check("Languages", "--", "nothing is read")
+    missing: dict[str, str] = {}
+    for language in settings.languages:
+        try:
+            _engine_for(settings, [language])
+        except (OcrUnavailable, UnknownName) as error:
+            missing[language] = str(error)
+    found = [language for language in settings.languages if language not in missing]
+    if not missing:
+        return Check("Languages", "OK", ", ".join(found))
+    sentence = f"{', '.join(missing)} cannot be read; {', '.join(found) or 'none'} could"
+    return Check("Languages", "X", sentence, next(iter(missing.values())))
+
+
+def _engine_for(settings: OcrSettings, languages: Sequence[str]) -> str:
+    engine = open_ocr(settings.engine, languages)
+    try:
+        return engine.name
+    finally:
+        engine.close()
+
+
+# -- answers --------------------------------------------------------------------------------
+
+
+def check_model(settings: ChatSettings) -> Check:
+    """Whether the configured endpoint answers; it is asked for its list of models."""
+    if not settings.base_url:
+        return Check(
+            "Answers",
+            "--",
+            "no model set: answers are quoted from the screen, not written",
+            "Set chat.base_url and chat.model for written answers.",
+        )
+    request = urllib.request.Request(settings.base_url.rstrip("/") + "/models")
+    if settings.api_key:
+        request.add_header("Authorization", f"Bearer {settings.api_key}")
+    try:
+        with urllib.request.urlopen(request, timeout=_MODEL_TIMEOUT_S):
+            return Check("Answers", "OK", f"{settings.model or 'the model'} at {settings.base_url}")
+    except urllib.error.HTTPError as error:
+        return _model_refused(settings, error.code)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        sentence = f"{settings.base_url} does not answer: {reason}"
+        return Check("Answers", "X", sentence, "Start the model server, or correct chat.base_url.")
+
+
+def _model_refused(settings: ChatSettings, status: int) -> Check:
+    if status in (401, 403):
+        return Check(
+            "Answers", "X", f"{settings.base_url} refuses the key ({status})", "Correct chat.api_key."
+        )
+    if status == 404:  # not every server lists its models
+        return Check("Answers", "OK", f"{settings.model or 'the model'} at {settings.base_url}")
+    return Check(
+        "Answers", "!", f"{settings.base_url} answers with {status}", "Look at the model server's log."
+    )
+
+
+# -- the home folder ------------------------------------------------------------------------
+
+
+def check_disk(data_dir: DataDir, settings: Settings) -> Check:
+    usage = shutil.disk_usage(data_dir.home)
+    free_gb = usage.free / 1e9
+    sentence = f"{free_gb:.1f} GB free"
+    if free_gb < settings.capture.min_free_gb:
+        floor = settings.capture.min_free_gb
+        return Check(
+            "Space", "X", f"{sentence}, below {floor:g} GB: capture pauses", "Free some space on this disk."
+        )
+    if usage.free < usage.total * _LOW_SHARE:
+        return Check("Space", "!", sentence, "Less than a tenth of the disk is left; free some space.")
+    return Check("Space", "OK", sentence)
+
+
+def check_folder(data_dir: DataDir) -> Check:
+    """Whether only its owner can read the home folder (SEC-12)."""
+    if os.name == "nt":
+        return Check("Home folder", "OK", str(data_dir.home))
+    mode = stat.S_IMODE(data_dir.home.stat().st_mode)
+    if mode & 0o077:
+        action = f"chmod 700 {data_dir.home}"
+        return Check("Home folder", "X", f"other users can enter {data_dir.home}", action)
+    return Check("Home folder", "OK", str(data_dir.home))
+
+
+def check_database(data_dir: DataDir) -> Check:
+    """SQLite's own check of the file."""
+    try:
+        with open_database(data_dir).read(deadline_s=60) as connection:
+            verdict = scalar(connection, "pragma quick_check(1)")
+            frames = scalar(connection, "select count(*) from frames")
+    except StoreError as error:
+        action = f"Keep {data_dir.database} and put the newest file of {data_dir.backups} in its place."
+        return Check("Database", "X", f"{data_dir.database.name} cannot be used: {error}", action)
+    if verdict != "ok":
+        return Check("Database", "X", f"{data_dir.database.name} is damaged: {verdict}", "Restore a backup.")
+    return Check("Database", "OK", f"{frames} frames")

@@ -1,0 +1,101 @@
+"""What runs on a home folder: one supervisor at most, and where its web process listens.
+
+``up.lock`` is locked by the operating system for as long as a supervisor lives, so a crash never
+leaves it behind. ``web.json`` says on which port the pages are, for `recollect open`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from store.paths import FILE_MODE, DataDir, replace_file
+
+if os.name == "nt":
+    import msvcrt
+else:
+    import fcntl
+
+
+class AlreadyRunning(Exception):
+    """Another supervisor holds this home folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a web process listens."""
+
+    pid: int
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        host = "127.0.0.1" if self.host in ("", "0.0.0.0") else self.host
+        host = "::1" if host == "::" else host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+@contextmanager
+def only_one(data_dir: DataDir) -> Iterator[None]:
+    """Hold the home folder while the block runs. Raises `AlreadyRunning`."""
+    descriptor = os.open(data_dir.home / "up.lock", os.O_RDWR | os.O_CREAT, FILE_MODE)
+    try:
+        if not _lock(descriptor):
+            raise AlreadyRunning(f"Recollect is already running on {data_dir.home}")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        if os.name == "nt":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _address_file(data_dir: DataDir) -> Path:
+    return data_dir.home / "web.json"
+
+
+@contextmanager
+def announced(data_dir: DataDir, host: str, port: int) -> Iterator[Address]:
+    """Say where the pages are, for as long as the block runs."""
+    address = Address(os.getpid(), host, port)
+    replace_file(_address_file(data_dir), json.dumps(asdict(address)).encode(), durable=False)
+    try:
+        yield address
+    finally:
+        if web_address(data_dir) == address:
+            _address_file(data_dir).unlink(missing_ok=True)
+
+
+def web_address(data_dir: DataDir) -> Address | None:
+    """Where the web process of this home listens, or None when none runs."""
+    try:
+        address = Address(**json.loads(_address_file(data_dir).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return address if is_alive(address.pid) else None
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process with this id runs (on Windows it is taken to)."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,228 @@
+"""`recollect up`: starts capture, ingest and the web, watches them, ends them together.
+
+A part that ends by itself is started again, at most five times in a minute; then it is said
+loudly and left (HEA-5): a part that dies at once would otherwise do so for ever. What the parts
+write goes to ``logs/``, in files that rotate at a fixed size (STO-4). On Linux the kernel ends
+the parts when the supervisor is killed, so that nothing records without anybody in charge.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import IO
+
+import click
+
+from store.paths import DataDir
+from store.settings import Settings
+from webapp.access import launch_link
+from webapp.address import check_address, listen
+from webapp.running import only_one, web_address
+
+MAX_RESTARTS = 5
+RESTART_WINDOW_S = 60.0
+STOP_S = 4.0
+_LOOK_S = 0.1
+_LOG_BYTES = 2_000_000
+_LOG_FILES = 3
+
+_ANNOUNCE_S = 30.0
+_PR_SET_PDEATHSIG = 1
+# Loaded here, not in the forked child, where only async-signal-safe work is safe.
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+
+
+@dataclass(slots=True)
+class Part:
+    """One program under supervision. `ended_s` holds the times of its recent unplanned ends."""
+
+    name: str
+    command: tuple[str, ...]
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+    ended_s: deque[float] = field(default_factory=deque)
+    is_given_up: bool = False
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C in the terminal is the supervisor's to pass on, in its own order.
+            start_new_session=os.name != "nt",
+            preexec_fn=_die_with_parent if _prctl else None,
+        )
+        assert self.process.stdout is not None
+        copier = threading.Thread(
+            target=_copy, args=(self.process.stdout, self.log), name=f"log {self.name}", daemon=True
+        )
+        copier.start()
+
+    def exit_code(self) -> int | None:
+        return None if self.process is None else self.process.poll()
+
+    def terminate(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+
+    def kill(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether the part has ended by then."""
+        if self.process is None:
+            return True
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def may_restart(self, now_s: float) -> bool:
+        """Count an end, and say whether the part is worth another start."""
+        self.ended_s.append(now_s)
+        while self.ended_s[0] < now_s - RESTART_WINDOW_S:
+            self.ended_s.popleft()
+        return len(self.ended_s) <= MAX_RESTARTS
+
+
+def _die_with_parent() -> None:
+    """In the child, before its program starts: a signal when the supervisor's process ends."""
+    assert _prctl is not None
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _copy(stream: IO[bytes], path: Path) -> None:
+    """What a part writes, line by line, into a log that never outgrows its cap."""
+    handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES, encoding="utf-8")
+    with stream:
+        for line in stream:
+            text = line.decode("utf-8", "replace").rstrip()
+            handler.emit(logging.makeLogRecord({"msg": text.replace("%", "%%")}))
+    handler.close()
+
+
+class Supervisor:
+    """Runs the parts of one home folder until it is told to stop."""
+
+    def __init__(
+        self,
+        data_dir: DataDir,
+        settings: Settings,
+        *,
+        with_capture: bool = True,
+        open_browser: Callable[[str], object] | None = None,
+        tell: Callable[[str], object] = click.echo,
+    ) -> None:
+        self.data_dir = data_dir
+        self.settings = settings
+        self.open_browser = open_browser
+        self.tell = tell
+        self.parts = [
+            Part(name, (sys.executable, "-m", *command), data_dir.logs / f"{name}.log")
+            for name, command in _commands(data_dir, settings, with_capture).items()
+        ]
+        self._stopping = threading.Event()
+
+    def run(self) -> int:
+        """Start the parts and watch them; 0 after a stop, 1 when the pages could not be kept up.
+
+        Raises `AlreadyRunning` when another supervisor has this home, `PortInUse` and
+        `SettingsError` when the pages cannot be served where the settings say.
+        """
+        with only_one(self.data_dir):
+            check_address(self.settings.web)
+            listen(self.settings.web.host, self.settings.web.port).close()
+            _on_signals(self.stop)
+            try:
+                for part in self.parts:
+                    part.start()
+                self._announce()
+                while not self._stopping.wait(_LOOK_S):
+                    self._look()
+            finally:
+                self._end_parts()
+        return 0 if self._stopping.is_set() else 1
+
+    def stop(self) -> None:
+        """End everything; a second call does not wait for the parts."""
+        if self._stopping.is_set():
+            for part in self.parts:
+                part.kill()
+        self._stopping.set()
+
+    def _announce(self) -> None:
+        """Print the launch link as soon as the pages are served."""
+        web = self.parts[0]
+        deadline = time.monotonic() + _ANNOUNCE_S
+        while time.monotonic() < deadline and not self._stopping.wait(_LOOK_S):
+            self._look()
+            address = web_address(self.data_dir)
+            if address and web.process and address.pid == web.process.pid:
+                link = launch_link(self.data_dir, address.url)
+                self.tell(f"Recollect is running. Open this link once, within five minutes:\n  {link}")
+                self.tell("Another link: `recollect open`. Stop with Ctrl-C.")
+                if self.open_browser:
+                    self.open_browser(link)
+                return
+
+    def _look(self) -> None:
+        """Start again what has ended, while it is worth it."""
+        for part in self.parts:
+            code = None if part.is_given_up else part.exit_code()
+            if code is None:
+                continue
+            if part.may_restart(time.monotonic()):
+                self.tell(f"{part.name} ended ({_how(code)}) and is started again; see {part.log}")
+                part.start()
+            else:
+                part.is_given_up = True
+                self.tell(
+                    f"{part.name.upper()} IS DOWN: it ended {len(part.ended_s)} times in a minute "
+                    f"({_how(code)}) and is left alone. See {part.log}, then start Recollect again."
+                )
+
+    def _end_parts(self) -> None:
+        """Ask every part to end, and end what has not within `STOP_S`."""
+        for part in reversed(self.parts):
+            part.terminate()
+        deadline = time.monotonic() + STOP_S
+        for part in self.parts:
+            if not part.wait(max(0.0, deadline - time.monotonic())):
+                self.tell(f"{part.name} did not end in {STOP_S:.0f} s and is killed")
+                part.kill()
+
+
+def _commands(data_dir: DataDir, settings: Settings, with_capture: bool) -> dict[str, tuple[str, ...]]:
+    """The command line of each part, the pages first."""
+    home = ("--home", str(data_dir.home))
+    web = ("--host", settings.web.host, "--port", str(settings.web.port), "--no-link")
+    commands = {"web": ("webapp", "web", *home, *web), "ingest": ("ingest", *home)}
+    if with_capture:
+        commands["capture"] = ("capture", *home)
+    return commands
+
+
+def _how(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda *_: stop())
