@@ -40,6 +40,7 @@ class Ledger:
     def __init__(self, now_ms: int) -> None:
         self._batch = _Batch(now_ms)
         self._going_on: dict[str, _Run] = {}  # by monitor: states that last until the next look
+        self._undecided: list[str] = []
 
     @property
     def batch_id(self) -> str:
@@ -50,19 +51,31 @@ class Ledger:
     def start_ms(self) -> int:
         return self._batch.start_ms
 
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Monitors whose look began and has not ended in a decision."""
+        return tuple(self._undecided)
+
     def looked(self, monitor: str, at_ms: int) -> None:
         """A look at this monitor begins; whatever was going on there lasted until now."""
         self._batch.looks += 1
+        self._undecided.append(monitor)
         going_on = self._going_on.pop(monitor, None)
         if going_on is not None:
             going_on.end_ms = max(going_on.end_ms, at_ms)
 
+    def kept(self, monitor: str) -> None:
+        """The look became a frame, which carries `batch_id`: frames count themselves."""
+        self._decided(monitor)
+
     def deduped(self, monitor: str, at_ms: int, reason: str, capture_id: str | None) -> None:
         """Nothing new: the frame `capture_id` was still on the screen at `at_ms` (None: not known)."""
+        self._decided(monitor)
         self._add(monitor, "deduped", reason, at_ms, capture_id)
 
     def left_out(self, monitor: str, at_ms: int, decision: str, reason: str) -> None:
         """The look was excluded, paused or failed; this goes on until the next look."""
+        self._decided(monitor)
         self._going_on[monitor] = self._add(monitor, decision, reason, at_ms, None)
 
     def slept(self, monitor: str, start_ms: int, end_ms: int, reason: str) -> None:
@@ -100,6 +113,10 @@ class Ledger:
             if r.looks or r.end_ms > r.start_ms
         )
         return LookReport(batch.batch_id, batch.start_ms, max(batch.start_ms, now_ms), batch.looks, runs)
+
+    def _decided(self, monitor: str) -> None:
+        if monitor in self._undecided:
+            self._undecided.remove(monitor)
 
     def _add(
         self, monitor: str, decision: str, reason: str, at_ms: int, capture_id: str | None, looks: int = 1

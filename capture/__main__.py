@@ -1,0 +1,94 @@
+"""python -m capture [--home DIR]: the capture daemon alone. Needs no database and no other program."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from capture.clock import SystemClock
+from capture.daemon import Daemon, Parts
+from capture.holds import DiskFloor
+from capture.opening import open_sources, parse_source
+from capture.privacy import Rules
+from store import settings as settings_module
+from store.errors import SettingsError
+from store.paths import DataDir, default_home, restrict_umask
+from store.settings import Settings
+from store.spool import Spool
+
+log = logging.getLogger("capture")
+
+_LOG_BYTES = 2_000_000
+_NICE = 5
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run until SIGTERM or SIGINT. Exit status 2 for settings that cannot be used."""
+    parser = argparse.ArgumentParser(prog="python -m capture", description=__doc__)
+    parser.add_argument("--home", type=Path, default=None, help="home folder (default: RECOLLECT_HOME)")
+    parser.add_argument("--source", default=None, help="screen, folder:DIR or video:FILE")
+    options = parser.parse_args(arguments)
+    restrict_umask()
+    data_dir = DataDir(options.home or default_home()).create()
+    overrides = {"capture.source": options.source} if options.source else {}
+    try:
+        settings = settings_module.load(data_dir, arguments=overrides)
+        parse_source(settings.capture.source)
+    except SettingsError as error:
+        sys.stderr.write(f"capture: {error}\n")
+        return 2
+    _log_to(data_dir.logs / "capture.log")
+    _be_modest()
+    run(data_dir, settings, _stop_on_signals())
+    return 0
+
+
+def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
+    """Capture into the spool of this home folder until `stop` is set."""
+    clock = SystemClock()
+    spool = Spool(
+        data_dir.spool,
+        max_bytes=round(settings.spool.max_gb * 1e9),
+        max_entries=settings.spool.max_entries,
+    )
+    parts = Parts(
+        open_sources=lambda: open_sources(settings.capture, clock),
+        spool=spool,
+        rules=Rules(data_dir, settings.privacy),
+        settings=settings.capture,
+        clock=clock,
+        disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb),
+    )
+    Daemon(parts).run(stop)
+
+
+def _stop_on_signals() -> threading.Event:
+    stop = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stop.set())
+    return stop
+
+
+def _log_to(path: Path) -> None:
+    """A log of bounded size in the home folder, and the same on standard error."""
+    file = logging.handlers.RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=2, encoding="utf-8")
+    handlers: list[logging.Handler] = [file, logging.StreamHandler()]
+    logging.basicConfig(
+        level=logging.INFO, handlers=handlers, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+
+
+def _be_modest() -> None:
+    """What the person does comes first."""
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""The loop: look at every monitor, let privacy decide, compare, keep or extend.
+
+It looks twice per interval, and early when a window changes. Every look of every monitor ends in
+one decision of the ledger. What goes wrong is said in the status with its cause and its next try,
+and tried again; the one broad catch at the loop's edge keeps a surprise from ending it (CAP-1).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+
+from capture import privacy
+from capture.blank import BlankWatch
+from capture.clock import Clock, JumpWatch
+from capture.errors import SourceFailed
+from capture.holds import DiskFloor, Hold, away_hold, pause_hold
+from capture.idle import Activity, is_locker_shown
+from capture.keeping import Keeping
+from capture.screens import Screenshot
+from capture.sources import Observation, OpenSources, Sources, chosen, observe, read_windows
+from capture.status import Status, account
+from capture.triggers import Look
+from capture.trouble import Trouble, source_cause
+from store.capture_state import CaptureState
+from store.settings import CaptureSettings
+from store.spool import Spool
+
+log = logging.getLogger(__name__)
+
+FLUSH_EVERY_S = 10.0
+_FLUSH_AT_MOST_EVERY_S = 1.0
+_SETTLE_S = 0.15  # a window that was just switched to has painted itself by then
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the daemon works with, handed in."""
+
+    open_sources: OpenSources
+    spool: Spool
+    rules: privacy.Rules
+    settings: CaptureSettings
+    clock: Clock
+    disk: DiskFloor
+
+
+class Daemon:
+    """Looks until it is told to stop."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._clock = parts.clock
+        self._sources: Sources | None = None
+        self._keeping = Keeping(parts.spool, parts.settings, parts.clock)
+        self._status = Status(parts.spool.folder, self._clock.now_ms())
+        self._trouble = Trouble()
+        self._blank = BlankWatch()
+        self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
+        self._jumps = JumpWatch()
+        self._flushed_s = self._clock.monotonic_s()
+
+    @property
+    def cadence_s(self) -> float:
+        """Looks are twice as frequent as frames may be."""
+        return self._parts.settings.interval_s / 2
+
+    @property
+    def state(self) -> CaptureState:
+        return self._status.state
+
+    def run(self, stop: threading.Event) -> None:
+        """Look until `stop` is set, then leave nothing uncounted."""
+        due = self._clock.monotonic_s()
+        self._publish(state="starting")
+        try:
+            while not stop.is_set():
+                self.tick(due)
+                due = self._sleep(due, stop)
+        finally:
+            self.close()
+
+    def tick(self, due_s: float) -> None:
+        """One look at every monitor, due at `due_s` (monotonic), or none when something holds it."""
+        now_ms, now_s = self._clock.now_ms(), self._clock.monotonic_s()
+        self._notice_jump(now_ms, now_s)
+        self._keeping.collect()
+        hold = pause_hold(self._parts.spool.folder, now_ms) or self._parts.disk.hold(now_s)
+        if hold:
+            self._keeping.leave_all_out(now_ms, hold.decision, hold.reason)
+        elif not self._trouble.is_waiting(now_s) and not self._keeping.trouble.is_waiting(now_s):
+            hold = self._look_safely(due_s)
+        turned = self._tell(hold)
+        since_s = now_s - self._flushed_s
+        if since_s >= FLUSH_EVERY_S or (turned and since_s >= _FLUSH_AT_MOST_EVERY_S):
+            self._flushed_s = now_s
+            self._keeping.flush(self._clock.now_ms())
+
+    def close(self) -> None:
+        """Write what is under way, report every look, let go of the display."""
+        self._keeping.close(self._clock.now_ms())
+        self._let_go()
+        self._publish(state="stopped")
+
+    # -- looking --------------------------------------------------------------------------
+
+    def _look_safely(self, due_s: float) -> Hold | None:
+        try:
+            return self._look(due_s)
+        except Exception as error:  # the loop's outer edge: whatever it was, say it and go on (CAP-1)
+            reason, cause = source_cause(error)
+            log.warning("cannot look: %s", cause, exc_info=not isinstance(error, SourceFailed))
+            self._keeping.leave_all_out(self._clock.now_ms(), "failed", reason)
+            self._trouble.failed(reason, cause, self._clock.monotonic_s())
+            self._let_go()
+            return None
+
+    def _look(self, due_s: float) -> Hold | None:
+        sources = self._sources or self._open()
+        activity = sources.activity.read()
+        monitors = sources.screens.monitors()
+        wanted = chosen(monitors, self._parts.settings.monitors)
+        self._keeping.follow(tuple(monitor.name for monitor in wanted))
+        before = read_windows(sources.windows)
+        now_ms = self._clock.now_ms()
+        hold = away_hold(activity, before is not None and is_locker_shown(before))
+        if hold:
+            self._keeping.leave_all_out(now_ms, hold.decision, hold.reason)
+            return hold
+        self._keeping.begin(now_ms)
+        seen = observe(sources, monitors, wanted, before)
+        if seen.failures and not seen.shots:
+            raise next(iter(seen.failures.values()))
+        self._trouble.over()
+        self._status.note(looked_ms=now_ms)
+        for name, error in seen.failures.items():
+            log.warning("monitor %s cannot be grabbed: %s", name, error.cause)
+            self._keeping.leave_out(name, now_ms, "failed", error.reason)
+        reasons = [self._decide(shot, seen, activity, due_s) for shot in seen.shots.values()]
+        self._excluded = reasons[0] if all(reasons) else ""
+        return None
+
+    def _decide(self, shot: Screenshot, seen: Observation, activity: Activity, due_s: float) -> str:
+        """One decision for one screenshot. Returns why privacy left it out, or ""."""
+        monitor, at_ms = shot.monitor, shot.captured_ms
+        rules = self._parts.rules.current()
+        verdict = privacy.judge(rules, monitor, seen.monitors, seen.before, seen.after)
+        if verdict.reason:
+            self._keeping.leave_out(monitor.name, at_ms, "excluded", verdict.reason)
+            return verdict.reason
+        privacy.mask(shot.pixels, monitor, verdict.masks)
+        if self._blank.is_fault(monitor, shot.pixels, activity, seen.after, due_s):
+            self._keeping.leave_out(monitor.name, at_ms, "failed", "blank_frames")
+            return ""
+        assert self._sources is not None
+        self._keeping.decide(Look(shot, verdict.identity, due_s), activity, self._sources.kind)
+        return ""
+
+    def _open(self) -> Sources:
+        self._sources = self._parts.open_sources()
+        screens, windows = self._sources.screens.name, self._sources.windows.name
+        log.info("looking through %s, windows through %s", screens, windows)
+        self._status.note(source=screens, window_source=windows)
+        return self._sources
+
+    def _let_go(self) -> None:
+        sources, self._sources = self._sources, None
+        if sources is not None:
+            sources.close()
+
+    # -- time and status --------------------------------------------------------------------
+
+    def _sleep(self, due_s: float, stop: threading.Event) -> float:
+        """Wait for the next look: until the next due time, or less when a window changes."""
+        now_s = self._clock.monotonic_s()
+        missed = max(0, int((now_s - due_s) / self.cadence_s))
+        next_s = due_s + (missed + 1) * self.cadence_s
+        if self._window_changes(next_s - now_s) and next_s - self._clock.monotonic_s() > 2 * _SETTLE_S:
+            self._clock.wait(stop, _SETTLE_S)
+            if not stop.is_set():
+                self.tick(self._clock.monotonic_s())
+        self._clock.wait(stop, next_s - self._clock.monotonic_s())
+        return next_s
+
+    def _window_changes(self, timeout_s: float) -> bool:
+        if self._sources is None or self._trouble.reason:
+            return False
+        try:
+            return self._sources.windows.wait(timeout_s)
+        except SourceFailed as error:
+            log.debug("cannot wait for windows, the next look will say why: %s", error.cause)
+            return False
+
+    def _notice_jump(self, now_ms: int, now_s: float) -> None:
+        jump = self._jumps.read(now_ms, now_s)
+        if jump.slept:
+            self._keeping.slept(jump.last_ms, now_ms)
+        elif jump.set_back:
+            log.warning("the clock was set back")
+            self._keeping.clock_set_back(jump.last_ms, now_ms)
+
+    def _tell(self, hold: Hold | None) -> bool:
+        trouble = self._keeping.trouble if self._keeping.trouble.reason else self._trouble
+        next_try_ms = None
+        if trouble.reason and not hold:
+            left_s = max(0.0, trouble.next_try_s - self._clock.monotonic_s())
+            next_try_ms = self._clock.now_ms() + round(left_s * 1000)
+        return self._publish(
+            **account(hold, trouble, self._blank.detail, self._excluded), next_try_ms=next_try_ms
+        )
+
+    def _publish(
+        self, *, state: str, reason: str = "", detail: str = "", next_try_ms: int | None = None
+    ) -> bool:
+        keeping = self._keeping
+        named = tuple(name for name in keeping.monitors if name)
+        self._status.note(looks=keeping.looks, kept=keeping.kept, kept_ms=keeping.kept_ms, monitors=named)
+        change = {"state": state, "reason": reason, "detail": detail, "next_try_ms": next_try_ms}
+        return self._status.publish(self._clock.now_ms(), self._clock.monotonic_s(), **change)
