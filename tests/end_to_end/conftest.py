@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.end_to_end.programs import Recollect, chromium_path
+from tests.end_to_end.programs import Recollect, chromium_path, x_display
 
 pytestmark = pytest.mark.end_to_end
 
@@ -27,28 +27,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def display() -> Iterator[str]:
     """A 1920x1080 X display with a window manager; gives its name, such as ``:7``."""
-    read_end, write_end = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1920x1080x24", "-nolisten", "tcp"],
-        pass_fds=(write_end,),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write_end)
-    with os.fdopen(read_end) as pipe:
-        name = f":{pipe.readline().strip()}"
-    manager = subprocess.Popen(
-        ["openbox"],
-        env={**os.environ, "DISPLAY": name},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    with x_display("1920x1080x24") as name:
+        manager = subprocess.Popen(
+            ["openbox"],
+            env={**os.environ, "DISPLAY": name},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         yield name
-    finally:
-        for process in (manager, server):
-            process.terminate()
-            process.wait(10)
+        manager.terminate()
+        manager.wait(10)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import subprocess
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -27,6 +28,26 @@ def chromium_path() -> str:
         if found:
             return found
     raise FileNotFoundError("no Chromium on this machine; `make test` installs it")
+
+
+@contextmanager
+def x_display(screen: str) -> Iterator[str]:
+    """An X display of its own, such as ``1920x1080x24``; gives its name, such as ``:7``."""
+    read_end, write_end = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(write_end), "-screen", "0", screen, "-nolisten", "tcp"],
+        pass_fds=(write_end,),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        name = f":{pipe.readline().strip()}"
+    try:
+        yield name
+    finally:
+        server.terminate()
+        server.wait(10)
 
 
 def eventually(ask: Callable[[], T], *, within_s: float, what: str) -> T:

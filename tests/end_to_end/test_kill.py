@@ -1,0 +1,93 @@
+"""kill -9 at any moment: no captured frame is lost, none is doubled."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from store.database import open_database, scalar
+from store.paths import DataDir
+from tests.end_to_end.programs import Recollect, x_display
+
+ROUNDS = 36
+PARTS = {
+    "capture": ("capture",),
+    "ingest": ("ingest",),
+    "web": ("webapp.cli", "web", "--port", "0"),
+}
+# Numbers that run down a small terminal: every look sees another screen.
+RESTLESS = ("xterm", "-geometry", "60x18+0+0", "-e", "sh", "-c", "while :; do date +%N; sleep 0.1; done")
+
+
+@pytest.mark.timeout(240)
+def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
+    recollect: Recollect, tmp_path: Path
+) -> None:
+    """CAP-3, CAP-4: what was renamed into the spool once is a frame exactly once, for ever after."""
+    chance = random.Random(20261120)
+    home = DataDir(recollect.home).create()
+    captured: set[str] = set()
+    with x_display("480x270x24") as display:
+        environment = {
+            **os.environ,
+            "DISPLAY": display,
+            "RECOLLECT_HOME": str(home.home),
+            "RECOLLECT_CAPTURE_INTERVAL_S": "0.1",
+        }
+        restless = subprocess.Popen(RESTLESS, env=environment, stderr=subprocess.DEVNULL)
+        running: dict[str, subprocess.Popen[bytes]] = {}
+        for _ in range(ROUNDS):
+            for part, module in PARTS.items():
+                if part not in running:
+                    running[part] = subprocess.Popen(
+                        [sys.executable, "-m", *module],
+                        env=environment,
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                    )
+            time.sleep(chance.uniform(0.05, 1.6))
+            victim = chance.choice([*PARTS, "capture", "ingest"])
+            running[victim].kill()
+            running.pop(victim).wait(10)
+            captured |= in_spool(home) | in_database(home)
+        for process in running.values():
+            process.kill()
+            process.wait(10)
+        restless.kill()
+        restless.wait(10)
+    captured |= in_spool(home)
+    assert len(captured) >= ROUNDS, "the screen was hardly captured, so this test showed nothing"
+
+    recollect.run("ingest", "--once")
+    assert captured <= in_database(home)
+    assert in_spool(home) == set()
+    report = recollect.run("verify", check=False)
+    assert report.returncode == 0, report.stdout + report.stderr
+
+
+def in_spool(home: DataDir) -> set[str]:
+    """Capture ids whose entry has been renamed into the spool and is not finished."""
+    return {
+        entry.name.partition("-")[2]
+        for part in ("new", "taken")
+        for entry in (home.spool / part).iterdir()
+        if not entry.name.endswith(".looks")
+    }
+
+
+def in_database(home: DataDir) -> set[str]:
+    """Capture ids of stored frames; each stands for exactly one row, file and index entry."""
+    database = open_database(home)
+    try:
+        with database.read() as connection:
+            ids = [row[0] for row in connection.execute("select capture_id from frames")]
+            assert len(ids) == len(set(ids)) == scalar(connection, "select count(*) from frames_fts")
+        return set(ids)
+    finally:
+        database.close_thread()
