@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -117,7 +118,7 @@ class Restless:
         return _content(kept, tile) in seen and _content(pixels, tile) in seen
 
 
-def _wide(pixels: Pixels) -> npt.NDArray[np.uint64] | npt.NDArray[np.uint32]:
+def _wide(pixels: Pixels) -> npt.NDArray[Any]:
     """The picture's rows as wide as they compare fastest."""
     return pixels.reshape(pixels.shape[0], -1).view(np.uint64 if pixels.shape[1] % 2 == 0 else np.uint32)
 

@@ -94,7 +94,8 @@ def judge(
 
 def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[WindowInfo, list[Rect]]]:
     """Each window that shows within `area`, with the rectangles where it does."""
-    shown, covers = [], []
+    shown: list[tuple[WindowInfo, list[Rect]]] = []
+    covers: list[Rect] = []
     for window in windows:
         parts = uncovered(window.rect.common(area), covers)
         if parts:

@@ -55,7 +55,8 @@ class Status:
 
 _WHY_EXCLUDED = {
     "private_window": "A private browser window is in view; nothing is kept while it is.",
-    "unknown_window": "It is not known whose windows are in view; while a rule exists nothing is kept.",
+    "unknown_window": "It is not known whose windows are in view; while a rule exists (the built-in ones "
+    "count) nothing is kept.",
     "rules_unreadable": "The privacy rules cannot be read; nothing is kept until they are mended.",
 }
 _EXCLUDED = "A window that a privacy rule leaves out is in view; nothing is kept while it is."

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from capture.geometry import Rect
 
@@ -46,8 +47,10 @@ class Screenshot:
 class ScreenSource(Protocol):
     """A way to look at the screen."""
 
-    name: str
-    """What the status page calls it: ``x11``, ``grim``, ``folder``, …"""
+    @property
+    def name(self) -> str:
+        """What the status page calls it: ``x11``, ``grim``, ``folder``, …"""
+        ...
 
     def monitors(self) -> list[Monitor]:
         """The monitors there are right now. Raises `SourceFailed`."""
@@ -60,3 +63,11 @@ class ScreenSource(Protocol):
     def close(self) -> None:
         """Let go of the display. Safe to call twice."""
         ...
+
+
+def bgrx(image: Image.Image) -> Pixels:
+    """A picture in the screen's own order."""
+    colours = np.asarray(image.convert("RGB"))
+    pixels = np.zeros((*colours.shape[:2], 4), dtype=np.uint8)
+    pixels[..., :3] = colours[..., ::-1]
+    return pixels

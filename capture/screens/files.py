@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,12 @@ from PIL import Image, UnidentifiedImageError
 from capture.clock import Clock
 from capture.errors import SourceEmpty
 from capture.geometry import Rect
-from capture.screens import Monitor, Pixels, Screenshot
+from capture.screens import Monitor, Pixels, Screenshot, bgrx
 
 log = logging.getLogger(__name__)
+
+_Timed = tuple[float, Any]
+"""(seconds from the start, picture)"""
 
 _SUFFIXES = frozenset({".png", ".webp", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff"})
 
@@ -89,12 +91,12 @@ class VideoScreen:
         try:
             self._container = av.open(str(file))
             self._frames = self._pictures(self._container)
-            self._next = next(self._frames)
+            self._shown = next(self._frames)
         except (*self._errors, StopIteration, IndexError) as error:
             raise SourceEmpty(
                 f"{file} cannot be played as a video ({error})", "Change capture.source"
             ) from error
-        self._shown = self._next
+        self._next: _Timed | None = self._shown
         self._begin_s: float | None = None
 
     def monitors(self) -> list[Monitor]:
@@ -120,8 +122,7 @@ class VideoScreen:
                 self._next = None
 
     @staticmethod
-    def _pictures(container: Any) -> Iterator[tuple[Fraction | float, Any]]:
-        """(seconds from the start, picture) in order."""
+    def _pictures(container: Any) -> Iterator[_Timed]:
         start = None
         for index, frame in enumerate(container.decode(container.streams.video[0])):
             at_s = float(frame.time) if frame.time is not None else index / 25
@@ -131,7 +132,4 @@ class VideoScreen:
 
 def _read(path: Path) -> Pixels:
     with Image.open(path) as image:
-        colours = np.asarray(image.convert("RGB"))
-    pixels = np.zeros((*colours.shape[:2], 4), dtype=np.uint8)
-    pixels[..., :3] = colours[..., ::-1]
-    return pixels
+        return bgrx(image)

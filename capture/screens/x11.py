@@ -6,15 +6,13 @@ replugging. When the desktop changes its size, mss is opened again: its buffer h
 
 from __future__ import annotations
 
-import mss
-import numpy as np
-from mss.exception import ScreenShotError
 from Xlib import display as xdisplay
 from Xlib import error as xerror
 
 from capture.errors import DisplayLost, NoDisplay
 from capture.geometry import Rect
 from capture.screens import Monitor, Screenshot
+from capture.screens.x11_grab import GRAB_ERRORS, MssGrab, PillowGrab, open_grab
 from store.times import now_ms
 
 _WHEN_NO_DISPLAY = (
@@ -38,7 +36,7 @@ class X11Screens:
         self._display_name = display_name
         self._has_monitors = _has_randr_monitors(self._display)
         self._size: tuple[int, int] | None = None
-        self._mss: mss.MSS | None = None
+        self._grab: MssGrab | PillowGrab | None = None
 
     def monitors(self) -> list[Monitor]:
         try:
@@ -54,20 +52,16 @@ class X11Screens:
         return inside or [Monitor("screen", whole)]
 
     def grab(self, monitor: Monitor) -> Screenshot:
-        area = monitor.area
         try:
-            if self._mss is None:
-                self._mss = mss.MSS(display=self._display_name)
-            region = {"left": area.x, "top": area.y, "width": area.width, "height": area.height}
-            shot = self._mss.grab(region)
-        except (ScreenShotError, OSError) as error:
-            self._close_mss()
+            if self._grab is None:
+                self._grab = open_grab(self._display_name)
+            return Screenshot(self._grab(monitor.area), monitor, now_ms())
+        except GRAB_ERRORS as error:
+            self._close_grab()
             raise self._lost(error) from error
-        pixels = np.frombuffer(shot.raw, dtype=np.uint8).reshape(shot.height, shot.width, 4)
-        return Screenshot(pixels, monitor, now_ms())
 
     def close(self) -> None:
-        self._close_mss()
+        self._close_grab()
         try:
             self._display.close()
         except (xerror.ConnectionClosedError, OSError):
@@ -83,12 +77,12 @@ class X11Screens:
     def _follow_size(self, size: tuple[int, int]) -> None:
         if self._size != size:
             self._size = size
-            self._close_mss()
+            self._close_grab()
 
-    def _close_mss(self) -> None:
-        if self._mss is not None:
-            self._mss.close()
-            self._mss = None
+    def _close_grab(self) -> None:
+        if self._grab is not None:
+            self._grab.close()
+            self._grab = None
 
     def _lost(self, error: Exception) -> DisplayLost:
         return DisplayLost(f"The X display {self._display_name} does not answer: {error}")

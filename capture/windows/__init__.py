@@ -46,7 +46,10 @@ class WindowInfo:
 class WindowSource(Protocol):
     """A way to list windows."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the status page calls it."""
+        ...
 
     def windows(self) -> list[WindowInfo]:
         """Visible windows, topmost first. Raises `SourceFailed` when they cannot be read."""

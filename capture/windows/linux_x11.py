@@ -1,10 +1,7 @@
 """X11 windows: the stack of the root window's children, with or without a window manager.
 
 The children of the root are what really covers what, menus and tooltips included; EWMH's client
-list knows only managed windows. A child is the client itself or a window manager's frame around
-it, so the client is searched inside (as xprop does, by WM_STATE or WM_CLASS). Names come from
-``_NET_WM_NAME`` and ``WM_CLASS``; a window without a class is asked for its process through the
-X-Resource extension, which the server answers even for windows that say nothing of themselves.
+list knows only managed windows.
 
 Everything is cached per window and forgotten when the server reports a change, so that a look at
 an unchanged desktop costs one round trip, and `wait` wakes at a switch between two looks.
@@ -12,28 +9,21 @@ an unchanged desktop costs one round trip, and `wait` wakes at a switch between 
 
 from __future__ import annotations
 
-import logging
-import re
 import select
-from dataclasses import dataclass, field
-from pathlib import Path
+import time
+from collections.abc import Iterable
 from typing import Any
 
-from Xlib import X, Xatom
+from Xlib import X
 from Xlib import display as xdisplay
 from Xlib import error as xerror
-from Xlib.ext import res
 
-from capture.errors import DisplayLost, NoDisplay
-from capture.geometry import Rect
-from capture.windows import Kind, WindowInfo
+from capture.errors import DisplayLost, NoDisplay, SourceFailed
+from capture.windows import WindowInfo
+from capture.windows.x11_reading import Child, X11Reader
 
-log = logging.getLogger(__name__)
-
-_DEPTH_OF_FRAMES = 4  # a client sits at most so deep inside its frame
-_BREADTH_OF_FRAMES = 100
 _MANY_WINDOWS = 400
-_LONG_TITLE = 1000
+_TRIES = 3
 
 # What may change about a window without moving it. _NET_WM_USER_TIME changes at every key: not here.
 _TELLING = (
@@ -42,34 +32,7 @@ _TELLING = (
 )  # fmt: skip
 _TELLING_OF_ROOT = ("_NET_ACTIVE_WINDOW", "_NET_CURRENT_DESKTOP", "_NET_CLIENT_LIST_STACKING")
 
-_KINDS: dict[str, Kind] = {
-    "_NET_WM_WINDOW_TYPE_DOCK": "dock",
-    "_NET_WM_WINDOW_TYPE_DESKTOP": "desktop",
-    "_NET_WM_WINDOW_TYPE_MENU": "popup",
-    "_NET_WM_WINDOW_TYPE_DROPDOWN_MENU": "popup",
-    "_NET_WM_WINDOW_TYPE_POPUP_MENU": "popup",
-    "_NET_WM_WINDOW_TYPE_TOOLTIP": "popup",
-    "_NET_WM_WINDOW_TYPE_NOTIFICATION": "popup",
-}
 _EVERYWHERE = 0xFFFFFFFF
-
-
-@dataclass(slots=True)
-class _Child:
-    """A child of the root, as last read."""
-
-    window: int
-    rect: Rect
-    is_viewable: bool
-    client: int = 0
-    opaque: bool = False
-    app_name: str | None = None
-    window_name: str | None = None
-    pid: int | None = None
-    kind: Kind = "window"
-    desktop: int | None = None
-    is_hidden: bool = False
-    watched: set[int] = field(default_factory=set)
 
 
 class X11Windows:
@@ -87,9 +50,8 @@ class X11Windows:
         self._root = self._display.screen().root
         self._telling = {self._atom(name) for name in _TELLING}
         self._telling_of_root = {self._atom(name) for name in _TELLING_OF_ROOT}
-        self._has_res = bool(self._display.query_extension("X-Resource"))
-        self._has_shape = bool(self._display.query_extension("SHAPE"))
-        self._children: dict[int, _Child] = {}
+        self._reader = X11Reader(self._display)
+        self._children: dict[int, Child] = {}
         self._order: list[int] | None = None
         self._managed: set[int] = set()
         self._active: int | None = None
@@ -98,23 +60,29 @@ class X11Windows:
 
     def windows(self) -> list[WindowInfo]:
         try:
-            focus = self._display.get_input_focus().focus  # a round trip: all events have arrived
-            self._take_events()
-            if self._order is None:
-                self._read_stack()
-            order = self._order or []
-            shown = [self._children.get(i) or self._read_child(i) for i in reversed(order)]
-            focused = self._focused_child(focus)
+            for _ in range(_TRIES):
+                focus = self._display.get_input_focus().focus  # a round trip: all events have arrived
+                self._take_events()
+                if self._order is None:
+                    self._read_stack()
+                children = [self._child(child_id) for child_id in reversed(self._order or [])]
+                if all(children):
+                    return self._shown(children, self._focused_child(focus))
+                self._order = None  # one vanished while it was read: what is left is not the whole truth
         except (xerror.ConnectionClosedError, xerror.XError, OSError) as error:
             self._forget()
             raise DisplayLost(f"The X display does not tell its windows: {error}") from error
-        return [self._info(child, child is focused) for child in shown if child and self._is_shown(child)]
+        raise SourceFailed("Windows come and go faster than they can be read")
 
     def wait(self, timeout_s: float) -> bool:
+        until_s = time.monotonic() + timeout_s
         try:
-            if not self._display.pending_events():
-                select.select([self._display.fileno()], [], [], max(0.0, timeout_s))
-            return self._take_events()
+            while not self._take_events():
+                left_s = until_s - time.monotonic()
+                if left_s <= 0:
+                    return False
+                select.select([self._display.fileno()], [], [], left_s)
+            return True
         except (xerror.ConnectionClosedError, OSError, ValueError) as error:
             raise DisplayLost(f"The X display does not answer: {error}") from error
 
@@ -167,107 +135,24 @@ class X11Windows:
     def _read_stack(self) -> None:
         order = [window.id for window in self._root.query_tree().children][-_MANY_WINDOWS:]
         self._children = {i: child for i, child in self._children.items() if i in set(order)}
-        self._managed = set(self._numbers(self._root, "_NET_CLIENT_LIST"))
-        self._active = self._number(self._root, "_NET_ACTIVE_WINDOW")
-        self._desktop = self._number(self._root, "_NET_CURRENT_DESKTOP")
+        self._managed = set(self._reader.numbers(self._root, "_NET_CLIENT_LIST"))
+        self._active = self._reader.number(self._root, "_NET_ACTIVE_WINDOW")
+        self._desktop = self._reader.number(self._root, "_NET_CURRENT_DESKTOP")
         self._order = order
 
-    def _read_child(self, child_id: int) -> _Child | None:
-        """Read one child of the root; None when it vanished meanwhile."""
-        window = self._window(child_id)
-        try:
-            attributes = window.get_attributes()
-            geometry = window.get_geometry()
-            border = 2 * geometry.border_width
-            rect = Rect(geometry.x, geometry.y, geometry.width + border, geometry.height + border)
-            viewable = attributes.map_state == X.IsViewable and attributes.win_class != X.InputOnly
-            child = _Child(child_id, rect, viewable)
-            self._watch(child, child_id)
-            if viewable:
-                child.opaque = geometry.depth != 32 and not self._is_shaped(window)
-                self._read_client(child, bool(attributes.override_redirect))
-        except (xerror.BadWindow, xerror.BadDrawable):
-            self._order = None  # read the stack again at the next look
-            return None
-        self._children[child_id] = child
+    def _child(self, child_id: int) -> Child | None:
+        """A child of the root; None when it vanished meanwhile."""
+        child = self._children.get(child_id)
+        if child is None:
+            try:
+                child = self._children[child_id] = self._reader.read(child_id, self._managed)
+            except (xerror.BadWindow, xerror.BadDrawable):
+                return None
         return child
-
-    def _read_client(self, child: _Child, is_override: bool) -> None:
-        client = self._find_client(child)
-        is_own = client.id == child.window
-        child.client = client.id
-        child.window_name = self._title(client)
-        child.pid = self._number(client, "_NET_WM_PID") or self._pid_by_server(client.id)
-        class_hint = client.get_wm_class()
-        child.app_name = (class_hint and (class_hint[1] or class_hint[0])) or _program(child.pid)
-        types = self._numbers(client, "_NET_WM_WINDOW_TYPE")
-        named = (_KINDS.get(self._display.get_atom_name(number)) for number in types)
-        unnamed: Kind = "popup" if is_override and is_own else "window"
-        child.kind = next((kind for kind in named if kind), unnamed)
-        child.desktop = self._number(client, "_NET_WM_DESKTOP")
-        child.is_hidden = self._atom("_NET_WM_STATE_HIDDEN") in self._numbers(client, "_NET_WM_STATE")
-
-    def _find_client(self, child: _Child) -> Any:
-        """The window that programs know: a managed one, else one with a class, else the child itself."""
-        inside = self._inside(self._window(child.window))
-        known = [window for window in inside if window.id in self._managed]
-        for window in known or inside:
-            self._watch(child, window.id)
-            if known or self._numbers(window, "WM_STATE"):
-                return window
-        return next((window for window in inside if window.get_wm_class()), inside[0])
-
-    def _inside(self, window: Any) -> list[Any]:
-        """The window and what it holds, level by level; frames have a few dozen parts."""
-        found, level = [window], [window]
-        for _ in range(_DEPTH_OF_FRAMES):
-            level = [inner for outer in level for inner in outer.query_tree().children]
-            found += level
-            if len(found) > _BREADTH_OF_FRAMES or not level or window.id in self._managed:
-                break
-        return found[:_BREADTH_OF_FRAMES]
-
-    def _watch(self, child: _Child, window_id: int) -> None:
-        # Selected before anything is read: what changes after the reading is then reported.
-        child.watched.add(window_id)
-        self._window(window_id).change_attributes(event_mask=X.PropertyChangeMask)
-
-    def _title(self, window: Any) -> str | None:
-        found = window.get_full_property(self._atom("_NET_WM_NAME"), X.AnyPropertyType)
-        if found is None or not found.value:
-            found = window.get_full_property(Xatom.WM_NAME, X.AnyPropertyType)
-        if found is None or not found.value:
-            return None
-        if isinstance(found.value, str):
-            title = found.value
-        elif found.property_type == self._atom("COMPOUND_TEXT"):
-            title = compound_text(found.value)
-        else:
-            title = found.value.decode(
-                "latin-1" if found.property_type == Xatom.STRING else "utf-8", "replace"
-            )
-        return title.strip("\0 ")[:_LONG_TITLE] or None
-
-    def _numbers(self, window: Any, name: str) -> tuple[int, ...]:
-        found = window.get_full_property(self._atom(name), X.AnyPropertyType)
-        return tuple(found.value) if found is not None and found.format == 32 else ()
-
-    def _number(self, window: Any, name: str) -> int | None:
-        return next(iter(self._numbers(window, name)), None)
-
-    def _pid_by_server(self, window_id: int) -> int | None:
-        if not self._has_res:
-            return None
-        specs = [{"client": window_id, "mask": res.LocalClientPIDMask}]
-        ids = self._display.res_query_client_ids(specs).ids
-        return next((int(found.value[0]) for found in ids if found.value), None)
-
-    def _is_shaped(self, window: Any) -> bool:
-        return self._has_shape and bool(window.shape_query_extents().bounding_shaped)
 
     # -- answering ------------------------------------------------------------------------
 
-    def _focused_child(self, focus: Any) -> _Child | None:
+    def _focused_child(self, focus: Any) -> Child | None:
         if self._active:
             found = next((c for c in self._children.values() if c.client == self._active), None)
             if found is not None:
@@ -289,55 +174,28 @@ class X11Windows:
         except xerror.BadWindow:
             return 0
 
-    def _is_shown(self, child: _Child) -> bool:
+    def _shown(self, children: Iterable[Child | None], focused: Child | None) -> list[WindowInfo]:
+        return [_info(child, child is focused) for child in children if child and self._is_shown(child)]
+
+    def _is_shown(self, child: Child) -> bool:
         elsewhere = child.desktop not in (None, _EVERYWHERE, self._desktop) and self._desktop is not None
         return child.is_viewable and not child.is_hidden and not elsewhere
-
-    def _info(self, child: _Child, focused: bool) -> WindowInfo:
-        return WindowInfo(
-            child.app_name, child.window_name, child.rect, child.pid,
-            focused=focused, opaque=child.opaque, kind=child.kind,
-        )  # fmt: skip
 
     def _atom(self, name: str) -> int:
         return int(self._display.get_atom(name))  # python-xlib caches them
 
-    def _window(self, window_id: int) -> Any:
-        return self._display.create_resource_object("window", window_id)
 
-
-def compound_text(value: bytes) -> str:
-    """A title from a program that runs without UTF-8: ISO 2022 with escapes between character sets.
-
-    https://www.x.org/releases/current/doc/xorg-docs/ctext/ctext.html
-    """
-    text = []
-    for part in re.split(rb"(\x1b%G.*?(?:\x1b%@|$))", value, flags=re.DOTALL):
-        if part.startswith(b"\x1b%G"):
-            text.append(part[3:].removesuffix(b"\x1b%@").decode("utf-8", "replace"))
-        elif b"\x1b$" in part:
-            # The set's name is written in its long form here, and Python reads the short one.
-            short = part.replace(b"\x1b$(A", b"\x1b$A").replace(b"\x1b$(B", b"\x1b$B")
-            text.append(short.decode("iso2022_jp_2", "replace"))
-        else:
-            text.append(re.sub(rb"\x1b[ -/]+[0-~]", b"", part).decode("latin-1"))
-    return "".join(text)
+def _info(child: Child, focused: bool) -> WindowInfo:
+    return WindowInfo(
+        child.app_name,
+        child.window_name,
+        child.rect,
+        child.pid,
+        focused=focused,
+        opaque=child.opaque,
+        kind=child.kind,
+    )
 
 
 def _has_id(event: Any, name: str) -> bool:
     return hasattr(getattr(event, name, None), "id")
-
-
-def _program(pid: int | None) -> str | None:
-    """The name of a process's program, or None when it cannot be told."""
-    if not pid:
-        return None
-    process = Path("/proc") / str(pid)
-    try:
-        return (process / "exe").readlink().name.removesuffix(" (deleted)") or None
-    except OSError:
-        pass  # another user's process: its short name is still public
-    try:
-        return (process / "comm").read_text(encoding="utf-8", errors="replace").strip() or None
-    except OSError:
-        return None

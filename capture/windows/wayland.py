@@ -1,0 +1,84 @@
+"""Wayland windows, where the compositor tells: sway and Hyprland. Elsewhere they are unknown.
+
+Nothing is taken for opaque here: a compositor may show anything through a window, so that a
+window that is left out costs its whole rectangle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from capture.errors import SourceFailed
+from capture.geometry import Rect
+from capture.screens.wayland import Run, parsed, run_tool
+from capture.windows import WindowInfo
+
+
+class ToolWindows:
+    """Windows read from one program's answer."""
+
+    def __init__(self, name: str, read: Callable[[Run], list[WindowInfo]], run: Run = run_tool) -> None:
+        self.name = name
+        self._read = read
+        self._run = run
+
+    def windows(self) -> list[WindowInfo]:
+        try:
+            return self._read(self._run)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise SourceFailed(f"{self.name} answered in an unknown form: {error!r}") from error
+
+    def wait(self, timeout_s: float) -> bool:
+        return False
+
+    def close(self) -> None:
+        return
+
+
+def sway_windows(run: Run) -> list[WindowInfo]:
+    """Visible windows of sway's tree: floating ones above tiled ones, the last of a list on top."""
+    return list(_sway_leaves(parsed(run(["swaymsg", "-r", "-t", "get_tree"]), "swaymsg")))
+
+
+def _sway_leaves(node: dict[str, Any]) -> Iterator[WindowInfo]:
+    for inner in [*reversed(node.get("floating_nodes", [])), *reversed(node.get("nodes", []))]:
+        yield from _sway_leaves(inner)
+    if node.get("pid") and node.get("visible"):
+        rect = node["rect"]
+        of_x11 = node.get("window_properties") or {}
+        yield WindowInfo(
+            app_name=node.get("app_id") or of_x11.get("class") or None,
+            window_name=node.get("name") or None,
+            rect=Rect(rect["x"], rect["y"], rect["width"], rect["height"]),
+            pid=node["pid"],
+            focused=bool(node.get("focused")),
+        )
+
+
+def hyprland_windows(run: Run) -> list[WindowInfo]:
+    """Windows on the workspaces that Hyprland shows, floating first, then by last focus."""
+    monitors = parsed(run(["hyprctl", "-j", "monitors"]), "hyprctl")
+    shown = {
+        workspace["id"]
+        for monitor in monitors
+        for workspace in (monitor["activeWorkspace"], monitor.get("specialWorkspace") or {"id": 0})
+    } - {0}
+    clients = [
+        client
+        for client in parsed(run(["hyprctl", "-j", "clients"]), "hyprctl")
+        if client["mapped"]
+        and not client["hidden"]
+        and (client["workspace"]["id"] in shown or client.get("pinned"))
+    ]
+    clients.sort(key=lambda client: (not client["floating"], client["focusHistoryID"]))
+    return [
+        WindowInfo(
+            app_name=client["class"] or None,
+            window_name=client["title"] or None,
+            rect=Rect(*client["at"], *client["size"]),
+            pid=client["pid"],
+            focused=client["focusHistoryID"] == 0,
+        )
+        for client in clients
+    ]
