@@ -15,7 +15,6 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, g, render_template, request
-from jinja2 import TemplateNotFound
 from werkzeug.exceptions import HTTPException
 
 from store import errors as store_errors
@@ -119,7 +118,9 @@ def _page(problem: Problem) -> Response:
         names.insert(0, "_error.html")
     try:
         html = render_template(names, problem=problem, request_id=request_id())
-    except TemplateNotFound:
+    except Exception:
+        # The page that tells an error must not be one more: a plain sentence is always possible.
+        log.exception("no page for the problem of request %s", request_id())
         text = f"{problem.title}. {problem.detail}\n"
         return Response(text, problem.status, content_type="text/plain; charset=utf-8")
     return Response(html, problem.status, content_type="text/html; charset=utf-8")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 
 from flask import Flask, Response, current_app, g, render_template, request
-from jinja2 import TemplateNotFound
 
 from webapp import access, sessions
 from webapp.errors import Problem, is_api, is_fragment, request_id
@@ -106,11 +105,9 @@ def _crossing() -> Response:
     """A page without data and one same-site link: following it sends the cookie (ux 2.4)."""
     frame = _FRAME_PATH.fullmatch(request.path)
     name = f"frame {frame[1]}" if frame else "this page"
-    target = request.full_path.rstrip("?")
-    try:
-        html = render_template("crossing.html", name=name, target=target)
-    except TemplateNotFound:
-        raise Problem(403, "cross_site", f"Open {name} by typing its address.") from None
+    # A path that begins with two slashes would lead to another host.
+    target = "/" + request.full_path.rstrip("?").lstrip("/\\")
+    html = render_template("crossing.html", name=name, target=target)
     return Response(html, 403, content_type="text/html; charset=utf-8")
 
 

@@ -26,7 +26,7 @@ from typing import IO
 import click
 
 from store.paths import DataDir
-from store.settings import Settings
+from store.settings import Settings, WebSettings
 from webapp.access import launch_link
 from webapp.address import check_address, listen
 from webapp.running import only_one, web_address
@@ -131,12 +131,10 @@ class Supervisor:
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
+        self.with_capture = with_capture
         self.open_browser = open_browser
         self.tell = tell
-        self.parts = [
-            Part(name, (sys.executable, "-m", *command), data_dir.logs / f"{name}.log")
-            for name, command in _commands(data_dir, settings, with_capture).items()
-        ]
+        self.parts: list[Part] = []
         self._stopping = threading.Event()
 
     def run(self) -> int:
@@ -146,8 +144,7 @@ class Supervisor:
         `SettingsError` when the pages cannot be served where the settings say.
         """
         with only_one(self.data_dir):
-            check_address(self.settings.web)
-            listen(self.settings.web.host, self.settings.web.port).close()
+            self.parts = self._make_parts(_free_port(self.settings.web))
             _on_signals(self.stop)
             try:
                 for part in self.parts:
@@ -165,6 +162,18 @@ class Supervisor:
             for part in self.parts:
                 part.kill()
         self._stopping.set()
+
+    def _make_parts(self, port: int) -> list[Part]:
+        """The pages first. A part that is started again finds the same port."""
+        home = ("--home", str(self.data_dir.home))
+        web = ("--host", self.settings.web.host, "--port", str(port), "--no-link")
+        commands = {"web": ("webapp", "web", *home, *web), "ingest": ("ingest", *home)}
+        if self.with_capture:
+            commands["capture"] = ("capture", *home)
+        return [
+            Part(name, (sys.executable, "-m", *command), self.data_dir.logs / f"{name}.log")
+            for name, command in commands.items()
+        ]
 
     def _announce(self) -> None:
         """Print the launch link as soon as the pages are served."""
@@ -208,14 +217,12 @@ class Supervisor:
                 part.kill()
 
 
-def _commands(data_dir: DataDir, settings: Settings, with_capture: bool) -> dict[str, tuple[str, ...]]:
-    """The command line of each part, the pages first."""
-    home = ("--home", str(data_dir.home))
-    web = ("--host", settings.web.host, "--port", str(settings.web.port), "--no-link")
-    commands = {"web": ("webapp", "web", *home, *web), "ingest": ("ingest", *home)}
-    if with_capture:
-        commands["capture"] = ("capture", *home)
-    return commands
+def _free_port(settings: WebSettings) -> int:
+    """The port the pages will have. Raises when they may not or cannot be served there."""
+    check_address(settings)
+    with listen(settings.host, settings.port) as probe:
+        port: int = probe.getsockname()[1]
+    return port
 
 
 def _how(code: int) -> str:

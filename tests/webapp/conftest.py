@@ -1,0 +1,117 @@
+"""One app on an empty home folder, and actors that knock at it: a program, a browser, a stranger."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from store.database import Database
+from store.settings import Settings
+from tests.factories import NOON_MS
+from webapp import create_app
+from webapp.access import make_launch_code
+from webapp.assistant.models import ChatModels
+from webapp.services import Services
+
+PORT = 8420
+ORIGIN = f"http://127.0.0.1:{PORT}"
+API = "/api/v1"
+
+
+class Clock:
+    """Now, as a test sets it; epoch milliseconds."""
+
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+@pytest.fixture
+def now() -> Clock:
+    return Clock(NOON_MS + 3_600_000)
+
+
+@pytest.fixture
+def make_app(database: Database, now: Clock) -> Callable[..., Flask]:
+    def make(settings: Settings | None = None, **web: Any) -> Flask:
+        settings = settings or Settings()
+        settings = replace(settings, web=replace(settings.web, port=PORT, **web))
+        app = create_app(settings, database, chat_models=ChatModels(settings.chat, {}), clock=now)
+        app.config["TESTING"] = False  # errors are answered as they are to everybody
+        return app
+
+    return make
+
+
+@pytest.fixture
+def app(make_app: Callable[..., Flask]) -> Flask:
+    return make_app()
+
+
+@pytest.fixture
+def own(app: Flask) -> Services:
+    services: Services = app.extensions["recollect"]
+    return services
+
+
+class Actor:
+    """Sends requests with headers of its own; paths of the API may be given without their prefix."""
+
+    def __init__(self, client: FlaskClient, headers: dict[str, str]) -> None:
+        self.client = client
+        self.headers = headers
+
+    def ask(self, method: str, path: str, **options: Any) -> TestResponse:
+        headers = {**self.headers, **options.pop("headers", {})}
+        return self.client.open(
+            path, method=method, headers=headers, base_url=ORIGIN, buffered=True, **options
+        )
+
+    def get(self, path: str, **options: Any) -> TestResponse:
+        return self.ask("GET", path, **options)
+
+    def post(self, path: str, **options: Any) -> TestResponse:
+        return self.ask("POST", path, **options)
+
+
+@pytest.fixture
+def stranger(app: Flask) -> Actor:
+    """Somebody without credentials."""
+    return Actor(app.test_client(), {})
+
+
+@pytest.fixture
+def program(app: Flask, own: Services) -> Actor:
+    """A script with the token."""
+    return Actor(app.test_client(), {"Authorization": f"Bearer {own.token}"})
+
+
+@pytest.fixture
+def browser(app: Flask, own: Services) -> Actor:
+    """A browser that came in by a launch link, as it looks at its own pages."""
+    client = app.test_client()
+    actor = Actor(client, {"Sec-Fetch-Site": "same-origin"})
+    code = make_launch_code(own.token, own.clock())
+    assert actor.get(f"/launch?code={code}", headers={"Sec-Fetch-Site": "none"}).status_code == 303
+    return actor
+
+
+def csrf_of(app: Flask, actor: Actor) -> str:
+    """The CSRF token a page of this browser carries."""
+    from webapp.sessions import csrf_token
+
+    cookie = actor.client.get_cookie(f"recollect_{PORT}", domain="127.0.0.1")
+    assert cookie is not None
+    with app.test_request_context(base_url=ORIGIN, headers={"Cookie": f"{cookie.key}={cookie.value}"}):
+        token = csrf_token(app.extensions["recollect"].token)
+    assert re.fullmatch(r"[0-9a-f]{64}", token)
+    return token
