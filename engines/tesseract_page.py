@@ -10,6 +10,7 @@ with the Chinese model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ RESOLUTION_DPI = 150  # said explicitly: screens carry none, and guessing prints
 
 _CJK_LANGUAGES = ("chi_sim", "chi_tra", "jpn", "kor")
 _UNSURE = 0.6  # a line below this was probably another script; Latin lines are above .9
+_SURE = 0.8  # a word above this keeps its place between Chinese characters
 _INK = 96
 _BORDER = 16  # pixels of white that Tesseract wants around text
 _LARGEST_SIDE = 16_000  # Tesseract refuses 32,767
@@ -49,20 +51,49 @@ def read_page(image: Image.Image, languages: Sequence[str], recognise: Recognise
     for language in rest:
         words = _read_unsure_again(page, words, language, recognise)
     ink = np.asarray(clean) < 255 - _INK
-    placed = (_placed(word, scale, ink) for word in words)
-    return lines_of(word for word in placed if word is not None and not _is_junk(word))
+    lines = lines_of(_placed(word, scale, ink) for word in words if not _is_junk(word))
+    return [line for line in lines if not _is_a_rule(line)]
 
 
 def words_from_tsv(tsv: str) -> list[OcrWord]:
     """Words of Tesseract's TSV (level 5), boxes in pixels of the page that was read."""
-    words = []
-    for row in tsv.splitlines():
-        fields = row.split("\t")
-        if len(fields) == 12 and fields[0] == "5" and fields[11].strip():
-            x, y, w, h = (int(value) for value in fields[6:10])
-            confidence = min(max(float(fields[10]) / 100, 0.0), 1.0)
-            words.append(OcrWord(fields[11].strip(), Box(x, y, max(w, 1), max(h, 1)), confidence))
+    rows = (row.split("\t") for row in tsv.splitlines())
+    fields = (row for row in rows if len(row) == 12 and row[0] == "5" and row[11].strip())
+    words: list[OcrWord] = []
+    for _, line in groupby(fields, key=lambda row: row[2:5]):
+        words += _evenly_spaced([_word(row) for row in line])
     return words
+
+
+def _word(row: list[str]) -> OcrWord:
+    x, y, w, h = (int(value) for value in row[6:10])
+    confidence = min(max(float(row[10]) / 100, 0.0), 1.0)
+    return OcrWord(row[11].strip(), Box(x, y, max(w, 1), max(h, 1)), confidence)
+
+
+def _evenly_spaced(line: list[OcrWord]) -> list[OcrWord]:
+    """Boxes of Chinese characters in a row, which all have the same width, divided anew.
+
+    Tesseract knows their order well and their places badly: some boxes are empty, some lie on the
+    neighbour.
+    """
+    result: list[OcrWord] = []
+    for chinese, run in groupby(line, key=lambda word: all(map(is_cjk, word.text))):
+        words = list(run)
+        result += _divided(words) if chinese else words
+    return result
+
+
+def _divided(words: list[OcrWord]) -> list[OcrWord]:
+    whole = around([word.box for word in words])
+    pitch = whole.w / sum(len(word.text) for word in words)
+    result, passed = [], 0
+    for word in words:
+        left, right = whole.x + pitch * passed, whole.x + pitch * (passed + len(word.text))
+        box = Box(round(left), whole.y, max(1, round(right) - round(left)), whole.h)
+        result.append(OcrWord(word.text, box, word.confidence))
+        passed += len(word.text)
+    return result
 
 
 def _scale(page: Image.Image) -> float:
@@ -81,7 +112,7 @@ def _read_unsure_again(
     page: Image.Image, words: list[OcrWord], language: str, recognise: Recognise
 ) -> list[OcrWord]:
     """Lines the first pass was unsure of, read with another model; kept where it found its script."""
-    unsure = [line for line in lines_of(words) if line.confidence < _UNSURE]
+    unsure = [line for line in lines_of(words) if line.confidence < _UNSURE and not _is_a_rule(line)]
     if not unsure:
         return words
     areas = [_grown(line.box, page.size) for line in unsure]
@@ -89,9 +120,29 @@ def _read_unsure_again(
     again = recognise(_only(page, areas, frame), language)
     found = [_moved(word, frame.x - _BORDER, frame.y - _BORDER) for word in again]
     better = [line for line in lines_of(found) if any(map(is_cjk, line.text)) and line.confidence >= 0.5]
-    taken = [line.box for line in better]
-    kept = [word for word in words if not any(_centre_inside(word.box, box) for box in taken)]
-    return kept + [word for line in better for word in line.words]
+    return _merged(words, [word for line in better for word in line.words])
+
+
+def _merged(latin: list[OcrWord], cjk: list[OcrWord]) -> list[OcrWord]:
+    """Both readings of the same lines: characters from one, words between them from the other."""
+    characters = [word for word in cjk if any(map(is_cjk, word.text))]
+    areas = [line.box for line in lines_of(cjk)]
+    kept = []
+    for word in latin:
+        inside = any(_centre_inside(word.box, area) for area in areas)
+        if not inside or (word.confidence >= _SURE and not _covers_any(word.box, characters)):
+            kept.append(word)
+    others = [word for word in cjk if word not in characters and not _covers_any(word.box, kept)]
+    return kept + characters + others
+
+
+def _covers_any(box: Box, words: Iterable[OcrWord]) -> bool:
+    return any(_centre_inside(word.box, box) or _centre_inside(box, word.box) for word in words)
+
+
+def _is_a_rule(line: OcrLine) -> bool:
+    """Borders and shadows are sometimes read as a few very wide letters."""
+    return line.box.w > 4 * line.box.h * len(line.text)
 
 
 def _grown(box: Box, size: tuple[int, int]) -> Box:
@@ -120,8 +171,8 @@ def _centre_inside(inner: Box, outer: Box) -> bool:
     return outer.x <= x < outer.right and outer.y <= y < outer.bottom
 
 
-def _placed(word: OcrWord, scale: float, ink: npt.NDArray[Any]) -> OcrWord | None:
-    """The word in pixels of the picture, its box drawn around its ink; None where there is none."""
+def _placed(word: OcrWord, scale: float, ink: npt.NDArray[Any]) -> OcrWord:
+    """The word in pixels of the picture, its box drawn around the ink inside."""
     height, width = ink.shape
     left, top = max(0, int(word.box.x / scale)), max(0, int(word.box.y / scale))
     right = min(width, -int(-word.box.right // scale))
@@ -129,7 +180,7 @@ def _placed(word: OcrWord, scale: float, ink: npt.NDArray[Any]) -> OcrWord | Non
     part = ink[top:bottom, left:right]
     rows, columns = np.flatnonzero(part.any(1)), np.flatnonzero(part.any(0))
     if not len(rows):
-        return None
+        return OcrWord(word.text, Box(left, top, max(1, right - left), max(1, bottom - top)), word.confidence)
     box = Box(
         left + int(columns[0]),
         top + int(rows[0]),
