@@ -5,12 +5,13 @@ One blueprint per noun; what guards them all is in `webapp.guards`.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from flask import Flask
+from flask import Flask, Request
 from jinja2 import StrictUndefined
 
 from store.database import Database
@@ -28,6 +29,13 @@ _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 _SESSION_LIFETIME = timedelta(days=90)
 
 
+class _Request(Request):
+    """Uploads stay in memory, bounded by `_MAX_BODY_BYTES`: no picture touches the system's temp folder."""
+
+    def _get_file_stream(self, *details: Any) -> IO[bytes]:
+        return io.BytesIO()
+
+
 def create_app(
     settings: Settings,
     database: Database,
@@ -41,6 +49,7 @@ def create_app(
     depend on it.
     """
     app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
+    app.request_class = _Request
     app.extensions["recollect"] = _services(settings, database, chat_models, clock)
     _configure(app, settings)
     errors.install(app)

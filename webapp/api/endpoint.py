@@ -129,12 +129,19 @@ def _refuse_query() -> None:
 
 
 def read_query(model: type[_Model], arguments: MultiDict[str, str]) -> _Model:
-    """The query string as a model. Unknown and repeated names are refused (400)."""
+    """The query string as a model. Unknown and repeated names are refused (400).
+
+    A blank value is no value where one is required.
+    """
     repeated = [name for name, values in arguments.lists() if len(values) > 1]
     if repeated:
         raise invalid(400, "duplicate_parameter", [FieldError(repeated[0], "is given more than once")])
+    given = arguments.to_dict()
+    blank = [
+        name for name, field in model.model_fields.items() if field.is_required() and not given.get(name)
+    ]
     try:
-        return model.model_validate(arguments.to_dict())
+        return model.model_validate({name: value for name, value in given.items() if name not in blank})
     except ValidationError as error:
         raise _of_validation(error, body=False) from error
 
@@ -191,20 +198,24 @@ def _of_validation(error: ValidationError, *, body: bool) -> Problem:
     found = error.errors(include_url=False, include_input=False, include_context=False)
     errors = [FieldError(_field_of(each), _sentence(each)) for each in found]
     code = _code(found[0], errors[0].field, body=body)
-    status = 422 if body and code not in TIME_CODES else 400
+    status = 422 if body and code not in (*TIME_CODES, "invalid_json") else 400
     return invalid(status, code, errors)
+
+
+_FIELD_OF = {"invalid_time_range": "end_time", "invalid_cursor": "cursor", "invalid_crop": "crop"}
 
 
 def _field_of(detail: Any) -> str:
     if detail["loc"]:
         return ".".join(str(part) for part in detail["loc"])
-    return "end_time" if detail["type"] == "invalid_time_range" else "body"
+    # A check of several fields: its code names the one to change.
+    return _FIELD_OF.get(detail["type"], "body")
 
 
 def _code(detail: Any, name: str, *, body: bool) -> str:
     kind = cast(str, detail["type"])
     top = name.split(".", 1)[0]
-    if kind in TIME_CODES:
+    if kind in TIME_CODES or kind in _FIELD_OF:
         return kind
     if kind == "missing":
         return f"{top}_required"

@@ -22,7 +22,7 @@ from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 
-MAX_PIXELS = 100_000_000
+MAX_PIXELS = 64_000_000
 _FORMATS = {"WEBP": "image/webp", "PNG": "image/png", "JPEG": "image/jpeg"}
 
 
