@@ -63,7 +63,7 @@ def _range(request: TurnRequest, zone: ZoneInfo) -> _Range:
         if not days.MIN_MS <= request.start_ms < end_ms <= days.MAX_MS:
             raise BadRange("end_time must be after start_time, and both must be dates of our days")
         return _Range(request.start_ms, end_ms, "")
-    found = phrases.in_message(request.message, request.now_ms, zone)
+    found = phrases.in_message(request.message, phrases.Calendar(request.now_ms, zone))
     if found is None:
         raise TimeRangeRequired()
     if isinstance(found, phrases.Refusal):

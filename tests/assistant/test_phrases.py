@@ -1,0 +1,203 @@
+"""Time phrases against the shared vectors, which bind browser and server alike (CHAT-4)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.factories import CASES
+from webapp import days
+from webapp.assistant.phrases import MOMENT_MARGIN_MS, Calendar, Found, Refusal, in_field, in_message
+
+DOCUMENT = json.loads((CASES / "time_phrases.json").read_text(encoding="utf-8"))
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+SHANGHAI = Calendar(1_795_168_980_000, ZoneInfo("Asia/Shanghai"))
+"""Friday 20 November 2026, 18:03."""
+
+
+def ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def calendar_of(case: dict[str, Any]) -> Calendar:
+    settings = {**DOCUMENT["settings_default"], **case.get("settings", {})}
+    hour, minute = map(int, settings["day_start"].split(":"))
+    return Calendar(
+        ms(case["now"]), ZoneInfo(case["tz"]), hour * 60 + minute, WEEKDAYS.index(settings["week_start"])
+    )
+
+
+def repeated() -> list[dict[str, Any]]:
+    """The basic group, with the same clocks on the wall in other zones."""
+    rule = DOCUMENT["repeat_in_zones"]
+    basic = [case for case in DOCUMENT["cases"] if case["group"] == rule["group"]]
+    return [_moved(case, zone) for zone in rule["zones"] for case in basic]
+
+
+def _moved(case: dict[str, Any], zone: str) -> dict[str, Any]:
+    def there(value: Any) -> Any:
+        if isinstance(value, list):
+            return [there(each) for each in value]
+        if isinstance(value, dict):
+            return {key: there(each) for key, each in value.items()}
+        if isinstance(value, str) and value[:4].isdigit():
+            naive = datetime.fromisoformat(value).replace(tzinfo=None)
+            return naive.replace(tzinfo=ZoneInfo(zone)).isoformat()
+        return value
+
+    return {**case, "now": there(case["now"]), "tz": zone, "expect": there(case["expect"])}
+
+
+def outcome(found: Found | Refusal | None) -> dict[str, Any]:
+    if found is None:
+        return {"error": "unrecognised"}
+    if isinstance(found, Refusal):
+        return {"error": found.problem}
+    told: dict[str, Any] = (
+        {"start": found.start_ms, "end": found.end_ms} if found.at_ms is None else {"at": found.at_ms}
+    )
+    if found.is_clamped:
+        told["clamped"] = True
+    if found.also:
+        told["also"] = [outcome(each) for each in found.also]
+    if found.adjusted:
+        told["adjusted"] = dict(found.adjusted)
+    return told
+
+
+def in_ms(expect: dict[str, Any]) -> dict[str, Any]:
+    told = dict(expect)
+    for key in ("start", "end", "at"):
+        if key in told:
+            told[key] = ms(told[key])
+    if "also" in told:
+        told["also"] = [in_ms(each) for each in told["also"]]
+    return told
+
+
+@pytest.mark.parametrize(
+    "case", [*DOCUMENT["cases"], *repeated()], ids=lambda case: f"{case['phrase']}-{case['tz']}-{case['now']}"
+)
+def test_a_phrase_means_what_the_vector_says(case: dict[str, Any]) -> None:
+    read = in_message if case.get("in") == "message" else in_field
+    assert outcome(read(case["phrase"], calendar_of(case))) == in_ms(case["expect"])
+
+
+LOCAL_DAYS = json.loads((CASES / "local_days.json").read_text(encoding="utf-8"))
+
+
+def is_typed(case: dict[str, Any]) -> bool:
+    """Whether both ends are clock times of one night: the others are weeks."""
+    start, end = (datetime.fromisoformat(case[end]) for end in ("start_wall", "end_wall"))
+    return (end.date() - start.date()).days <= 1 and end - start < timedelta(days=1)
+
+
+TYPED = [case for case in LOCAL_DAYS["ranges"] if is_typed(case)]
+
+
+@pytest.mark.parametrize("case", TYPED, ids=lambda case: f"{case['tz']}-{case['start_wall']}")
+def test_a_typed_clock_range_takes_the_walls_as_the_vector_says(case: dict[str, Any]) -> None:
+    date, start = case["start_wall"].split("T")
+    later = Calendar(ms("2030-01-01T00:00:00+00:00"), ZoneInfo(case["tz"]))
+    found = in_field(f"{date} {start[:5]}-{case['end_wall'].split('T')[1][:5]}", later)
+    if "error" in case["expect"]:
+        assert outcome(found)["error"] == case["expect"]["error"]
+    else:
+        assert isinstance(found, Found)
+        assert (found.start_ms, found.end_ms) == (case["expect"]["start_ms"], case["expect"]["end_ms"])
+
+
+@pytest.mark.parametrize(
+    ("message", "phrase"),
+    [
+        ("总结一下我今天 14:00-17:00 做了什么", "今天 14:00-17:00"),
+        ("what did I do today 14:00–17:00?", "today 14:00–17:00"),
+        ("What did I read from 2pm to 5pm yesterday about SQLite?", "from 2pm to 5pm yesterday"),
+        ("Which files did I edit in the last 2 hours?", "last 2 hours"),
+        ("show me what I planned yesterday for tomorrow", "yesterday"),
+        ("过去两小时我看了哪些网页", "过去两小时"),
+        ("上周五下午三点到五点我在写什么", "上周五下午三点到五点"),
+        ("what was open at 14:30?", "14:30"),
+        ("since 3pm, what changed?", "since 3pm"),
+    ],
+)
+def test_a_message_shows_the_phrase_it_was_read_by(message: str, phrase: str) -> None:
+    found = in_message(message, SHANGHAI)
+    assert isinstance(found, Found)
+    assert found.phrase == phrase
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "what did I do after lunch?",
+        "what happened before 3pm?",
+        "where did the sun icon come from",
+        "I sat next to the window, which window?",
+        "good morning, what is this",
+        "早上好，你是谁",
+        "这里有一点问题",
+        "these 3 may fail",
+        "the ratio is 16:9 and version 3.11.2",
+        "上周末我看了什么",
+        "what did I buy on 11/3",
+        "",
+    ],
+)
+def test_what_is_no_time_is_not_guessed(message: str) -> None:
+    assert in_message(message, SHANGHAI) is None
+
+
+def test_a_moment_in_a_message_is_widened_by_five_minutes_on_each_side() -> None:
+    found = in_message("what was open at 14:30 yesterday", SHANGHAI)
+    assert isinstance(found, Found)
+    moment = ms("2026-11-19T14:30:00+08:00")
+    assert (found.start_ms, found.end_ms) == (moment - MOMENT_MARGIN_MS, moment + MOMENT_MARGIN_MS)
+
+
+def test_a_field_names_what_it_did_not_understand() -> None:
+    assert in_field("yesterday with friends", SHANGHAI) == Refusal("with friends", "unrecognised")
+
+
+_PIECES = st.sampled_from(
+    ["today", "yesterday", "last", "past", "this", "next", "friday", "week", "2", "half", "hours", "days",
+     "14:00", "3pm", "12am", "-", "to", "since", "from", "2026-11-01", "Nov 3", "30 Feb", "下午", "晚上",
+     "2点半", "今天", "上周", "五", "到", "的", "x", " ", "tonight", "月", "9999-12-31", "0001-01-01", "\0"]
+)  # fmt: skip
+
+
+@given(
+    st.lists(_PIECES, max_size=7).map(" ".join) | st.text(max_size=40),
+    st.sampled_from(
+        ["Asia/Shanghai", "America/New_York", "Pacific/Apia", "Antarctica/Troll", "Africa/Cairo"]
+    ),
+    st.integers(86_400_000 * 400, 4_000_000_000_000),
+    st.integers(0, 360),
+    st.integers(0, 6),
+)
+def test_any_text_gives_a_range_up_to_now_or_a_refusal(
+    text: str, zone: str, now_ms: int, day_start_min: int, week_start: int
+) -> None:
+    calendar = Calendar(now_ms, ZoneInfo(zone), day_start_min, week_start)
+    for found in (in_field(text, calendar), in_message(text, calendar)):
+        if isinstance(found, Found):
+            assert found.start_ms <= found.end_ms <= now_ms
+            assert (found.start_ms == found.end_ms) == (found.at_ms is not None)
+
+
+@given(st.integers(0, 3_000), st.integers(0, 1439), st.integers(0, 360))
+def test_every_moment_lies_in_today(day: int, minute: int, day_start_min: int) -> None:
+    now_ms = ms("2025-01-01T00:00:00+00:00") + day * 86_400_000 + minute * 60_000 + 1
+    calendar = Calendar(now_ms, ZoneInfo("America/New_York"), day_start_min)
+    today = in_field("today", calendar)
+    assert isinstance(today, Found)
+    assert (today.start_ms, today.end_ms) == (
+        days.day_of(now_ms, calendar.zone, day_start_min).start_ms,
+        now_ms,
+    )
