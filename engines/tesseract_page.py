@@ -1,10 +1,9 @@
 """What both Tesseract engines share: preparing the page, choosing the script, drawing the boxes.
 
 Measured on rendered screens: normalised ink, twice the size, sparse text (psm 11) reads best.
-Chinese is read in a second pass: asking Tesseract for ``eng+chi_sim`` at once costs 60 % more on
-every frame and mixes the scripts inside a line (recall .94 on Chinese frames); the Latin pass alone
-reads Chinese as nonsense of very low confidence, which tells exactly which lines to read again
-with the Chinese model.
+Chinese is read in a second pass. Asking Tesseract for ``eng+chi_sim`` at once costs 60 % more on
+every frame and mixes the scripts inside a line; the Latin pass alone reads Chinese as nonsense of
+very low confidence, which tells exactly which lines to read again with the Chinese model.
 """
 
 from __future__ import annotations
@@ -25,11 +24,14 @@ PSM_SPARSE_TEXT = 11
 RESOLUTION_DPI = 150  # said explicitly: screens carry none, and guessing prints warnings
 
 _CJK_LANGUAGES = ("chi_sim", "chi_tra", "jpn", "kor")
-_UNSURE = 0.6  # a line below this was probably another script; Latin lines are above .9
+_LATIN_SCALE = 2.0
+_CJK_SCALE = 1.5  # recall .980 on Chinese frames; .970 at 2, .966 at 2.5
+_LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has larger letters or none to spare
+_LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
+_UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _SURE = 0.8  # a word above this keeps its place between Chinese characters
 _INK = 96
-_BORDER = 16  # pixels of white that Tesseract wants around text
-_LARGEST_SIDE = 16_000  # Tesseract refuses 32,767
+_BORDER = 8  # pixels of white that Tesseract wants around text
 
 Recognise = Callable[[Image.Image, str], list[OcrWord]]
 
@@ -44,14 +46,12 @@ def passes(languages: Sequence[str]) -> tuple[str, ...]:
 def read_page(image: Image.Image, languages: Sequence[str], recognise: Recognise) -> list[OcrLine]:
     """Lines of a picture. `recognise` gets dark-on-white ink and one pass's language."""
     clean = normalise(image)
-    scale = _scale(clean)
-    page = _enlarged(clean, scale)
     first, *rest = passes(languages)
-    words = recognise(page, first)
+    words = _enlarged_and_read(clean, first, recognise)
     for language in rest:
-        words = _read_unsure_again(page, words, language, recognise)
+        words = _read_unsure_again(clean, words, language, recognise)
     ink = np.asarray(clean) < 255 - _INK
-    lines = lines_of(_placed(word, scale, ink) for word in words if not _is_junk(word))
+    lines = lines_of(_tightened(word, ink) for word in words if not _is_junk(word))
     return [line for line in lines if not _is_a_rule(line)]
 
 
@@ -96,28 +96,34 @@ def _divided(words: list[OcrWord]) -> list[OcrWord]:
     return result
 
 
-def _scale(page: Image.Image) -> float:
-    largest = max(page.size)
-    if largest > _LARGEST_SIDE:
-        raise OcrError(f"a picture of {page.width} x {page.height} pixels is too large to read")
-    return min(2.0, _LARGEST_SIDE / largest)
+def _enlarged_and_read(clean: Image.Image, language: str, recognise: Recognise) -> list[OcrWord]:
+    """Words with boxes in pixels of `clean`."""
+    wanted = _CJK_SCALE if language.split("+")[0] in _CJK_LANGUAGES else _LATIN_SCALE
+    scale = min(wanted, (_LARGEST_PAGE / (clean.width * clean.height)) ** 0.5)
+    size = (max(1, round(clean.width * scale)), max(1, round(clean.height * scale)))
+    if max(size) > _LARGEST_SIDE:
+        raise OcrError(f"a picture of {clean.width} x {clean.height} pixels is too large to read")
+    words = recognise(clean.resize(size, Image.Resampling.BICUBIC), language)
+    return [OcrWord(word.text, _shrunk(word.box, scale, clean.size), word.confidence) for word in words]
 
 
-def _enlarged(page: Image.Image, scale: float) -> Image.Image:
-    size = (max(1, round(page.width * scale)), max(1, round(page.height * scale)))
-    return page.resize(size, Image.Resampling.BICUBIC)
+def _shrunk(box: Box, scale: float, size: tuple[int, int]) -> Box:
+    """A box of the enlarged page around the same pixels of the picture, inside it."""
+    left, top = min(int(box.x / scale), size[0] - 1), min(int(box.y / scale), size[1] - 1)
+    right, bottom = min(-int(-box.right // scale), size[0]), min(-int(-box.bottom // scale), size[1])
+    return Box(left, top, max(1, right - left), max(1, bottom - top))
 
 
 def _read_unsure_again(
-    page: Image.Image, words: list[OcrWord], language: str, recognise: Recognise
+    clean: Image.Image, words: list[OcrWord], language: str, recognise: Recognise
 ) -> list[OcrWord]:
     """Lines the first pass was unsure of, read with another model; kept where it found its script."""
     unsure = [line for line in lines_of(words) if line.confidence < _UNSURE and not _is_a_rule(line)]
     if not unsure:
         return words
-    areas = [_grown(line.box, page.size) for line in unsure]
+    areas = [_grown(line.box, clean.size) for line in unsure]
     frame = around(areas)
-    again = recognise(_only(page, areas, frame), language)
+    again = _enlarged_and_read(_only(clean, areas, frame), language, recognise)
     found = [_moved(word, frame.x - _BORDER, frame.y - _BORDER) for word in again]
     better = [line for line in lines_of(found) if any(map(is_cjk, line.text)) and line.confidence >= 0.5]
     return _merged(words, [word for line in better for word in line.words])
@@ -171,16 +177,13 @@ def _centre_inside(inner: Box, outer: Box) -> bool:
     return outer.x <= x < outer.right and outer.y <= y < outer.bottom
 
 
-def _placed(word: OcrWord, scale: float, ink: npt.NDArray[Any]) -> OcrWord:
-    """The word in pixels of the picture, its box drawn around the ink inside."""
-    height, width = ink.shape
-    left, top = max(0, int(word.box.x / scale)), max(0, int(word.box.y / scale))
-    right = min(width, -int(-word.box.right // scale))
-    bottom = min(height, -int(-word.box.bottom // scale))
-    part = ink[top:bottom, left:right]
+def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
+    """The word with its box drawn around the ink inside."""
+    left, top = word.box.x, word.box.y
+    part = ink[top : word.box.bottom, left : word.box.right]
     rows, columns = np.flatnonzero(part.any(1)), np.flatnonzero(part.any(0))
     if not len(rows):
-        return OcrWord(word.text, Box(left, top, max(1, right - left), max(1, bottom - top)), word.confidence)
+        return word
     box = Box(
         left + int(columns[0]),
         top + int(rows[0]),
