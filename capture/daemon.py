@@ -53,7 +53,7 @@ class Daemon:
         self._parts = parts
         self._clock = parts.clock
         self._sources: Sources | None = None
-        self._keeping = Keeping(parts.spool, parts.settings, parts.clock)
+        self.keeping = Keeping(parts.spool, parts.settings, parts.clock)
         self._status = Status(parts.spool.folder, self._clock.now_ms())
         self._trouble = Trouble()
         self._blank = BlankWatch()
@@ -85,21 +85,21 @@ class Daemon:
         """One look at every monitor, due at `due_s` (monotonic), or none when something holds it."""
         now_ms, now_s = self._clock.now_ms(), self._clock.monotonic_s()
         self._notice_jump(now_ms, now_s)
-        self._keeping.collect()
+        self.keeping.collect()
         hold = pause_hold(self._parts.spool.folder, now_ms) or self._parts.disk.hold(now_s)
         if hold:
-            self._keeping.leave_all_out(now_ms, hold.decision, hold.reason)
-        elif not self._trouble.is_waiting(now_s) and not self._keeping.trouble.is_waiting(now_s):
+            self.keeping.leave_all_out(now_ms, hold.decision, hold.reason)
+        elif not self._trouble.is_waiting(now_s) and not self.keeping.trouble.is_waiting(now_s):
             hold = self._look_safely(due_s)
         turned = self._tell(hold)
         since_s = now_s - self._flushed_s
         if since_s >= FLUSH_EVERY_S or (turned and since_s >= _FLUSH_AT_MOST_EVERY_S):
             self._flushed_s = now_s
-            self._keeping.flush(self._clock.now_ms())
+            self.keeping.flush(self._clock.now_ms())
 
     def close(self) -> None:
         """Write what is under way, report every look, let go of the display."""
-        self._keeping.close(self._clock.now_ms())
+        self.keeping.close(self._clock.now_ms())
         self._let_go()
         self._publish(state="stopped")
 
@@ -111,7 +111,7 @@ class Daemon:
         except Exception as error:  # the loop's outer edge: whatever it was, say it and go on (CAP-1)
             reason, cause = source_cause(error)
             log.warning("cannot look: %s", cause, exc_info=not isinstance(error, SourceFailed))
-            self._keeping.leave_all_out(self._clock.now_ms(), "failed", reason)
+            self.keeping.leave_all_out(self._clock.now_ms(), "failed", reason)
             self._trouble.failed(reason, cause, self._clock.monotonic_s())
             self._let_go()
             return None
@@ -121,14 +121,14 @@ class Daemon:
         activity = sources.activity.read()
         monitors = sources.screens.monitors()
         wanted = chosen(monitors, self._parts.settings.monitors)
-        self._keeping.follow(tuple(monitor.name for monitor in wanted))
+        self.keeping.follow(tuple(monitor.name for monitor in wanted))
         before = read_windows(sources.windows)
         now_ms = self._clock.now_ms()
         hold = away_hold(activity, before is not None and is_locker_shown(before))
         if hold:
-            self._keeping.leave_all_out(now_ms, hold.decision, hold.reason)
+            self.keeping.leave_all_out(now_ms, hold.decision, hold.reason)
             return hold
-        self._keeping.begin(now_ms)
+        self.keeping.begin(now_ms)
         seen = observe(sources, monitors, wanted, before)
         if seen.failures and not seen.shots:
             raise next(iter(seen.failures.values()))
@@ -136,7 +136,7 @@ class Daemon:
         self._status.note(looked_ms=now_ms)
         for name, error in seen.failures.items():
             log.warning("monitor %s cannot be grabbed: %s", name, error.cause)
-            self._keeping.leave_out(name, now_ms, "failed", error.reason)
+            self.keeping.leave_out(name, now_ms, "failed", error.reason)
         reasons = [self._decide(shot, seen, activity, due_s) for shot in seen.shots.values()]
         self._excluded = reasons[0] if all(reasons) else ""
         return None
@@ -147,14 +147,14 @@ class Daemon:
         rules = self._parts.rules.current()
         verdict = privacy.judge(rules, monitor, seen.monitors, seen.before, seen.after)
         if verdict.reason:
-            self._keeping.leave_out(monitor.name, at_ms, "excluded", verdict.reason)
+            self.keeping.leave_out(monitor.name, at_ms, "excluded", verdict.reason)
             return verdict.reason
         privacy.mask(shot.pixels, monitor, verdict.masks)
         if self._blank.is_fault(monitor, shot.pixels, activity, seen.after, due_s):
-            self._keeping.leave_out(monitor.name, at_ms, "failed", "blank_frames")
+            self.keeping.leave_out(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
-        self._keeping.decide(Look(shot, verdict.identity, due_s), activity, self._sources.kind)
+        self.keeping.decide(Look(shot, verdict.identity, due_s), activity, self._sources.kind)
         return ""
 
     def _open(self) -> Sources:
@@ -195,13 +195,13 @@ class Daemon:
     def _notice_jump(self, now_ms: int, now_s: float) -> None:
         jump = self._jumps.read(now_ms, now_s)
         if jump.slept:
-            self._keeping.slept(jump.last_ms, now_ms)
+            self.keeping.slept(jump.last_ms, now_ms)
         elif jump.set_back:
             log.warning("the clock was set back")
-            self._keeping.clock_set_back(jump.last_ms, now_ms)
+            self.keeping.clock_set_back(jump.last_ms, now_ms)
 
     def _tell(self, hold: Hold | None) -> bool:
-        trouble = self._keeping.trouble if self._keeping.trouble.reason else self._trouble
+        trouble = self.keeping.trouble if self.keeping.trouble.reason else self._trouble
         next_try_ms = None
         if trouble.reason and not hold:
             left_s = max(0.0, trouble.next_try_s - self._clock.monotonic_s())
@@ -213,7 +213,7 @@ class Daemon:
     def _publish(
         self, *, state: str, reason: str = "", detail: str = "", next_try_ms: int | None = None
     ) -> bool:
-        keeping = self._keeping
+        keeping = self.keeping
         named = tuple(name for name in keeping.monitors if name)
         self._status.note(looks=keeping.looks, kept=keeping.kept, kept_ms=keeping.kept_ms, monitors=named)
         change = {"state": state, "reason": reason, "detail": detail, "next_try_ms": next_try_ms}

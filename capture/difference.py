@@ -16,7 +16,7 @@ A tile that comes to rest stops being restless, and its last content then counts
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ Tile = tuple[int, int]
 
 _OFTEN = 6
 _WINDOW_S = 30.0
-_SPAN_S = 3.0
+_SPAN_S = 2.0
 _RESTS_AFTER_S = 8.0
 _GROUP_TILES = 4  # seconds of a clock that lies across a corner of four tiles
 _GROUPS = 4
@@ -112,9 +112,10 @@ class Restless:
         first, last = history.times[0], history.times[-1]
         if now_s - first > _WINDOW_S or last - first < _SPAN_S or now_s - last > _RESTS_AFTER_S:
             return False
-        seen = set(history.contents)
-        if len(seen) > _FEW_CONTENTS:
+        times_seen = Counter(history.contents)
+        if len(times_seen) > _FEW_CONTENTS:
             return True
+        seen = {content for content, times in times_seen.items() if times > 1}
         return _content(kept, tile) in seen and _content(pixels, tile) in seen
 
 

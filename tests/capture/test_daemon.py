@@ -1,0 +1,567 @@
+"""The loop with everything around it faked but the spool."""
+
+from __future__ import annotations
+
+import errno
+import io
+import itertools
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from capture.errors import DisplayLost, NoDisplay, SourceFailed
+from capture.geometry import Rect
+from capture.idle import Activity
+from capture.windows import WindowInfo
+from store.capture_state import FOREVER_MS, Pause, read_state, write_pause
+from store.paths import DataDir
+from store.privacy import Rule, save_rules
+from store.settings import PrivacySettings
+from store.spool import Spool
+from tests.capture.fakes import (
+    MONITOR,
+    SECOND,
+    Bench,
+    FakeWindows,
+    all_text,
+    draw,
+    screen,
+    window,
+)
+
+
+@pytest.fixture
+def bench(data_dir: DataDir) -> Bench:
+    return Bench(data_dir)
+
+
+def new_page(bench: Bench, every: int = 2) -> object:
+    """Shows another page at every n-th look."""
+    return lambda index: bench.show(screen(seed=index // every))
+
+
+# -- keeping and extending --------------------------------------------------------------------
+
+
+def test_a_still_screen_is_one_frame_that_is_extended(bench: Bench) -> None:
+    bench.look(8)
+    done = bench.finish()
+    [frame] = done.frames
+    [run] = done.runs
+    assert (frame.monitor, frame.app_name, frame.window_name, frame.focused) == (
+        "DP-1",
+        "XTerm",
+        "shell",
+        True,
+    )
+    assert (frame.source, frame.trigger, frame.pid, frame.batch_id) == (
+        "screen", "start", 1, done.reports[0].batch_id,
+    )  # fmt: skip
+    assert (run.decision, run.capture_id, run.looks) == ("deduped", frame.capture_id, 7)
+    assert run.end_ms == frame.captured_ms + 3500
+    assert done.is_balanced
+
+
+def test_the_spooled_picture_is_bit_exact(bench: Bench) -> None:
+    bench.look()
+    done = bench.finish()
+    image = Image.open(io.BytesIO(done.images[done.frames[0].capture_id]))
+    assert image.format == "WEBP"
+    assert np.array_equal(np.asarray(image.convert("RGB")), screen()[..., 2::-1])
+
+
+def test_ten_active_minutes_on_a_still_page_are_twenty_frames_and_no_gap(bench: Bench) -> None:
+    """DUP-3."""
+    bench.look(1200)
+    done = bench.finish()
+    assert 20 <= len(done.frames) <= 21
+    assert done.total("deduped") == 1200 - len(done.frames)
+    assert done.is_balanced
+
+
+def test_an_absent_person_s_still_screen_is_one_frame(bench: Bench) -> None:
+    bench.person.activity = Activity(idle_s=3600)
+    bench.look(200)
+    assert len(bench.finish().frames) == 1
+
+
+def test_a_switch_between_two_looks_is_a_new_frame_with_its_own_name(bench: Bench) -> None:
+    bench.look(3)
+    bench.windows.listed = [window("Code", "main.py")]
+    bench.look(1)
+    done = bench.finish()
+    assert [(f.app_name, f.trigger) for f in done.frames] == [("XTerm", "start"), ("Code", "app_switch")]
+
+
+def test_flush_reports_every_ten_seconds(bench: Bench) -> None:
+    bench.look(60)
+    assert len([n for n in bench.spool.waiting() if n.endswith(".looks")]) == 2
+    done = bench.finish()
+    assert sum(report.looks for report in done.reports) == 60
+    assert done.is_balanced
+
+
+# -- monitors -----------------------------------------------------------------------------------
+
+
+def test_two_monitors_keep_their_own_pictures_and_names(bench: Bench) -> None:
+    """MON-1, MON-2."""
+    bench.screens.shown = [MONITOR, SECOND]
+    bench.windows.listed = [window(), window("Evince", "paper.pdf", rect=SECOND.area, focused=False)]
+    bench.look(3)
+    done = bench.finish()
+    named = {f.monitor: (f.app_name, f.focused) for f in done.frames}
+    assert named == {"DP-1": ("XTerm", True), "HDMI-1": ("Evince", False)}
+    assert len(set(done.images.values())) == 2
+    assert sum(report.looks for report in done.reports) == 6
+    assert done.is_balanced
+
+
+def test_only_the_chosen_monitor_is_grabbed(data_dir: DataDir) -> None:
+    """MON-4."""
+    bench = Bench(data_dir, monitors=("HDMI-1",))
+    bench.screens.shown = [MONITOR, SECOND]
+    bench.look(3)
+    assert set(bench.screens.grabbed) == {"HDMI-1"}
+
+
+def test_a_chosen_monitor_that_is_not_there_is_said(data_dir: DataDir) -> None:
+    bench = Bench(data_dir, monitors=("DP-9",))
+    bench.look(1)
+    assert (bench.daemon.state.state, bench.daemon.state.reason) == ("failing", "monitor_missing")
+    assert "DP-9" in bench.daemon.state.detail
+    assert "DP-1" in bench.daemon.state.detail
+
+
+def test_replugging_a_monitor_makes_no_third_one(bench: Bench) -> None:
+    """MON-3."""
+    bench.screens.shown = [MONITOR, SECOND]
+    bench.look(2)
+    bench.screens.shown = [MONITOR]
+    bench.look(2)
+    moved = type(SECOND)(SECOND.name, SECOND.area, SECOND.scale, handle=77)
+    bench.screens.shown = [MONITOR, moved]
+    bench.look(2)
+    done = bench.finish()
+    assert {frame.monitor for frame in done.frames} == {"DP-1", "HDMI-1"}
+    assert done.is_balanced
+
+
+def test_a_monitor_that_cannot_be_grabbed_does_not_cost_the_other(bench: Bench) -> None:
+    def refuse() -> None:
+        raise DisplayLost("HDMI-1 went away")
+
+    bench.screens.shown = [MONITOR, SECOND]
+    bench.screens.pictures["HDMI-1"] = refuse  # type: ignore[assignment]
+    bench.look(4)
+    assert bench.daemon.state.state == "recording"
+    done = bench.finish()
+    assert [frame.monitor for frame in done.frames] == ["DP-1"]
+    assert done.total("failed", "display_lost") == 4
+    assert done.is_balanced
+
+
+# -- privacy ------------------------------------------------------------------------------------
+
+EXCLUDED = {
+    "app": (Rule(app="Vault"), window("Vault", "secret words"), "rule:app"),
+    "title": (Rule(title="secret words"), window("Code", "secret words - Code"), "rule:title"),
+    "url": (
+        Rule(url="vault.example"),
+        window("Chromium", "secret words", browser_url="https://vault.example/"),
+        "rule:url",
+    ),
+    "password manager": (None, window("KeePassXC", "secret words"), "rule:app"),
+    "private window": (
+        None,
+        window("Firefox", "secret words — Mozilla Firefox Private Browsing"),
+        "private_window",
+    ),
+    "unknown": (None, window(None, "secret words"), "unknown_window"),
+}
+
+
+@pytest.mark.parametrize("kind", EXCLUDED)
+def test_what_is_excluded_leaves_nothing_but_a_reason(data_dir: DataDir, kind: str) -> None:
+    """PRI-2, PRI-7, PRI-12: the end of the path is tested, not the predicate."""
+    rule, shown, reason = EXCLUDED[kind]
+    bench = Bench(data_dir)
+    if rule:
+        save_rules(data_dir, [rule])
+    bench.windows.listed = [shown]
+    bench.look(4)
+    assert (bench.daemon.state.state, bench.daemon.state.reason) == ("excluded", reason)
+    bench.daemon.close()
+    written = all_text(data_dir.spool)
+    assert "secret" not in written
+    assert "Vault" not in written
+    assert "KeePassXC" not in written
+    done = bench.finish()
+    assert done.frames == []
+    assert done.total("excluded", reason) == 4
+    assert done.is_balanced
+
+
+@pytest.mark.parametrize("listed", [SourceFailed("no"), DisplayLost("gone")], ids=["refused", "lost"])
+def test_a_window_source_that_raises_stores_no_pixels(bench: Bench, listed: SourceFailed) -> None:
+    """PRI-3."""
+    bench.windows.listed = listed
+    bench.look(4)
+    done = bench.finish()
+    assert done.frames == []
+    assert done.total("excluded", "unknown_window") == 4
+
+
+def test_a_window_source_that_breaks_stores_no_pixels(bench: Bench) -> None:
+    bench.windows.listed = RuntimeError("surprise")
+    bench.look(4)
+    done = bench.finish()
+    assert done.frames == []
+    assert done.total("failed", "look_failed") == done.reports[0].looks > 0
+
+
+def test_without_any_rule_unknown_windows_are_kept_without_a_name(data_dir: DataDir) -> None:
+    bench = Bench(data_dir, privacy=PrivacySettings(defaults=False))
+    bench.windows.listed = SourceFailed("this compositor does not tell")
+    bench.look(3)
+    [frame] = bench.finish().frames
+    assert (frame.app_name, frame.window_name, frame.focused) == (None, None, None)
+
+
+def test_a_rule_written_while_running_holds_at_the_next_look(bench: Bench, data_dir: DataDir) -> None:
+    bench.look(2)
+    save_rules(data_dir, [Rule(app="XTerm")])
+    bench.look(4, lambda i: bench.show(screen(seed=i + 50)))
+    save_rules(data_dir, [])
+    bench.look(2)
+    done = bench.finish()
+    assert [frame.trigger for frame in done.frames] == ["start", "start"]
+    assert done.total("excluded", "rule:app") == 4
+    assert done.is_balanced
+
+
+def test_excluded_time_is_in_no_frame_s_interval(bench: Bench) -> None:
+    bench.look(2)
+    bench.windows.listed = [window("Bitwarden", "vault")]
+    bench.look(20)
+    bench.windows.listed = [window()]
+    bench.look(2)
+    done = bench.finish()
+    first, second = done.frames
+    deduped = {run.capture_id: run for run in done.runs if run.decision == "deduped"}
+    [excluded] = [run for run in done.runs if run.decision == "excluded"][:1]
+    assert deduped[first.capture_id].end_ms < excluded.start_ms
+    assert second.captured_ms > excluded.end_ms - 1
+
+
+def test_a_masked_window_is_solid_in_the_spooled_file(bench: Bench, data_dir: DataDir) -> None:
+    """PRI-1."""
+    save_rules(data_dir, [Rule(app="Notes", action="mask")])
+    notes = window("Notes", "diary", rect=Rect(64, 64, 96, 64), focused=False)
+    bench.windows.listed = [notes, window()]
+    bench.look(2)
+    done = bench.finish()
+    [frame] = done.frames
+    pixels = np.asarray(Image.open(io.BytesIO(done.images[frame.capture_id])).convert("RGB"))
+    assert len(np.unique(pixels[64:128, 64:160].reshape(-1, 3), axis=0)) == 1
+    assert frame.app_name == "XTerm"
+
+
+def test_changes_below_a_mask_are_no_changes(bench: Bench, data_dir: DataDir) -> None:
+    save_rules(data_dir, [Rule(app="Notes", action="mask")])
+    bench.windows.listed = [window("Notes", "diary", rect=Rect(64, 64, 96, 64), focused=False), window()]
+    bench.look(6, lambda index: bench.show(draw(screen(), 80, 80, colour=index * 999)))
+    assert len(bench.finish().frames) == 1
+
+
+# -- pauses and absence ---------------------------------------------------------------------------
+
+
+def test_a_pause_is_obeyed_at_once_survives_a_restart_and_ends_by_itself(data_dir: DataDir) -> None:
+    """PRI-11."""
+    first = Bench(data_dir)
+    first.look(2)
+    write_pause(data_dir.spool, Pause(first.clock.now_ms(), first.clock.now_ms() + 15 * 60_000))
+    first.look(2)
+    assert first.daemon.state.state == "paused"
+    before = first.finish()
+    again = Bench(data_dir)
+    again.clock.wall_ms = first.clock.wall_ms + 5 * 60_000
+    again.look(2)
+    assert again.daemon.state.state == "paused"
+    assert again.screens.grabbed == []
+    again.clock.go(10 * 60)
+    again.look(2)
+    assert again.daemon.state.state == "recording"
+    after = again.finish()
+    assert before.total("paused", "paused") == 2
+    assert len(after.frames) == 1
+    assert before.is_balanced
+    assert after.is_balanced
+
+
+def test_a_pause_without_end_lasts_until_resumed(bench: Bench, data_dir: DataDir) -> None:
+    write_pause(data_dir.spool, Pause(bench.clock.now_ms(), FOREVER_MS))
+    bench.look(100)
+    assert bench.opened == 0
+    write_pause(data_dir.spool, None)
+    bench.look(1)
+    assert bench.daemon.state.state == "recording"
+
+
+@pytest.mark.parametrize("away", ["locked", "screensaver", "asleep", "switched_user"])
+def test_twelve_minutes_away_are_one_pause_with_its_reason(bench: Bench, away: str) -> None:
+    """CAP-6."""
+    bench.look(2)
+    bench.person.activity = Activity(idle_s=5, away=away)
+    bench.look(12 * 60 * 2)
+    assert (bench.daemon.state.state, bench.daemon.state.reason) == ("locked", away)
+    bench.person.activity = Activity(idle_s=0)
+    bench.look(2)
+    done = bench.finish()
+    runs = [run for run in done.runs if run.decision == "paused"]
+    assert {run.reason for run in runs} == {away}
+    assert sum(run.end_ms - run.start_ms for run in runs) == 12 * 60_000
+    assert all(a.end_ms == b.start_ms for a, b in itertools.pairwise(runs))
+    assert len(done.frames) == 2
+    assert done.is_balanced
+
+
+def test_a_screen_locker_that_no_service_knows_pauses_too(bench: Bench) -> None:
+    """CAP-6: third-party lock screens above all."""
+    bench.windows.listed = [window("i3lock", None), window()]
+    bench.look(2)
+    assert (bench.daemon.state.state, bench.daemon.state.reason) == ("locked", "locked")
+    assert bench.screens.grabbed == []
+
+
+def test_sleep_is_seen_by_the_clocks_alone(bench: Bench) -> None:
+    bench.look(2)
+    bench.clock.wall_ms += 8 * 3_600_000  # the monotonic clock stood still
+    bench.look(2)
+    done = bench.finish()
+    [asleep] = [run for run in done.runs if run.reason == "asleep"]
+    assert asleep.decision == "paused"
+    assert asleep.end_ms - asleep.start_ms == pytest.approx(8 * 3_600_000, abs=1000)
+    assert len(done.frames) == 2  # no interval spans the night
+    assert done.is_balanced
+
+
+def test_a_clock_set_back_mixes_nothing(bench: Bench) -> None:
+    bench.look(4)
+    bench.clock.wall_ms -= 3_600_000
+    bench.look(4)
+    done = bench.finish()
+    assert len(done.reports) == 2
+    assert all(run.start_ms <= run.end_ms for run in done.runs)
+    assert done.is_balanced
+
+
+# -- trouble --------------------------------------------------------------------------------------
+
+
+def test_a_grab_that_raises_once_costs_one_look_and_the_loop_goes_on(bench: Bench) -> None:
+    """CAP-1: nine kept, one failed, a running loop."""
+    grabs = iter(range(100))
+
+    def picture() -> np.ndarray:
+        number = next(grabs)
+        if number == 2:
+            raise RuntimeError("surprise")
+        return screen(seed=number)
+
+    bench.screens.pictures["DP-1"] = picture
+    while len(bench.screens.grabbed) < 10:
+        bench.daemon.tick(bench.clock.monotonic_s())
+        bench.daemon.keeping.collect(wait=True)
+        bench.clock.go(1.0)
+    done = bench.finish()
+    assert len(done.frames) == 9
+    assert done.total("failed", "look_failed") == 1
+    assert done.is_balanced
+
+
+def test_a_missing_display_is_said_and_tried_again_with_backoff(bench: Bench) -> None:
+    bench.screens.failure = NoDisplay("The X display :7 cannot be opened", "Set DISPLAY")
+    bench.look(1)
+    state = read_state(bench.spool.folder)
+    assert state is not None
+    assert (state.state, state.reason) == ("failing", "no_display")
+    assert ":7" in state.detail
+    assert "Set DISPLAY" in state.detail
+    assert state.next_try_ms == bench.clock.now_ms() + 500
+    bench.look(199)
+    assert bench.opened == 8  # at 0, 1, 3, 7, 15, 31, 61, 91 s
+    bench.screens.failure = None
+    bench.look(60)
+    assert bench.daemon.state.state == "recording"
+    done = bench.finish()
+    assert done.total("failed", "no_display") == 8
+    failed = [run for run in done.runs if run.decision == "failed"]
+    assert sum(run.end_ms - run.start_ms for run in failed) >= 91_000  # no unexplained gap
+    assert len(done.frames) == 1
+    assert done.is_balanced
+
+
+def test_a_display_that_comes_back_resets_the_backoff(bench: Bench) -> None:
+    bench.look(2)
+    bench.screens.failure = DisplayLost("gone")
+    bench.look(4)
+    bench.screens.failure = None
+    bench.look(4)
+    assert bench.daemon.state.state == "recording"
+    bench.screens.failure = DisplayLost("gone")
+    bench.look(1)
+    assert bench.daemon.state.next_try_ms == bench.clock.now_ms() + 500
+
+
+def test_black_frames_while_the_person_types_are_a_fault(bench: Bench) -> None:
+    """CAP-7: red within a minute."""
+    bench.show(np.zeros((192, 320, 4), dtype=np.uint8))
+    bench.look(60)
+    assert (bench.daemon.state.state, bench.daemon.state.reason) == ("failing", "blank_frames")
+    bench.show(screen())
+    bench.look(2)
+    assert bench.daemon.state.state == "recording"
+    done = bench.finish()
+    assert done.total("failed", "blank_frames") == 20
+    assert done.is_balanced
+
+
+@pytest.mark.parametrize(
+    ("activity", "listed"),
+    [(Activity(idle_s=900), [window()]), (Activity(idle_s=1), [])],
+    ids=["nobody types", "bare desktop"],
+)
+def test_a_black_screen_for_a_reason_is_no_fault(
+    bench: Bench, activity: Activity, listed: list[WindowInfo]
+) -> None:
+    bench.show(np.zeros((192, 320, 4), dtype=np.uint8))
+    bench.person.activity = activity
+    bench.windows.listed = listed
+    bench.look(150)
+    assert bench.daemon.state.state == "recording"
+
+
+def test_a_full_spool_is_said_slows_down_and_is_left_when_there_is_room(data_dir: DataDir) -> None:
+    """STO-4."""
+    bench = Bench(data_dir, max_bytes=1)
+    bench.look(20)
+    state = bench.daemon.state
+    assert (state.state, state.reason) == ("failing", "spool_full")
+    assert "start ingest" in state.detail
+    assert len(bench.screens.grabbed) < 8  # 0, 1, 3, 7 s
+    bench.spool.max_bytes = 10**9
+    bench.look(20)
+    assert bench.daemon.state.state == "recording"
+    done = bench.finish()
+    assert done.total("failed", "spool_full") == len(bench.screens.grabbed) - 1 - done.total("deduped")
+    assert len(done.frames) == 1
+    assert done.is_balanced
+
+
+def test_a_disk_that_refuses_loses_no_report(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = Spool.put
+
+    def refuse(*_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Spool, "put", refuse)
+    bench.look(30)
+    assert (bench.daemon.state.state, bench.daemon.state.reason) == ("failing", "disk_full")
+    monkeypatch.setattr(Spool, "put", put)
+    bench.look(30)
+    assert bench.daemon.state.state == "recording"
+    done = bench.finish()
+    assert done.total("failed", "disk_full") > 0
+    assert len(done.frames) == 1
+    assert done.is_balanced
+
+
+def test_the_disk_floor_pauses_twice_without_flapping(data_dir: DataDir) -> None:
+    """STO-5."""
+    bench = Bench(data_dir, min_free_gb=10.0)
+    states = []
+    for free_gb in (20, 9, 10.5, 9.9, 10.5, 12, 20, 9, 12):
+        bench.free_bytes = int(free_gb * 1e9)
+        bench.look(12)
+        states.append(bench.daemon.state.reason)
+    full = "disk_full"
+    assert states == ["", full, full, full, full, "", "", full, ""]
+    done = bench.finish()
+    failed = [run for run in done.runs if run.reason == full]
+    pauses = 1 + sum(a.end_ms < b.start_ms for a, b in itertools.pairwise(failed))
+    assert pauses == 2
+    assert not list((bench.spool.folder / "tmp").iterdir())
+    assert done.is_balanced
+
+
+def test_rules_that_cannot_be_read_are_a_state_and_store_nothing(bench: Bench, data_dir: DataDir) -> None:
+    data_dir.privacy_rules.write_bytes(b"{")
+    bench.look(2)
+    assert (bench.daemon.state.state, bench.daemon.state.reason) == ("excluded", "rules_unreadable")
+    assert bench.finish().frames == []
+
+
+# -- the run --------------------------------------------------------------------------------------
+
+
+def test_stopping_reports_every_look_and_says_stopped(bench: Bench) -> None:
+    stop = threading.Event()
+    looks = iter(range(1000))
+
+    def watch() -> list[WindowInfo]:
+        if next(looks) == 9:
+            stop.set()
+        return [window()]
+
+    bench.windows.listed = watch
+    bench.daemon.run(stop)
+    state = read_state(bench.spool.folder)
+    assert state is not None
+    assert state.state == "stopped"
+    done = bench.finish()
+    assert sum(report.looks for report in done.reports) == state.looks == 5  # windows are read twice a look
+    assert state.kept == len(done.frames) == 1
+    assert done.is_balanced
+
+
+def test_a_window_change_wakes_the_loop_between_two_looks(bench: Bench) -> None:
+    stop = threading.Event()
+    waits: list[float] = []
+
+    class Waking(FakeWindows):
+        def wait(self, timeout_s: float) -> bool:
+            waits.append(timeout_s)
+            bench.daemon.keeping.collect(wait=True)
+            if len(waits) == 4:
+                stop.set()
+            if len(waits) != 2:
+                return False
+            bench.clock.go(0.05)
+            self.listed = [window("Code", "main.py")]
+            return True
+
+    bench.windows = Waking([window()])
+    bench.daemon.run(stop)
+    done = bench.finish()
+    start, switch = done.frames
+    assert switch.trigger == "app_switch"
+    assert switch.captured_ms - start.captured_ms == 700  # 500, then 50 to notice and 150 to settle
+    assert done.is_balanced
+
+
+def test_the_state_keeps_its_facts_apart(bench: Bench) -> None:
+    """HEA-3: alive, looked, kept and held are separate facts with times."""
+    bench.look(4)
+    last_look = bench.clock.now_ms() - 500
+    bench.person.activity = Activity(away="locked")
+    bench.look(6)
+    state = bench.daemon.state
+    assert state.looked_ms == last_look
+    assert state.kept_ms == last_look - 1500
+    assert state.written_ms == bench.clock.now_ms() - 500
+    assert (state.state, state.looks, state.kept) == ("locked", 10, 1)
+    assert (state.source, state.window_source, state.monitors) == ("fake", "fake", ("DP-1",))

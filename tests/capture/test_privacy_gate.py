@@ -1,0 +1,145 @@
+"""What privacy leaves of a picture: masks, drops, names (lessons PRI-1, MON-1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from capture.geometry import Rect
+from capture.privacy import MASK_COLOUR, Rules, judge, mask
+from capture.screens import Monitor
+from capture.triggers import Identity
+from capture.windows import WindowInfo
+from store.paths import DataDir
+from store.privacy import Rule, RuleSet, save_rules
+from store.settings import PrivacySettings
+from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
+
+MASKED = RuleSet((Rule(app="Vault", action="mask"),))
+DROPPED = RuleSet((Rule(app="Vault", action="drop"),))
+EDITOR = window("Code", "main.py", rect=Rect(0, 0, 160, 192))
+VAULT = window("Vault", "passwords", rect=Rect(100, 50, 100, 100), focused=False)
+BOTH = (MONITOR, SECOND)
+
+
+def verdict(rules: RuleSet, *windows: WindowInfo, monitor: Monitor = MONITOR) -> tuple[str, tuple[Rect, ...]]:
+    found = judge(rules, monitor, BOTH, windows, windows)
+    return found.reason, found.masks
+
+
+def test_every_visible_window_counts_not_only_the_focused_one() -> None:
+    """PRI-1: the peers tested the focused window and stored the whole monitor."""
+    assert verdict(DROPPED, EDITOR, VAULT)[0] == "rule:app"
+    assert verdict(DROPPED, EDITOR, VAULT, monitor=SECOND)[0] == ""
+
+
+def test_a_half_covered_window_is_masked_where_it_shows() -> None:
+    reason, masks = verdict(MASKED, EDITOR, VAULT)
+    assert reason == ""
+    assert masks == (Rect(160, 50, 40, 100),)
+    pixels = screen()
+    before = pixels.copy()
+    mask(pixels, MONITOR, masks)
+    assert (pixels[50:150, 160:200, :3] == MASK_COLOUR).all()
+    pixels[50:150, 160:200] = before[50:150, 160:200]
+    assert np.array_equal(pixels, before)  # nothing else was touched
+
+
+def test_a_window_hidden_by_an_opaque_one_is_no_concern() -> None:
+    over = window("Code", rect=MONITOR.area)
+    assert verdict(DROPPED, over, VAULT) == ("", ())
+
+
+def test_what_shines_through_is_a_concern() -> None:
+    glass = window("Code", rect=MONITOR.area, opaque=False)
+    assert verdict(DROPPED, glass, VAULT)[0] == "rule:app"
+
+
+def test_a_monitor_that_is_masked_all_over_is_not_kept() -> None:
+    assert verdict(MASKED, window("Vault", rect=MONITOR.area))[0] == "rule:app"
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (RuleSet(), "unknown_window"),
+        (RuleSet(defaults=False), ""),
+        (DROPPED, "unknown_window"),
+        (RuleSet(unreadable="x"), "rules_unreadable"),
+    ],
+)
+def test_windows_that_cannot_be_read_fail_closed_while_a_rule_exists(rules: RuleSet, expected: str) -> None:
+    """PRI-3."""
+    assert judge(rules, MONITOR, BOTH, None, (EDITOR,)).reason == expected
+    assert judge(rules, MONITOR, BOTH, (EDITOR,), None).reason == expected
+
+
+def test_a_bare_desktop_is_known_to_show_nothing() -> None:
+    assert judge(RuleSet(), MONITOR, BOTH, (), ()).reason == ""
+
+
+def test_a_window_that_was_there_before_or_after_the_grab_counts() -> None:
+    assert judge(DROPPED, MONITOR, BOTH, (EDITOR, VAULT), (EDITOR,)).reason == "rule:app"
+    assert judge(DROPPED, MONITOR, BOTH, (EDITOR,), (EDITOR, VAULT)).reason == "rule:app"
+    found = judge(MASKED, MONITOR, BOTH, (VAULT,), ())
+    assert found.masks == (VAULT.rect,)
+
+
+def test_a_window_nobody_knows_is_masked_and_one_that_asks_too() -> None:
+    """PRI-3, PRI-13."""
+    nameless = window(None, None, rect=Rect(10, 10, 50, 50))
+    shy = window("Signal", "Chats", rect=Rect(100, 10, 50, 50), wants_no_capture=True)
+    assert verdict(RuleSet(), nameless, shy) == ("", (nameless.rect, shy.rect))
+
+
+def test_masks_follow_the_monitor_s_place_and_scale() -> None:
+    monitor = Monitor("DP-2", Rect(100, 50, 160, 96), scale=2.0)
+    pixels = screen()
+    mask(pixels, monitor, [Rect(90, 40, 20, 20)])
+    assert (pixels[:20, :20, :3] == MASK_COLOUR).all()
+    assert not (pixels[:22, :22, :3] == MASK_COLOUR).all()
+
+
+SHELL_THERE = window("XTerm", "shell", rect=SECOND.area, focused=False)
+
+
+@pytest.mark.parametrize(
+    ("windows", "monitor", "expected"),
+    [
+        ((EDITOR, SHELL_THERE), MONITOR, Identity("Code", "main.py", None, True, 1)),
+        ((EDITOR, SHELL_THERE), SECOND, Identity("XTerm", "shell", None, False, 1)),
+        ((EDITOR,), SECOND, Identity()),
+        ((window("Menu", None, kind="popup", focused=False, rect=Rect(9, 9, 40, 90)), EDITOR), MONITOR,
+         Identity("Code", "main.py", None, True, 1)),
+        ((window("Panel", None, kind="dock", focused=False), SHELL_THERE), MONITOR, Identity()),
+        # A focused window across both monitors has its home where most of it is.
+        ((window("Wide", "w", rect=Rect(200, 0, 440, 192)),), SECOND, Identity("Wide", "w", None, True, 1)),
+        ((window("Wide", "w", rect=Rect(200, 0, 440, 192)),), MONITOR, Identity("Wide", "w", None, False, 1)),
+        ((), MONITOR, Identity()),
+    ],
+)  # fmt: skip
+def test_each_monitor_has_its_own_truth(
+    windows: tuple[WindowInfo, ...], monitor: Monitor, expected: Identity
+) -> None:
+    """MON-1: the focused window's name is never written onto another monitor's picture."""
+    assert judge(RuleSet(), monitor, BOTH, windows, windows).identity == expected
+
+
+def test_a_masked_window_gives_the_frame_no_name() -> None:
+    """PRI-12."""
+    focused = window("Vault", "passwords", rect=Rect(0, 0, 50, 50))
+    found = judge(MASKED, MONITOR, BOTH, (focused,), (focused,))
+    assert found.identity == Identity(focused=True)
+
+
+def test_rules_are_read_again_when_their_file_changes(data_dir: DataDir) -> None:
+    rules = Rules(data_dir, PrivacySettings())
+    assert rules.current() == RuleSet()
+    save_rules(data_dir, [Rule(app="Vault")])
+    assert rules.current() == RuleSet((Rule(app="Vault"),))
+    assert rules.current() is rules.current()
+    data_dir.privacy_rules.write_bytes(b"{")
+    assert rules.current().unreadable
+    data_dir.privacy_rules.unlink()
+    assert rules.current() == RuleSet()
+    assert "Vault" not in all_text(data_dir.spool)

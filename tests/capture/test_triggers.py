@@ -1,0 +1,140 @@
+"""When a look becomes a frame (lessons DUP-3, MON-1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from capture.screens import Pixels, Screenshot
+from capture.triggers import Extend, Identity, Keep, Keeper, Look, Wait
+from tests.capture.fakes import MONITOR, draw, screen
+
+SHELL = Identity("XTerm", "shell", focused=True, pid=1)
+
+
+class Judged:
+    """A keeper that is asked at chosen seconds and told what was kept."""
+
+    def __init__(self, interval_s: float = 1.0, idle_interval_s: float = 30.0) -> None:
+        self.keeper = Keeper(interval_s, idle_interval_s)
+        self.kept: list[tuple[float, str]] = []
+
+    def at(
+        self,
+        due_s: float,
+        pixels: Pixels,
+        identity: Identity = SHELL,
+        *,
+        active: bool = True,
+        writing: bool = False,
+    ) -> str:
+        look = Look(Screenshot(pixels, MONITOR, round(due_s * 1000)), identity, due_s)
+        verdict = self.keeper.judge(look, is_active=active, is_writing=writing)
+        if isinstance(verdict, Keep):
+            self.keeper.kept(verdict, f"capture at {verdict.look.due_s}", due_s)
+            self.kept.append((verdict.look.due_s, verdict.trigger))
+            return verdict.trigger
+        if isinstance(verdict, Extend):
+            return f"{verdict.reason} {verdict.capture_id}"
+        assert isinstance(verdict, Wait)
+        return "wait"
+
+
+def test_an_unchanged_screen_extends_the_first_frame() -> None:
+    judged = Judged()
+    assert judged.at(0, screen()) == "start"
+    assert judged.at(0.5, screen()) == "unchanged capture at 0"
+    assert judged.at(1.0, screen()) == "unchanged capture at 0"
+
+
+def test_at_most_one_changed_frame_per_interval() -> None:
+    judged = Judged()
+    verdicts = [judged.at(index / 2, screen(seed=index)) for index in range(6)]
+    assert verdicts == ["start", "wait", "visual_change", "wait", "visual_change", "wait"]
+
+
+def test_a_change_that_had_to_wait_is_kept_though_nothing_changed_since() -> None:
+    judged = Judged()
+    judged.at(0, screen())
+    changed = draw(screen(), 100, 100)
+    assert judged.at(0.5, changed) == "wait"
+    assert judged.at(1.0, changed) == "visual_change"
+    assert judged.at(1.5, changed) == "unchanged capture at 1.0"
+
+
+def test_a_change_that_went_back_is_kept_as_it_was() -> None:
+    judged = Judged()
+    judged.at(0, screen())
+    assert judged.at(0.5, draw(screen(), 100, 100)) == "wait"
+    assert judged.at(1.0, screen()) == "visual_change"
+    assert judged.kept[-1] == (0.5, "visual_change")  # the picture of 0.5 s
+    assert judged.at(1.5, screen()) == "wait"
+    assert judged.at(2.0, screen()) == "visual_change"
+
+
+def test_another_app_or_window_is_kept_at_once() -> None:
+    judged = Judged()
+    judged.at(0, screen())
+    assert judged.at(0.25, screen(), Identity("Code", "main.py", focused=True, pid=2)) == "app_switch"
+    assert judged.at(0.5, screen(), Identity("Code", "b.py", focused=True, pid=2)) == "window_change"
+
+
+def test_losing_the_focus_to_another_monitor_is_a_new_frame() -> None:
+    """MON-1: a frame marked focused is never extended over time without focus."""
+    judged = Judged()
+    judged.at(0, screen())
+    assert judged.at(0.5, screen(), replace(SHELL, focused=False)) == "app_switch"
+
+
+def test_a_title_that_spins_is_held_to_the_interval() -> None:
+    judged = Judged()
+    judged.at(0, screen())
+    verdicts = [
+        judged.at(0.5 + index / 4, screen(), replace(SHELL, window_name=f"{index} %")) for index in range(12)
+    ]
+    assert verdicts[:3] == ["window_change"] * 3
+    assert "wait" in verdicts
+    assert len(judged.kept) <= 1 + 3 + 3
+
+
+def test_the_idle_floor_holds_only_while_the_person_is_there() -> None:
+    """DUP-3."""
+    judged = Judged(idle_interval_s=30)
+    judged.at(0, screen())
+    assert judged.at(29.5, screen()) == "unchanged capture at 0"
+    assert judged.at(30, screen(), active=False) == "unchanged capture at 0"
+    assert judged.at(30.5, screen()) == "idle_floor"
+    assert judged.at(31, screen()) == "unchanged capture at 30.5"
+
+
+def test_nothing_is_handed_over_while_the_last_frame_is_on_its_way() -> None:
+    judged = Judged()
+    judged.at(0, screen())
+    assert judged.at(1, draw(screen(), 9, 9), writing=True) == "wait"
+    assert judged.at(1.5, draw(screen(), 9, 9)) == "visual_change"
+
+
+def test_another_resolution_is_a_new_frame() -> None:
+    judged = Judged()
+    judged.at(0, screen())
+    assert judged.at(1, screen(200, 100)) == "visual_change"
+    assert judged.at(2, screen(200, 100)) == "unchanged capture at 1"
+
+
+def test_a_clock_extends_and_a_word_beside_it_is_kept() -> None:
+    judged = Judged()
+
+    def face(second: float) -> Pixels:
+        return draw(screen(), 290, 4, width=20, colour=int(second) * 7919 % 0xFFFFFF)
+
+    verdicts = [judged.at(index / 2, face(index // 2)) for index in range(40)]
+    assert verdicts[-1].startswith("restless")
+    assert len(judged.kept) <= 8
+    assert judged.at(20, draw(face(20), 60, 60)) == "visual_change"
+
+
+def test_after_a_reset_the_next_look_is_a_new_frame() -> None:
+    judged = Judged()
+    judged.at(0, screen())
+    judged.keeper.reset()
+    assert judged.at(0.5, screen()) == "wait"  # a reset does not lift the limit
+    assert judged.at(1.0, screen()) == "start"
