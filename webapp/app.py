@@ -32,7 +32,7 @@ _SESSION_LIFETIME = timedelta(days=90)
 class _Request(Request):
     """Uploads stay in memory, bounded by `_MAX_BODY_BYTES`: no picture touches the system's temp folder."""
 
-    def _get_file_stream(self, *details: Any) -> IO[bytes]:
+    def _get_file_stream(self, *sizes: Any, **details: Any) -> IO[bytes]:
         return io.BytesIO()
 
 
@@ -98,10 +98,11 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 def _register(app: Flask) -> None:
     """One blueprint per noun."""
-    from webapp import api, launch
+    from webapp import api, launch, pages
 
     for module in (launch, api):
         app.register_blueprint(module.blueprint)
+    pages.install(app)
 
 
 def _folder(name: str) -> str:

@@ -19,9 +19,9 @@ def wants_fragment() -> bool:
     return bool(request.htmx) and not request.htmx.history_restore_request
 
 
-def render(page: str, fragment: str, **context: Any) -> Response:
+def render(page_template: str, fragment_template: str, **context: Any) -> Response:
     """The page's template, or the fragment's, with the same context."""
-    return make_response(render_template(fragment if wants_fragment() else page, **context))
+    return make_response(render_template(fragment_template if wants_fragment() else page_template, **context))
 
 
 def go(address: str, code: int = 303) -> BaseResponse:

@@ -25,7 +25,7 @@ _TAGS = {
 }  # fmt: skip
 _CLASSES = {
     "a": {"cite"},
-    "span": {"claim", "unproven", "paraphrase", "out", "state"},
+    "span": {"claim", "unproven", "unchecked", "state"},
 }
 _OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/")
 
@@ -43,7 +43,7 @@ class Span:
 
     start: int
     end: int
-    css_class: str  # "unproven" or "paraphrase"
+    css_class: str  # "unproven" or "unchecked"
     word: str = ""
 
 

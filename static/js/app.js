@@ -1,0 +1,17 @@
+// Enhances pages that already work: each module looks for its own data- attributes.
+
+import * as chat from './chat.js'
+import * as copy from './copy.js'
+import * as dialogs from './dialogs.js'
+import { listen } from './events.js'
+import * as keys from './keys.js'
+import * as pictures from './pictures.js'
+import * as range from './range.js'
+import * as timeline from './timeline.js'
+import * as zone from './zone.js'
+
+const components = [copy, dialogs, pictures, range, timeline, chat]
+
+zone.agree()
+keys.listen()
+listen(root => components.forEach(component => component.enhance(root)))

@@ -1,0 +1,43 @@
+// The one place that listens to htmx (its event names change with version 4).
+
+import { say } from './toast.js'
+
+export function listen(enhance) {
+  enhance(document)
+  document.addEventListener('htmx:load', event => enhance(event.detail.elt))
+  document.addEventListener('htmx:beforeSwap', event => keepPicture(event.detail.target))
+  document.addEventListener('htmx:afterSettle', focusFirstNew)
+  document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Is Recollect still running?'))
+  document.addEventListener('htmx:timeout', () => say('The server did not answer in time.'))
+}
+
+// The old frame stays on the stage until the new one is decoded: a cut, never a flash.
+let kept = null
+
+function keepPicture(target) {
+  if (target?.id !== 'stage') return
+  kept = target.querySelector('.screen img:not(.under-image)')
+  document.addEventListener('htmx:afterSwap', layUnder, { once: true })
+}
+
+function layUnder() {
+  const fresh = document.querySelector('#stage .shot img')
+  if (!fresh || !kept || fresh.complete) return
+  kept.className = 'under-image'
+  kept.alt = ''
+  fresh.before(kept)
+  const old = kept
+  const done = () => old.remove()
+  fresh.addEventListener('load', done, { once: true })
+  fresh.addEventListener('error', done, { once: true })
+}
+
+// After a pressed "Load more" the first new item has the focus; an automatic load moves nothing.
+let pressed = false
+document.addEventListener('click', event => { pressed = !!event.target.closest?.('[data-load-more]') })
+
+function focusFirstNew(event) {
+  if (!pressed || !event.detail.elt.matches?.('[data-result]')) return
+  pressed = false
+  event.detail.elt.querySelector('a')?.focus()
+}

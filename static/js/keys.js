@@ -1,0 +1,66 @@
+// Single keys, off while typing and when switched off in Settings. Actions carry data-key; what
+// they do is a click on a link or button that is there anyway.
+
+import { copy } from './copy.js'
+
+export function listen() {
+  document.addEventListener('keydown', event => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+      event.preventDefault()
+      openPalette()
+      return
+    }
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    if (document.body.dataset.singleKeys === 'off' || document.querySelector('dialog[open]')) return
+    if (press(event.key)) event.preventDefault()
+  })
+}
+
+function press(key) {
+  const name = key.length === 1 ? key.toLowerCase() : key
+  const sheet = document.querySelector(`[data-sheet="${CSS.escape(name)}"]`)
+  if (sheet) return sheet.showModal(), true
+  const field = document.querySelector(`[data-focus-key="${CSS.escape(name)}"]`)
+  if (field) return field.closest('details')?.setAttribute('open', ''), field.focus(), field.select?.(), true
+  const action = document.querySelector(`[data-key="${CSS.escape(name)}"]:not([aria-disabled])`)
+  if (action) return action.click(), true
+  if (name === '/') return (location.href = '/search'), true
+  if (name === 't') return (location.href = '/timeline'), true
+  if (name === 'j' || name === 'k') return walk('[data-turn] h2', name === 'j' ? 1 : -1)
+  if (name === 'n' || name === 'p') return walk('[data-hit]', name === 'n' ? 1 : -1)
+  if (name === 'c') return copyHere()
+  return false
+}
+
+function walk(selector, step) {
+  const stops = [...document.querySelectorAll(selector)]
+  if (!stops.length) return false
+  const at = stops.findIndex(stop => stop === document.activeElement || stop.dataset?.current === '')
+  stops.forEach(stop => delete stop.dataset.current)
+  const next = stops[Math.max(0, Math.min(stops.length - 1, at < 0 && step < 0 ? stops.length - 1 : at + step))]
+  next.dataset.current = ''
+  next.focus()
+  next.scrollIntoView({ block: 'nearest' })
+  return true
+}
+
+function copyHere() {
+  const focused = document.activeElement?.closest('[data-citation]')
+  const button = document.querySelector('[data-copy]')
+  const text = focused?.dataset.citation ?? button?.dataset.copy
+  if (!text) return false
+  copy(text)
+  return true
+}
+
+function openPalette() {
+  const palette = document.querySelector('[data-palette]')
+  if (!palette || palette.open) return
+  palette.showModal()
+  palette.querySelector('input').dispatchEvent(new CustomEvent('palette-open', { bubbles: true }))
+}
+
+function isTyping(target) {
+  return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName) ||
+    (target.tagName === 'INPUT' && !['range', 'checkbox', 'radio', 'button', 'submit'].includes(target.type))
+}

@@ -1,0 +1,19 @@
+// A picture that does not arrive says so; it never stays a broken icon or a spinner.
+
+export function enhance(root) {
+  for (const image of root.querySelectorAll('img[data-picture]')) {
+    image.addEventListener('error', () => failed(image), { once: true })
+    if (image.complete && image.currentSrc && !image.naturalWidth) failed(image)
+  }
+}
+
+function failed(image) {
+  const place = image.closest('.thumb, .screen')
+  if (!place || place.dataset.failed) return
+  place.dataset.failed = ''
+  const note = document.createElement('span')
+  note.className = 'failed'
+  note.textContent = 'Picture not available'
+  image.after(note)
+  image.hidden = true
+}

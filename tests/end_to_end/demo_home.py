@@ -1,0 +1,163 @@
+"""A home folder with days of realistic frames, for looking at the pages.
+
+    python -m tests.end_to_end.demo_home FOLDER
+
+The pictures are the shared screens; their true words stand in for OCR, so nothing is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from store import activity, apps, capture_state, frames, readings
+from store.database import Database, open_database
+from store.media import Media, Still
+from store.paths import DataDir
+from store.readings import Box, DraftLine, DraftWord, TextDraft
+from store.spool import Capture
+from tests.factories import CASES
+
+ZONE = ZoneInfo("Asia/Shanghai")
+NOW = datetime(2026, 11, 20, 18, 3, 0, tzinfo=ZONE)
+SCREENS = CASES / "screens" / "frames"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is on the screen: an app, a window, and the screens that may show it."""
+
+    app: str
+    window: str
+    url: str | None
+    screens: tuple[str, ...]
+    weight: int
+
+
+SCENES = (
+    Scene("Code", "retention.py - recall - Visual Studio Code", None, ("code_dark12", "code_dark13"), 9),
+    Scene("Code", "settings.py - recall - Visual Studio Code", None, ("code_light13", "code_solar14"), 5),
+    Scene("Chrome", "SQLite FTS5 Extension", "https://sqlite.org/fts5.html", ("docs_sidebar",), 4),
+    Scene("Chrome", "Retention in practice", "https://en.wikipedia.org/wiki/Data_retention",
+          ("article_sans14", "article_serif16", "article_sans12_2col"), 4),
+    Scene("Chrome", "产品周报 - 第 46 周", "https://docs.example.cn/weekly/46", ("zh_light16", "zh_mixed14"), 3),
+    Scene("Slack", "#backend - Recall", None, ("chat_dark",), 5),
+    Scene("Thunderbird", "Inbox - Mozilla Thunderbird", None, ("mail_light",), 2),
+    Scene("Grafana", "Ingest - Dashboards", "http://localhost:3000/d/ingest", ("dash_dark", "dash_light"), 2),
+    Scene("LibreOffice Calc", "costs-2026.ods - LibreOffice Calc", None, ("table_light12", "table_zebra11"), 2),
+    Scene("Terminal", "pytest -q", None, ("xt_dejavu10_code", "xt_noto11_dark"), 1),
+)  # fmt: skip
+
+
+def fill(data_dir: DataDir, days: int = 3, seed: int = 7) -> Database:
+    """The home folder's database with `days` working days up to `NOW`."""
+    database = open_database(data_dir)
+    choice = random.Random(seed)
+    shelf = Media(data_dir.media)
+    for back in range(days):
+        morning = (NOW - timedelta(days=back)).replace(hour=8, minute=32, second=10)
+        end = min(NOW - timedelta(seconds=20), morning.replace(hour=18, minute=40))
+        _day(database, shelf, choice, morning, end)
+    with database.write() as connection:
+        apps.assign_slots(connection, _ms(NOW))
+    return database
+
+
+def recording(data_dir: DataDir, now_ms: int) -> None:
+    """Capture as it looks while it records."""
+    state = capture_state.CaptureState(
+        pid=1, started_ms=now_ms - 3_600_000, written_ms=now_ms - 900, looked_ms=now_ms - 2_000,
+        kept_ms=now_ms - 9_000, state="recording", source="screen", window_source="x11",
+        monitors=("DP-1",), looks=7_200, kept=640,
+    )  # fmt: skip
+    capture_state.write_state(data_dir.spool, state)
+
+
+def _day(database: Database, shelf: Media, choice: random.Random, morning: datetime, end: datetime) -> None:
+    at = morning
+    while at < end:
+        if 12 <= at.hour < 13:
+            at = at.replace(hour=13, minute=4)
+        scene = choice.choices(SCENES, [s.weight for s in SCENES])[0]
+        stop = min(end, at + timedelta(seconds=choice.randint(40, 600)))
+        while at < stop:
+            until = min(stop, at + timedelta(seconds=choice.randint(20, 90)))
+            _frame(database, shelf, choice, scene, at, until)
+            at = until
+        if choice.random() < 0.06:
+            at += timedelta(minutes=choice.randint(4, 15))
+
+
+def _frame(
+    database: Database, shelf: Media, choice: random.Random, scene: Scene, at: datetime, until: datetime
+) -> None:
+    name = choice.choice(scene.screens)
+    capture_id = str(uuid.UUID(int=choice.getrandbits(128), version=4))
+    still = _still(shelf, name, _ms(at), capture_id)
+    record = Capture(
+        capture_id=capture_id, captured_ms=_ms(at), source="screen", monitor="DP-1", app_name=scene.app,
+        window_name=scene.window, browser_url=scene.url, focused=True, utc_offset_min=480,
+    )  # fmt: skip
+    draft = truth(SCREENS / f"{name}.json")
+    with database.write() as connection:
+        frame_id = frames.insert(connection, record, still, _ms(at))
+        if draft.lines:
+            readings.add(connection, frame_id, draft, [scene.url] if scene.url else [], _ms(at) + 900)
+        frames.extend(connection, capture_id, _ms(until))
+    frame = frames.get(database, frame_id)
+    with database.write() as connection:
+        activity.heartbeat(connection, frame)
+
+
+_stills: dict[str, Still] = {}
+
+
+def _still(shelf: Media, name: str, captured_ms: int, capture_id: str) -> Still:
+    """Each screen is kept once and shared: the pages do not mind, and the disk is spared."""
+    if name not in _stills or not (shelf.folder / _stills[name].media_path).exists():
+        content = (SCREENS / f"{name}.webp").read_bytes()
+        _stills[name] = shelf.keep(content, "image/webp", captured_ms, capture_id)
+    return _stills[name]
+
+
+def truth(path: Path) -> TextDraft:
+    """The true words of a screen as a reading; words without a box are left out."""
+    words = [w for w in json.loads(path.read_text(encoding="utf-8"))["words"] if w[3] > w[1] and w[4] > w[2]]
+    lines: list[list[list[object]]] = []
+    for word in words:
+        if lines and _same_line(lines[-1][-1], word):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return TextDraft(tuple(_line(line) for line in lines), "truth", "eng+chi_sim", 0)
+
+
+def _same_line(before: list[object], word: list[object]) -> bool:
+    _, _, top, right, bottom = before
+    height = bottom - top  # type: ignore[operator]
+    return abs(word[2] - top) < height / 2 and -height < word[1] - right < 2 * height  # type: ignore[operator]
+
+
+def _line(words: list[list[object]]) -> DraftLine:
+    drafts = []
+    text = ""
+    for value, left, top, right, bottom in words:
+        box = Box(left, top, right - left, bottom - top)  # type: ignore[arg-type,operator]
+        drafts.append(DraftWord(str(value), box, 0.96))
+        joined = not text or (ord(text[-1]) > 0x2E80 and ord(str(value)[0]) > 0x2E80)
+        text += str(value) if joined else f" {value}"
+    return DraftLine(readings.union(d.box for d in drafts), 0.96, tuple(drafts), text)
+
+
+def _ms(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
+
+
+if __name__ == "__main__":
+    fill(DataDir(Path(sys.argv[1])).create())

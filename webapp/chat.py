@@ -1,0 +1,154 @@
+"""Chat: a question over a range of time, an answer, and for each part of it the frame that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flask import Blueprint, make_response, redirect, render_template, request
+from werkzeug.wrappers import Response
+
+from store import conversations, frames
+from store.conversations import Chat
+from webapp import fragments, ranges
+from webapp.assistant.turn import (
+    TimeRangeRequired,
+    TurnDeps,
+    TurnFilters,
+    TurnRefused,
+    TurnRequest,
+    TurnResult,
+    UnknownChat,
+    answer,
+    stored_turn,
+)
+from webapp.errors import Problem
+from webapp.services import services
+from webapp.viewer import Viewer, viewer
+from webapp.views.conversation import Composer, around_frame, page
+from webapp.views.turns import turn_view
+
+blueprint = Blueprint("chat", __name__)
+
+MAX_SKEW_MS = 60_000
+"""A browser's clock further off than this is not used as "now"."""
+
+
+@blueprint.get("/chat")
+def new() -> Response:
+    """An empty chat; ``?frame=`` asks about a frame, ``?q=`` and a range fill the composer."""
+    who = viewer()
+    composer = Composer(request.args.get("q", "")[:8000], ranges.read(request.args, who))
+    frame_id = request.args.get("frame", "")
+    if frame_id.isdecimal() and len(frame_id) < 19:
+        composer = around_frame(frames.get(services().database, int(frame_id)), who)
+    return _page(None, composer, who)
+
+
+@blueprint.get("/chat/<id:chat_id>")
+def show(chat_id: int) -> Response:
+    """A stored chat."""
+    return _page(_chat(chat_id), Composer(), viewer())
+
+
+@blueprint.post("/chat", defaults={"chat_id": None})
+@blueprint.post("/chat/<id:chat_id>")
+def ask(chat_id: int | None) -> Response:
+    """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
+    own, who = services(), viewer()
+    chat = None if chat_id is None else _chat(chat_id)
+    asked = _request(chat_id, who)
+    try:
+        result = answer(TurnDeps(own.database, own.chat_models, own.clock), asked)
+    except UnknownChat as error:
+        raise _no_chat(error.chat_id) from error
+    except TurnRefused as refusal:
+        return _refused(chat, refusal, who)
+    if chat is None or not fragments.wants_fragment():
+        return fragments.go(f"/chat/{result.chat_id}#t{result.turn_id}")
+    return _turn(result)
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>")
+def turn(chat_id: int, n: int) -> Response:
+    """One turn as a fragment; asked for again and again while it runs."""
+    if not fragments.wants_fragment():
+        return redirect(f"/chat/{chat_id}#t{n}", 302)
+    try:
+        return _turn(stored_turn(services().database, chat_id, n))
+    except UnknownChat as error:
+        raise _no_chat(chat_id) from error
+
+
+@blueprint.get("/chat/<id:chat_id>/delete")
+def confirm(chat_id: int) -> Response:
+    """What deleting a chat takes along; nothing is done yet."""
+    return fragments.render("chat/delete.html", "chat/_delete.html", chat=_chat(chat_id), section="chat")
+
+
+@blueprint.post("/chat/<id:chat_id>/delete")
+def delete(chat_id: int) -> Response:
+    _chat(chat_id)
+    conversations.delete(services().database, chat_id)
+    return fragments.go("/chat")
+
+
+def _chat(chat_id: int) -> Chat:
+    """The chat of this id. Raises 404."""
+    chat = conversations.get(services().database, chat_id)
+    if chat is None:
+        raise _no_chat(chat_id)
+    return chat
+
+
+def _no_chat(chat_id: int) -> Problem:
+    return Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
+
+
+def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
+    own = services()
+    found = page(own.database, chat, composer, own.chat_models.describe(), who)
+    return make_response(render_template("chat/chat.html", page=found, section="chat"), status)
+
+
+def _turn(result: TurnResult) -> Response:
+    view = turn_view(services().database, result, viewer().now_ms)
+    return make_response(render_template("chat/turn.html", view=view))
+
+
+def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
+    """The question as the form gives it; the browser's milliseconds win over its words."""
+    form = request.form
+    chosen = ranges.read(form, who, "from_ms", "to_ms")
+    now = form.get("now_ms", "")
+    is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
+    return TurnRequest(
+        message=form.get("message", ""),
+        timezone=who.zone_name,
+        now_ms=int(now) if is_near else who.now_ms,
+        start_ms=chosen.start_ms,
+        end_ms=chosen.end_ms,
+        chat_id=chat_id,
+        filters=TurnFilters(app_name=form.get("app", "").strip() or None),
+        model=form.get("model") or None,
+    )
+
+
+def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
+    """The same page with the message kept, why it was not asked, and ranges to choose from."""
+    form = request.form
+    composer = Composer(
+        message=form.get("message", ""),
+        range=ranges.read(form, who, "from_ms", "to_ms"),
+        app=form.get("app", ""),
+        model=form.get("model", ""),
+        refusal=str(refusal),
+        offers_ranges=isinstance(refusal, TimeRangeRequired),
+    )
+    if not fragments.wants_fragment():
+        return _page(chat, composer, who, 422)
+    own = services()
+    found = page(own.database, chat, composer, own.chat_models.describe(), who)
+    response = make_response(render_template("chat/composer.html", page=replace(found, turns=())), 422)
+    response.headers["HX-Retarget"] = "#composer"
+    response.headers["HX-Reswap"] = "outerHTML"
+    return response

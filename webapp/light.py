@@ -1,0 +1,71 @@
+"""The capture light: what the person is told about recording, at the top of every page.
+
+It says REC only when a look at the screen succeeded in the last 30 seconds; whatever is not known
+counts as not recording.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from store import frames
+from store.capture_state import FOREVER_MS, CaptureState, Pause, read_pause, read_state
+from webapp import wording
+from webapp.services import Services
+
+FRESH_MS = 30_000
+"""Older than this, a look at the screen is no proof that recording goes on."""
+
+BEHIND_FRAMES = 100
+"""So many frames waiting for their text are worth saying."""
+
+Kind = Literal["ok", "warn", "danger", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """One word and its colour; `detail` is a sentence for the curious."""
+
+    kind: Kind
+    word: str
+    icon: str
+    detail: str = ""
+
+
+def capture_light(services: Services) -> Light:
+    """The light for this moment."""
+    now_ms = services.clock()
+    folder = services.data_dir.spool
+    return judge(
+        read_state(folder), read_pause(folder, now_ms), frames.count_pending(services.database), now_ms
+    )
+
+
+def judge(state: CaptureState | None, pause: Pause | None, waiting: int, now_ms: int) -> Light:
+    """The light that these facts allow."""
+    if pause is not None:
+        left = "until you resume" if pause.until_ms >= FOREVER_MS else _left(pause.until_ms - now_ms)
+        return Light("warn", f"Paused {left}", "pause", "Nothing is recorded while paused.")
+    if state is None:
+        return Light("danger", "Not recording", "alert", "Capture has not run in this home folder yet.")
+    if state.state == "locked" and _is_fresh(state.written_ms, now_ms):
+        return Light("plain", "Screen locked", "lock", "Recording goes on when the screen is unlocked.")
+    if state.state == "excluded" and _is_fresh(state.written_ms, now_ms):
+        return Light("plain", "Left out here", "shield", "A privacy rule leaves this window out.")
+    if not _is_fresh(state.looked_ms, now_ms):
+        since = "" if state.looked_ms is None else f" {wording.duration(now_ms - state.looked_ms)}"
+        return Light("danger", f"Not recording{since}", "alert", state.detail)
+    if waiting >= BEHIND_FRAMES:
+        detail = f"Recording; {wording.count(waiting, 'frame')} wait for their text to be read."
+        return Light("warn", f"Behind {wording.count(waiting)}", "clock", detail)
+    assert state.looked_ms is not None
+    return Light("ok", f"REC {wording.duration(now_ms - state.looked_ms)} ago", "", state.detail)
+
+
+def _is_fresh(ms: int | None, now_ms: int) -> bool:
+    return ms is not None and now_ms - ms <= FRESH_MS
+
+
+def _left(ms: int) -> str:
+    return f"{wording.duration(ms)} left"

@@ -1,0 +1,40 @@
+"""The pages, as one list: what `create_app` needs to know of them."""
+
+from __future__ import annotations
+
+from flask import Flask, redirect
+from werkzeug.wrappers import Response
+
+from store import frames
+from webapp import chat, display, filters, fragments, palette, privacy, search, status, timeline, welcome
+from webapp import frames as frame_pages
+from webapp.light import capture_light
+from webapp.services import services
+
+BLUEPRINTS = (
+    timeline.blueprint,
+    search.blueprint,
+    frame_pages.blueprint,
+    chat.blueprint,
+    privacy.blueprint,
+    display.blueprint,
+    status.blueprint,
+    welcome.blueprint,
+    palette.blueprint,
+)
+
+
+def install(app: Flask) -> None:
+    """Register every page with what its templates use."""
+    fragments.install(app)
+    filters.install(app)
+    app.jinja_env.globals["capture_light"] = lambda: capture_light(services())
+    app.add_url_rule("/", "home", home)
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+
+
+def home() -> Response:
+    """The timeline, or the first-run page until a first frame is stored."""
+    has_frames = frames.nearest(services().database, 0) is not None
+    return redirect("/timeline" if has_frames else "/welcome", 302)

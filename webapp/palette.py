@@ -1,0 +1,73 @@
+"""The palette: a list of places to go to, made by the server for what was typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from flask import Blueprint, render_template, request
+from werkzeug.wrappers import Response
+
+from store import apps, conversations
+from webapp import wording
+from webapp.moments import clock_on, day_named
+from webapp.services import services
+from webapp.viewer import Viewer, viewer
+
+blueprint = Blueprint("palette", __name__)
+
+_PAGES = (
+    ("Timeline", "/timeline", "timeline", "T"),
+    ("Search", "/search", "search", "/"),
+    ("Chat", "/chat", "chat", ""),
+    ("Privacy", "/privacy", "shield", ""),
+    ("Display settings", "/settings/display", "sliders", ""),
+    ("Status", "/status", "status", ""),
+    ("Setup check", "/welcome", "check", ""),
+)
+_MOST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One row: where it leads, and the key that leads there too."""
+
+    name: str
+    address: str
+    icon: str
+    hint: str = ""
+
+
+@blueprint.get("/palette")
+def show() -> Response | str:
+    """Rows for ``?q=``: times and days first, then pages, apps and chats, then the search itself."""
+    typed = request.args.get("q", "").strip()[:200]
+    return render_template("shell/_palette.html", places=places(typed, viewer())[:_MOST])
+
+
+def places(typed: str, who: Viewer) -> list[Place]:
+    """Where what was typed may lead."""
+    wanted = typed.casefold()
+    database = services().database
+    found = _times(typed, who)
+    found += [Place(*page) for page in _PAGES if wanted in page[0].casefold()]
+    if typed:
+        names = [name for name in apps.colour_slots(database) if wanted in name.casefold()]
+        found += [
+            Place(f"Search in {name}", f"/search?{urlencode({'app': name})}", "app") for name in names[:4]
+        ]
+    chats = conversations.list_chats(database, 30)
+    found += [Place(c.title, f"/chat/{c.id}", "chat") for c in chats if wanted in c.title.casefold()][:5]
+    if typed:
+        found.append(Place(f"Search for “{typed}”", f"/search?{urlencode({'q': typed})}", "search", "Enter"))
+    return found
+
+
+def _times(typed: str, who: Viewer) -> list[Place]:
+    at_ms = clock_on(who.today, typed, who)
+    if at_ms is not None:
+        return [Place(f"Today at {wording.clock_short(at_ms, who.zone)}", f"/timeline?at={at_ms}", "clock")]
+    day = day_named(typed, who)
+    if day is not None:
+        return [Place(wording.date_long(day.date), f"/timeline?day={day.date.isoformat()}", "calendar")]
+    return []

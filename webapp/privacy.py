@@ -1,0 +1,180 @@
+"""Privacy: what is never recorded, what is kept where, and how to make it forget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from store import apps, deletion, privacy
+from store.deletion import Counts, Receipt
+from store.privacy import Decision, Rule, RuleInvalid, WindowFacts, as_document, validate
+from webapp import fragments, ranges
+from webapp.errors import Problem
+from webapp.ranges import NO_RANGE, Range
+from webapp.services import services
+from webapp.viewer import viewer
+
+blueprint = Blueprint("privacy", __name__)
+
+CONFIRMATION = "DELETE"
+_MAX_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """One rule in words; `index` is its place among the person's own, None for the others."""
+
+    words: str
+    action: str
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyPage:
+    """Everything `privacy/privacy.html` draws."""
+
+    own: list[RuleLine]
+    configured: list[RuleLine]
+    builtin: list[str]
+    defaults: bool
+    unreadable: str
+    app_names: list[str]
+    rule: dict[str, str]
+    errors: dict[str, str]
+    tried: WindowFacts | None = None
+    decision: Decision | None = None
+    erase: Range = NO_RANGE
+    erase_app: str = ""
+    erase_problem: str = ""
+    counts: Counts | None = None
+    receipt: Receipt | None = None
+
+
+@blueprint.get("/privacy")
+def show() -> Response:
+    return _page()
+
+
+@blueprint.post("/privacy/rules")
+def add() -> Response:
+    """Add a rule of the person's own; capture follows at its next look."""
+    given = {
+        name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("app", "title", "url", "action")
+    }
+    own, defaults = _own_rules()
+    document = {name: value for name, value in given.items() if value}
+    try:
+        added = validate([document])
+    except RuleInvalid as error:
+        errors = {name or "app": message for _, name, message in error.errors}
+        return _page(422, rule=given, errors=errors)
+    privacy.save_rules(services().data_dir, [*own, *added], defaults=defaults)
+    return fragments.go("/privacy#rules")
+
+
+@blueprint.post("/privacy/rules/<id:index>/remove")
+def remove(index: int) -> Response:
+    own, defaults = _own_rules()
+    shown = request.form.get("words", "")
+    if index >= len(own) or _words(own[index]) != shown:
+        raise Problem(404, "rule_not_found", "That rule is not there any more.")
+    privacy.save_rules(services().data_dir, [*own[:index], *own[index + 1 :]], defaults=defaults)
+    return fragments.go("/privacy#rules")
+
+
+@blueprint.post("/privacy/defaults")
+def defaults() -> Response:
+    """Switch the built-in rules (password managers, private windows) on or off."""
+    own, _ = _own_rules()
+    privacy.save_rules(services().data_dir, own, defaults=request.form.get("defaults") == "on")
+    return fragments.go("/privacy#rules")
+
+
+@blueprint.get("/privacy/test")
+def test() -> Response:
+    """What a window would get, and why; nothing is stored."""
+    args = request.args
+    window = WindowFacts(
+        app_name=args.get("app") or None,
+        window_name=args.get("title") or None,
+        browser_url=args.get("url") or None,
+        incognito=True if args.get("incognito") == "on" else None,
+    )
+    own = services()
+    decision = privacy.load_rules(own.data_dir, own.settings.privacy).decide(window)
+    return _page(tried=window, decision=decision)
+
+
+@blueprint.get("/privacy/erase")
+def preview() -> Response:
+    """What would go; nothing is done yet."""
+    chosen = ranges.read(request.args, viewer())
+    app = request.args.get("app", "").strip()[:_MAX_CHARS]
+    if not chosen.is_given or chosen.problem:
+        return _page(
+            422, erase=chosen, erase_app=app, erase_problem=chosen.problem or "Choose a range first."
+        )
+    return _page(erase=chosen, erase_app=app, counts=_counts(chosen, app))
+
+
+@blueprint.post("/privacy/erase")
+def erase() -> Response:
+    """Delete the previewed range, when the word was typed."""
+    own = services()
+    chosen = ranges.read(request.form, viewer())
+    app = request.form.get("app", "").strip()[:_MAX_CHARS]
+    if not chosen.is_given or chosen.problem:
+        return _page(422, erase=chosen, erase_problem=chosen.problem or "Choose a range first.")
+    if request.form.get("confirm", "").strip() != CONFIRMATION:
+        problem = f"Type {CONFIRMATION} to delete for good."
+        return _page(422, erase=chosen, erase_app=app, erase_problem=problem, counts=_counts(chosen, app))
+    assert chosen.start_ms is not None and chosen.end_ms is not None
+    receipt = deletion.delete_range(own.database, own.media, chosen.start_ms, chosen.end_ms, app or None)
+    return _page(erase=chosen, erase_app=app, receipt=receipt)
+
+
+def _counts(chosen: Range, app: str) -> Counts:
+    assert chosen.start_ms is not None and chosen.end_ms is not None
+    return deletion.preview(services().database, chosen.start_ms, chosen.end_ms, app or None)
+
+
+def _page(status: int = 200, **changes: object) -> Response:
+    own = services()
+    loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
+    mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_rules(own.data_dir)[0]
+    values: dict[str, object] = {
+        "own": [RuleLine(_words(rule), rule.action, index) for index, rule in enumerate(mine)],
+        "configured": [RuleLine(_words(rule), rule.action) for rule in loaded.rules if rule not in mine],
+        "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
+        "defaults": loaded.defaults,
+        "unreadable": loaded.unreadable,
+        "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
+        "rule": {},
+        "errors": {},
+        **changes,
+    }
+    page = PrivacyPage(**values)  # type: ignore[arg-type]
+    html = render_template("privacy/privacy.html", page=page, section="privacy", confirmation=CONFIRMATION)
+    return make_response(html, status)
+
+
+def _own_rules() -> tuple[tuple[Rule, ...], bool]:
+    """The person's rules. Raises 503 while the file cannot be read: it is not written over."""
+    own = services()
+    try:
+        rules, defaults = privacy.own_rules(own.data_dir)
+    except (RuleInvalid, OSError, ValueError) as error:
+        raise Problem(503, "rules_unreadable", f"The privacy rules cannot be read: {error}") from error
+    return rules, own.settings.privacy.defaults if defaults is None else defaults
+
+
+def _words(rule: Rule) -> str:
+    """``app 1Password``, ``title contains private``: the rule as a sentence part."""
+    document = as_document(rule)
+    match = document.get("match")
+    verb = {"exact": " is", "contains": " contains", "regex": " matches"}.get(str(match), "")
+    return " and ".join(
+        f"{name}{verb} {document[name]}" for name in ("app", "title", "url") if document.get(name)
+    )

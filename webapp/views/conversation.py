@@ -1,0 +1,124 @@
+"""The chat page: the conversations at the side, the turns of one of them, and the composer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from store import conversations, timeline
+from store.conversations import Chat
+from store.database import Database
+from store.frames import FrameRow
+from webapp import days, wording
+from webapp.assistant.models import ModelInfo
+from webapp.assistant.turn import stored_turn
+from webapp.ranges import NO_RANGE, Range
+from webapp.viewer import Viewer
+from webapp.views.turns import TurnView, turn_view
+
+LISTED_CHATS = 60
+AROUND_MS = 5 * 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Composer:
+    """What stands in the composer. `refusal` is why the last try was not accepted."""
+
+    message: str = ""
+    range: Range = NO_RANGE
+    app: str = ""
+    model: str = ""
+    refusal: str = ""
+    offers_ranges: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A question that today can answer, and the range it is asked over."""
+
+    message: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPage:
+    """Everything `chat/chat.html` draws."""
+
+    chat: Chat | None
+    turns: tuple[TurnView, ...]
+    groups: list[tuple[str, list[Chat]]]
+    composer: Composer
+    models: list[ModelInfo]
+    suggestions: list[Suggestion]
+    has_frames: bool
+
+    @property
+    def title(self) -> str:
+        return self.chat.title if self.chat else "Chat"
+
+    @property
+    def action(self) -> str:
+        return f"/chat/{self.chat.id}" if self.chat else "/chat"
+
+    @property
+    def is_running(self) -> bool:
+        return any(turn.is_running for turn in self.turns)
+
+
+def page(
+    database: Database, chat: Chat | None, composer: Composer, models: list[ModelInfo], viewer: Viewer
+) -> ChatPage:
+    """The page of a chat, or of a new one."""
+    turns: list[TurnView] = []
+    if chat is not None:
+        stored = conversations.turns(database, chat.id)
+        turns = [turn_view(database, stored_turn(database, chat.id, t.n), viewer.now_ms) for t in stored]
+    today = viewer.today
+    totals = timeline.timeline(
+        database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms
+    )
+    return ChatPage(
+        chat=chat,
+        turns=tuple(turns),
+        groups=_groups(conversations.list_chats(database, LISTED_CHATS), viewer),
+        composer=composer,
+        models=models,
+        suggestions=[] if chat else _suggestions(totals),
+        has_frames=totals.frames > 0,
+    )
+
+
+def around_frame(frame: FrameRow, viewer: Viewer) -> Composer:
+    """A composer that asks about one frame: five minutes on each side of it."""
+    start_ms, end_ms = frame.captured_ms - AROUND_MS, frame.captured_ms + AROUND_MS
+    label = wording.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
+    at = wording.clock_short(frame.captured_ms, viewer.zone)
+    return Composer(f"What was I doing at {at}?", Range("custom", start_ms, end_ms, label))
+
+
+def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
+    today = viewer.today.date
+    names = {today: "Today", today - timedelta(days=1): "Yesterday"}
+    groups: list[tuple[str, list[Chat]]] = []
+    for chat in chats:
+        on = days.local(chat.updated_ms, viewer.zone).date()
+        name = names.get(on) or wording.date_long(on)
+        if not groups or groups[-1][0] != name:
+            groups.append((name, []))
+        groups[-1][1].append(chat)
+    return groups
+
+
+def _suggestions(today: timeline.Timeline) -> list[Suggestion]:
+    """Three questions from what today really held."""
+    apps = [total.name for total in today.totals.by_app if total.name]
+    if not apps:
+        return []
+    found = [Suggestion("Summarise what I did today", "today")]
+    found.append(Suggestion(f"What did I do in {apps[0]} today?", "today"))
+    found.append(
+        Suggestion(f"What did I look at in {apps[1]} today?", "today")
+        if len(apps) > 1
+        else Suggestion("What was on my screen in the last half hour?", "30m")
+    )
+    return found

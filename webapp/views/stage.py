@@ -1,0 +1,148 @@
+"""The stage of the timeline: which frame answers a moment, and which lie to its left and right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from store import activity, frames, readings
+from store.database import Database
+from store.frames import FrameRow
+from store.readings import Reading
+from webapp import days, wording
+from webapp.viewer import Viewer
+from webapp.views.pictures import Picture, picture
+
+_HALF_DAY_MS = 12 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the address asks for. Without `frame_id` and `at_ms` the day decides."""
+
+    day: days.Day
+    zoom: str = "day"
+    at_ms: int | None = None
+    frame: FrameRow | None = None
+    app_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The frame on the stage and its details. Ids to step to are None at the ends."""
+
+    ask: Ask
+    frame: FrameRow
+    picture: Picture
+    reading: Reading | None
+    previous_id: int | None
+    next_id: int | None
+    previous_app_id: int | None
+    next_app_id: int | None
+    missed_ms: int | None  # the moment that was asked for, when no frame covers it
+
+    def to(self, frame_id: int) -> str:
+        """The address of another frame in the same view."""
+        return address(self.ask, frame_id)
+
+    @property
+    def words(self) -> int:
+        return sum(len(line.words) for line in self.reading.lines) if self.reading else 0
+
+
+def stage(database: Database, ask: Ask, viewer: Viewer, last_frame_id: int | None = None) -> Stage | None:
+    """The frame for what was asked, or None when the day has none.
+
+    `last_frame_id` is what a day without a moment opens at.
+    """
+    frame, missed_ms = _choose(database, ask, last_frame_id)
+    if frame is None:
+        return None
+    previous_id, next_id, previous_app, next_app = _steps(database, ask, frame)
+    return Stage(
+        ask=ask,
+        frame=frame,
+        picture=picture(frame, wording.clock(frame.captured_ms, viewer.zone)),
+        reading=readings.current(database, frame.id),
+        previous_id=previous_id,
+        next_id=next_id,
+        previous_app_id=previous_app,
+        next_app_id=next_app,
+        missed_ms=missed_ms,
+    )
+
+
+def address(ask: Ask, frame_id: int | None, **changes: object) -> str:
+    """The canonical address of a view; a change to None takes a parameter away."""
+    values: dict[str, object] = {
+        "frame": frame_id,
+        "day": None if frame_id else ask.day.date.isoformat(),
+        "z": None if ask.zoom == "day" else ask.zoom,
+        "app": list(ask.app_names) or None,
+        **changes,
+    }
+    query = urlencode([(k, v) for k, v in values.items() if v is not None], doseq=True)
+    return f"/timeline?{query}" if query else "/timeline"
+
+
+def _choose(database: Database, ask: Ask, last_frame_id: int | None) -> tuple[FrameRow | None, int | None]:
+    """(frame, the moment that was asked for when no frame covers it)."""
+    if ask.frame is not None:
+        return ask.frame, None
+    if ask.at_ms is not None:
+        return _at(database, ask, ask.at_ms)
+    return (None, None) if last_frame_id is None else (frames.get(database, last_frame_id), None)
+
+
+def _at(database: Database, ask: Ask, at_ms: int) -> tuple[FrameRow | None, int | None]:
+    if ask.app_names:
+        frame = _nearest_of_apps(database, ask, at_ms)
+    else:
+        frame = frames.nearest(database, at_ms)
+        frame = (frame and _covering(database, frame, at_ms)) or frame
+    if frame is None or not ask.day.start_ms <= frame.captured_ms < ask.day.end_ms:
+        return None, at_ms
+    # The address may have been cut to the second in which the frame was captured.
+    covered = frame.captured_ms - 999 <= at_ms <= max(frame.ended_ms, frame.captured_ms)
+    return frame, None if covered else at_ms
+
+
+def _covering(database: Database, nearest: FrameRow, at_ms: int) -> FrameRow | None:
+    """The frame that was still on the screen at a moment, though the next one is nearer."""
+    before = frames.latest_on_monitor(database, nearest.monitor, at_ms)
+    return before if before and before.ended_ms >= at_ms else None
+
+
+def _nearest_of_apps(database: Database, ask: Ask, at_ms: int) -> FrameRow | None:
+    segments = [
+        segment
+        for segment in activity.segments(database, ask.day.start_ms, ask.day.end_ms)
+        if segment.app_name in ask.app_names
+    ]
+    if not segments:
+        return None
+    near = min(segments, key=lambda s: max(s.start_ms - at_ms, at_ms - s.end_ms, 0))
+    frame = frames.nearest(database, min(max(at_ms, near.start_ms), near.end_ms))
+    inside = frame is not None and near.first_frame_id <= frame.id <= near.last_frame_id
+    return frame if inside else frames.get(database, near.first_frame_id)
+
+
+def _steps(
+    database: Database, ask: Ask, frame: FrameRow
+) -> tuple[int | None, int | None, int | None, int | None]:
+    """Ids to the left and right: next frame within the filter, and next change of app."""
+    before_ms, after_ms = frame.captured_ms - _HALF_DAY_MS, frame.captured_ms + _HALF_DAY_MS
+    segments = activity.segments(database, before_ms, after_ms)
+    shown = [s for s in segments if not ask.app_names or s.app_name in ask.app_names]
+    earlier = [s for s in shown if s.last_frame_id < frame.id]
+    later = [s for s in shown if s.first_frame_id > frame.id]
+    previous_id, next_id = frames.neighbours(database, frame)
+    if ask.app_names:
+        rows = frames.get_many(database, [i for i in (previous_id, next_id) if i is not None])
+        if previous_id is not None and rows[previous_id].app_name not in ask.app_names:
+            previous_id = earlier[-1].last_frame_id if earlier else None
+        if next_id is not None and rows[next_id].app_name not in ask.app_names:
+            next_id = later[0].first_frame_id if later else None
+    previous_app = next((s.first_frame_id for s in reversed(earlier) if s.app_name != frame.app_name), None)
+    next_app = next((s.first_frame_id for s in later if s.app_name != frame.app_name), None)
+    return previous_id, next_id, previous_app, next_app
