@@ -1,26 +1,14 @@
-"""Activity: one ordered line of stretches, each in one window.
+"""Activity segments, kept in step with the frames they are derived from.
 
-The line is a left fold over the frames that may show what the person was working in (all but
-those known to be on a monitor without the focus), in id order, which is time order:
-
-* A frame of the same app, window and URL, at most `MERGE_GAP_MS` after the last look at the
-  stretch, extends it; the heartbeat idea of ActivityWatch.
-* Another window starts a new stretch and ends the one before: a later look decides, and two
-  monitors never count one moment twice. A pause of a few seconds between the two
-  (`CONTINUOUS_MS`) belongs to the earlier stretch; a longer one to nobody.
-* A long stretch is stored in pieces, begun with the first frame of each five minutes
-  (`PIECE_MS`), so that a late change never refolds hours; `segments` joins them again.
-* While a frame that is known to have the focus is still on the screen, frames that cannot tell
-  are left out: focus decides.
-
-`heartbeat` takes one step of the fold where a frame is the last one near; a frame that arrives
-late makes `rebuild` fold its neighbourhood again. Both give the same line.
+`store.line` says what a segment is. `heartbeat` takes one step of that fold where a frame is the
+last one near; a frame that arrives late, is extended or goes makes `rebuild` fold its
+neighbourhood again. Both give the same line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import apsw
@@ -28,47 +16,37 @@ import apsw
 from store import apps
 from store.database import Database, rows, scalar
 from store.frames import ID_STEP, FrameRow, captured_ms_of
-from store.totals import Totals, of_segments
+from store.line import (
+    CONTINUOUS_MS,
+    MERGE_GAP_MS,
+    PIECE_MS,
+    Segment,
+    Shown,
+    fold,
+    joined,
+    step,
+    window,
+)
+from store.totals import Total, Totals, of_segments
 
-MERGE_GAP_MS = 60_000
-"""Looks at one window this far apart are one stretch. No total ever holds a longer gap."""
+__all__ = [
+    "CONTINUOUS_MS",
+    "MERGE_GAP_MS",
+    "PIECE_MS",
+    "Segment",
+    "Total",
+    "Totals",
+    "extend",
+    "folded_line",
+    "heartbeat",
+    "rebuild",
+    "segment_of",
+    "segments",
+    "stored_line",
+    "totals",
+]
 
-CONTINUOUS_MS = 10_000
-"""Looks this close together are continuous. Capture looks twice a second; a busy machine may skip."""
-
-PIECE_MS = 300_000
 _HALF_A_DAY_MS = 12 * 3_600_000
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A stretch in one window. Segments never overlap; `end_ms` is exclusive for durations."""
-
-    start_ms: int
-    end_ms: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    first_frame_id: int
-    last_frame_id: int
-    frames: int
-
-    @property
-    def duration_ms(self) -> int:
-        return self.end_ms - self.start_ms
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The part of a frame that the line is made of."""
-
-    id: int
-    captured_ms: int
-    ended_ms: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    focused: bool
 
 
 def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
@@ -77,8 +55,8 @@ def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
     with database.read() as connection:
         pieces = _stored(connection, start_ms, end_ms)
     for piece in pieces:
-        if found and found[-1].end_ms == piece.start_ms and _window(found[-1]) == _window(piece):
-            found[-1] = _joined(found[-1], piece)
+        if found and found[-1].end_ms == piece.start_ms and window(found[-1]) == window(piece):
+            found[-1] = joined(found[-1], piece)
         else:
             found.append(piece)
     return [
@@ -184,48 +162,15 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
         _insert(connection, segment)
 
 
-# -- the fold -----------------------------------------------------------------------------
+def stored_line(connection: apsw.Connection) -> list[Segment]:
+    """Every stored piece, in order."""
+    found = rows(connection, f"select {_SEGMENT} from segments order by start_ms, first_frame_id")
+    return [Segment(*row) for row in found]
 
 
-def step(current: Segment | None, last: Shown | None, frame: Shown) -> tuple[Segment | None, Segment, Shown]:
-    """One step: (the segment that has just ended, the open segment, the last frame on the line).
-
-    `current` is the open segment and `last` the last frame that went into it.
-    """
-    if current is None or last is None:
-        return current, _open(frame), frame
-    if last.focused and not frame.focused and frame.captured_ms <= last.ended_ms:
-        return None, current, last
-    gap_ms = frame.captured_ms - current.end_ms
-    goes_on = _window(frame) == _window(current) and gap_ms <= MERGE_GAP_MS
-    if goes_on and frame.captured_ms // PIECE_MS == current.start_ms // PIECE_MS:
-        grown = replace(
-            current,
-            end_ms=max(current.end_ms, frame.ended_ms),
-            last_frame_id=frame.id,
-            frames=current.frames + 1,
-        )
-        return None, grown, frame
-    meets = goes_on or gap_ms <= CONTINUOUS_MS
-    ended = replace(current, end_ms=frame.captured_ms) if meets else current
-    return ended, _open(frame), frame
-
-
-def _open(frame: Shown) -> Segment:
-    return Segment(frame.captured_ms, frame.ended_ms, *_window(frame), frame.id, frame.id, 1)
-
-
-def _joined(segment: Segment, piece: Segment) -> Segment:
-    return replace(
-        segment,
-        end_ms=piece.end_ms,
-        last_frame_id=max(segment.last_frame_id, piece.last_frame_id),
-        frames=segment.frames + piece.frames,
-    )
-
-
-def _window(part: Shown | Segment) -> tuple[str | None, str | None, str | None]:
-    return part.app_name, part.window_name, part.browser_url
+def folded_line(connection: apsw.Connection) -> list[Segment]:
+    """Every piece as the frames give it: what `stored_line` has to be."""
+    return list(fold(_frames_from(connection, 0)))
 
 
 # -- support ------------------------------------------------------------------------------

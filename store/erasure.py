@@ -14,10 +14,10 @@ from pathlib import Path
 import apsw
 
 from store import activity, decisions, purge, remains
-from store.activity import CONTINUOUS_MS
 from store.database import Database, rows, scalar
 from store.frames import id_range, record_outcome
 from store.gaps import Interval
+from store.line import CONTINUOUS_MS
 from store.media import Media, path_of
 from store.remains import Waiting
 from store.spool import IMAGE_NAMES

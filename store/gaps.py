@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import apsw
 
-from store.activity import CONTINUOUS_MS, MERGE_GAP_MS
 from store.database import Database, rows
 from store.frames import id_range
+from store.line import CONTINUOUS_MS, MERGE_GAP_MS
 
 UNREPORTED_MS = 30_000
 
@@ -31,6 +31,9 @@ _LONGEST_BATCH_MS = 600_000
 
 _PRIORITY = ("deleted", "paused", "locked", "asleep", "excluded")
 """Where two reasons hold at once, the first is told; failures come after, not_running last."""
+
+_AWAY = {"locked": "locked", "screensaver": "locked", "switched_user": "locked", "asleep": "asleep"}
+"""What capture says of an absent person: nobody paused it."""
 
 Interval = tuple[int, int]
 
@@ -147,8 +150,8 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
 
 
 def _told(decision: str, reason: str) -> str:
-    if reason in ("locked", "asleep"):
-        return reason
+    if reason in _AWAY:
+        return _AWAY[reason]
     return f"failed:{reason}" if decision == "failed" else decision
 
 

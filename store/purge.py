@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import apsw
 
 from store import activity, answers
-from store.activity import MERGE_GAP_MS
 from store.database import rows, scalar
 from store.gaps import Interval, joined
+from store.line import MERGE_GAP_MS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from store import activity, apps, gaps
-from store.activity import Segment
 from store.database import Database, rows, scalar
 from store.frames import ID_STEP, captured_ms_of, id_range
 from store.gaps import Gap
+from store.line import Segment
 from store.totals import Totals, of_segments
 
 MINUTE_MS = 60_000

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from store.activity import Segment
+from store.line import Segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,9 @@ def test_excluded_time_has_a_duration_and_no_name(database: Database) -> None:
 @pytest.mark.parametrize(
     ("decision", "reason", "expected"),
     [
-        ("paused", "person", "paused"),
+        ("paused", "paused", "paused"),
+        ("paused", "screensaver", "locked"),
+        ("paused", "switched_user", "locked"),
         ("paused", "locked", "locked"),
         ("paused", "asleep", "asleep"),
         ("excluded", "rule:app", "excluded"),

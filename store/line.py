@@ -1,0 +1,115 @@
+"""The line of activity: stretches in one window, folded from frames; pure.
+
+A left fold over the frames that may show what the person was working in (all but those known to
+be on a monitor without the focus), in id order, which is time order:
+
+* A frame of the same app, window and URL, at most `MERGE_GAP_MS` after the last look at the
+  stretch, extends it; the heartbeat idea of ActivityWatch.
+* Another window starts a new stretch and ends the one before: a later look decides, and two
+  monitors never count one moment twice. A pause of a few seconds between the two
+  (`CONTINUOUS_MS`) belongs to the earlier stretch; a longer one to nobody.
+* A long stretch is stored in pieces, begun with the first frame of each five minutes
+  (`PIECE_MS`), so that a late change never refolds hours; `segments` joins them again.
+* While a frame that is known to have the focus is still on the screen, frames that cannot tell
+  are left out: focus decides.
+
+A fold remembers nothing but the open segment and its last frame, and both begin afresh with each
+segment: so a line can be folded again from any segment's start, and ends where it agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+MERGE_GAP_MS = 60_000
+"""Looks at one window this far apart are one stretch. No total ever holds a longer gap."""
+
+CONTINUOUS_MS = 10_000
+"""Looks this close together are continuous. Capture looks twice a second; a busy machine may skip."""
+
+PIECE_MS = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch in one window. Segments never overlap; `end_ms` is exclusive for durations."""
+
+    start_ms: int
+    end_ms: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    first_frame_id: int
+    last_frame_id: int
+    frames: int
+
+    @property
+    def duration_ms(self) -> int:
+        return self.end_ms - self.start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The part of a frame that the line is made of."""
+
+    id: int
+    captured_ms: int
+    ended_ms: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    focused: bool
+
+
+def fold(frames: Iterable[Shown]) -> Iterator[Segment]:
+    """The line of some frames, which must come in id order."""
+    current: Segment | None = None
+    last: Shown | None = None
+    for frame in frames:
+        ended, current, last = step(current, last, frame)
+        if ended:
+            yield ended
+    if current:
+        yield current
+
+
+def step(current: Segment | None, last: Shown | None, frame: Shown) -> tuple[Segment | None, Segment, Shown]:
+    """One step: (the segment that has just ended, the open segment, the last frame on the line).
+
+    `current` is the open segment and `last` the last frame that went into it.
+    """
+    if current is None or last is None:
+        return current, _open(frame), frame
+    if last.focused and not frame.focused and frame.captured_ms <= last.ended_ms:
+        return None, current, last
+    gap_ms = frame.captured_ms - current.end_ms
+    goes_on = window(frame) == window(current) and gap_ms <= MERGE_GAP_MS
+    if goes_on and frame.captured_ms // PIECE_MS == current.start_ms // PIECE_MS:
+        grown = replace(
+            current,
+            end_ms=max(current.end_ms, frame.ended_ms),
+            last_frame_id=frame.id,
+            frames=current.frames + 1,
+        )
+        return None, grown, frame
+    meets = goes_on or gap_ms <= CONTINUOUS_MS
+    ended = replace(current, end_ms=frame.captured_ms) if meets else current
+    return ended, _open(frame), frame
+
+
+def _open(frame: Shown) -> Segment:
+    return Segment(frame.captured_ms, frame.ended_ms, *window(frame), frame.id, frame.id, 1)
+
+
+def joined(segment: Segment, piece: Segment) -> Segment:
+    return replace(
+        segment,
+        end_ms=piece.end_ms,
+        last_frame_id=max(segment.last_frame_id, piece.last_frame_id),
+        frames=segment.frames + piece.frames,
+    )
+
+
+def window(part: Shown | Segment) -> tuple[str | None, str | None, str | None]:
+    return part.app_name, part.window_name, part.browser_url
