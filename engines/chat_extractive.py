@@ -145,7 +145,8 @@ def _app_line(
 ) -> str:
     windows = dict.fromkeys(quote.shown.window_name for quote in quotes if quote.shown.window_name)
     names = ", ".join(f"“{plain(name)}”" for name in windows)
-    counted = f"{time.duration}, {time.span}" if time else f"{shown[0].clock}-{shown[-1].clock}"
+    clocks = dict.fromkeys((shown[0].clock, shown[-1].clock))
+    counted = f"{time.duration}, {time.span}" if time else "-".join(clocks)
     said = "; ".join(f"“{plain(quote.text)}” [[{quote.shown.id}]]" for quote in quotes)
     unknown = "Unknown app" if language == "en" else "未知应用"
     head = f"- **{plain(app) or unknown}** ({counted})"
