@@ -1,0 +1,97 @@
+"""The daemon as a process: alone, stopped, killed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from store.capture_state import read_state
+from store.paths import DataDir
+from store.spool import Spool
+from tests.capture.fakes import screen, spooled
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for seed in range(40):
+        Image.fromarray(screen(640, 480, seed)[..., 2::-1]).save(folder / f"{seed:03}.png", compress_level=1)
+    return folder
+
+
+@contextmanager
+def daemon(data_dir: DataDir, *arguments: str, **environ: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "capture", "--home", str(data_dir.home), *arguments],
+        env={**os.environ, **environ},
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def has_entries(spool: Spool, count: int) -> bool:
+    return len(spool.waiting()) >= count
+
+
+def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    while not condition():
+        assert process.poll() is None, process.communicate()[1].decode()
+        time.sleep(0.05)
+
+
+def test_it_runs_without_a_database_and_stops_with_every_look_reported(
+    data_dir: DataDir, pictures: Path
+) -> None:
+    with daemon(data_dir, "--source", f"folder:{pictures}", RECOLLECT_CAPTURE_INTERVAL_S="0.2") as process:
+        until(partial(has_entries, Spool(data_dir.spool), 4), process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    done = spooled(Spool(data_dir.spool))
+    assert done.is_balanced
+    assert len(done.frames) >= 4
+    state = read_state(data_dir.spool)
+    assert state is not None
+    assert (state.state, state.looks) == ("stopped", sum(report.looks for report in done.reports))
+    assert state.kept == len(done.frames)
+    assert not data_dir.database.exists()
+    modes = {path.stat().st_mode & 0o077 for path in data_dir.home.rglob("*")}
+    assert modes == {0}
+
+
+def test_killed_at_any_moment_it_leaves_whole_frames_only(data_dir: DataDir, pictures: Path) -> None:
+    spool = Spool(data_dir.spool)
+    for tries in range(3):
+        enough = len(spool.waiting()) + tries + 1
+        with daemon(
+            data_dir, "--source", f"folder:{pictures}", RECOLLECT_CAPTURE_INTERVAL_S="0.1"
+        ) as process:
+            until(partial(has_entries, spool, enough), process)  # and then it is killed
+    done = spooled(Spool(data_dir.spool))
+    assert len(done.frames) >= 6
+    assert len({frame.capture_id for frame in done.frames}) == len(done.frames)
+    for frame in done.frames:
+        assert frame.sha256 == hashlib.sha256(done.images[frame.capture_id]).hexdigest()
+
+
+def test_settings_that_cannot_be_used_are_told_in_one_line(data_dir: DataDir) -> None:
+    with daemon(data_dir, "--source", "camera:0") as process:
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.decode().count("\n") == 1
+    assert "screen, folder:DIR or video:FILE" in said.decode()
