@@ -36,7 +36,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
     return Plan(
         message=message,
         language=language_of(message),
-        words=question_words(message.replace(chosen.phrase, " ")),
+        words=question_words(message.replace(chosen.phrase, " ") if chosen.phrase else message),
         start_ms=chosen.start_ms,
         end_ms=chosen.end_ms,
         timezone=request.timezone,

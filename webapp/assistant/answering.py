@@ -179,11 +179,17 @@ def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Mater
         AppTime(
             total.name or "",
             duration(total.duration_ms, plan.language),
-            f"{clock(total.first_ms, plan.zone)}-{clock(total.last_ms, plan.zone)}",
+            _clock_span(total.first_ms, total.last_ms, plan.zone),
         )
         for total in totals
+        if total.duration_ms >= 1000
     )
     return Material(plan.language, shown, times, asked)
+
+
+def _clock_span(first_ms: int, last_ms: int, zone: tzinfo) -> str:
+    first, last = clock(first_ms, zone), clock(last_ms, zone)
+    return first if first == last else f"{first}-{last}"
 
 
 def _set_filters(filters: TurnFilters) -> list[tuple[str, object]]:

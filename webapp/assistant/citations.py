@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 _MARK = re.compile(
-    r"[\[【]{1,2}\s*(e\d{1,4}(?:\s*[,;，、/]?\s*\[?\[?\s*e\d{1,4})*)\s*[\]】]{1,2}", re.IGNORECASE
+    r"""(?P<space>[ \t]*)
+    [\[【]{1,2} \s* (?P<ids> e\d{1,4} (?: \s* [,;，、/]? \s* \[{0,2} \s* e\d{1,4} )* ) \s* [\]】]{1,2}""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _ID = re.compile(r"e(\d{1,4})", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
@@ -51,8 +53,12 @@ def number(answer_md: str, known: Collection[str], mentioned: Iterable[str], lab
                 unknown.add(name)
         return "".join(f"[{order[name]}]" for name in dict.fromkeys(ids) if name in order)
 
-    text = _MARK.sub(lambda mark: numbers([f"e{int(n)}" for n in _ID.findall(mark[1])]), _guarded(answer_md))
-    text = _REPEATED.sub(r"\1", _BEFORE_STOP.sub("", text))
+    def mark(found: re.Match[str]) -> str:
+        marks = numbers([f"e{int(n)}" for n in _ID.findall(found["ids"])])
+        return found["space"] + marks if marks else ""
+
+    text = _BEFORE_STOP.sub("", _MARK.sub(mark, _guarded(answer_md)))
+    text = _REPEATED.sub(r"\1", text)
     # "[1]: text" at the start of a line would define a link.
     text = _DEFINITION.sub(r"\1 :", text).strip()
     unmarked = numbers([name for name in dict.fromkeys(mentioned) if name not in order])

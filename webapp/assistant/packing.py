@@ -100,11 +100,13 @@ def frame_url(frame_id: int) -> str:
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
     """What code has counted, so that the model need not (ACT-4)."""
-    if retrieval.totals:
-        times = (
-            f"{guest(total.name or 'unknown app', MAX_TITLE_CHARS)} {duration(total.duration_ms)}"
-            for total in retrieval.totals.by_app[:MAX_TOTALS]
-        )
+    apps = retrieval.totals.by_app[:MAX_TOTALS] if retrieval.totals else ()
+    times = [
+        f"{guest(app.name or 'unknown app', MAX_TITLE_CHARS)} {duration(app.duration_ms)}"
+        for app in apps
+        if app.duration_ms >= 1000
+    ]
+    if times:
         yield f"time by app: {'; '.join(times)}"
     longest: list[Gap] = sorted(retrieval.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):

@@ -1,0 +1,101 @@
+"""Sentences of an answer, what they claim, and whether it holds (R3.18, CHAT-1, ACT-4)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.assistant.claims import check, statements
+from webapp.assistant.figures import figures, of_moment
+from webapp.assistant.records import EvidenceItem, EvidenceState
+
+
+def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState = "found") -> EvidenceItem:
+    return EvidenceItem(
+        n, n, 0, "2026-11-20T14:32:08+08:00", "Code", "main.py v2", True, None, quote, quote, (), state, None
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("You wrote code. You read mail.", ["You wrote code.", "You read mail."]),
+        ("You wrote code. [1] You read mail [2].", ["You wrote code. [1]", "You read mail [2]."]),
+        ("- One thing [1]\n- Another thing", ["One thing [1]", "Another thing"]),
+        ("1. Opened main.py v3.2 at 14:30", ["Opened main.py v3.2 at 14:30"]),
+        ("It said “Stop. Now. Go.” on screen [1].", ["It said “Stop. Now. Go.” on screen [1]."]),
+        ("你写了代码。你看了邮件！[1]", ["你写了代码。", "你看了邮件！[1]"]),
+        ("# Heading\n\n---\n\nText here.", ["Text here."]),
+        ("You did this:\n- Wrote code [1]", ["Wrote code [1]"]),
+        ("```\nprint('not a claim')\n```\nText here.", ["Text here."]),
+        ("Do you want more? 还有吗？", []),
+        ("I could not find it. No frame shows this. 画面中没有显示价格。抱歉，无法确认。", []),
+        ("Press Ctrl+S to save. You can open settings. 点击保存按钮。", []),
+        ("I could not find it, see [1].", ["I could not find it, see [1]."]),
+        ("Quoted from your screen; no language model is set up.", []),
+        ("> quoted claim", ["quoted claim"]),
+        ("", []),
+        ("***", []),
+    ],
+)
+def test_what_an_answer_claims(text: str, sentences: list[str]) -> None:
+    assert [text[start:end] for start, end in statements(text)] == sentences
+
+
+@given(st.text("ab .!?。[1]“”`*\n-#", max_size=120) | st.text(max_size=120))
+def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
+    spans = list(statements(text))
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "state"),
+    [
+        ("You set retention to 14 days [1].", "found"),
+        ("You set retention to 14 days at 14:32 [1].", "found"),
+        ("You set retention to 14 days at 2:32 pm on 20 November 2026 [1].", "found"),
+        ("11月20日 14:32 你把保留期设为 14 天 [1]。", "found"),
+        ("At 下午2:32 you set 14 [1].", "found"),
+        ("In main.py v2 you set 14 days [1].", "found"),
+        ("You set retention to 30 days [1].", "not_found"),
+        ("You set retention to 14 days at 15:10 [1].", "not_found"),
+        ("You set retention to 14 days on 19 November [1].", "not_found"),
+        ("You spent 2 hours on 14 days [1].", "not_found"),
+        ("You spent 25 min on 14 days [1].", "found"),
+        ("You saw 32 files [1].", "not_found"),
+        ("You opened https://evil.example/x for 14 days [1].", "not_found"),
+        ("You wrote it.", "no_evidence"),
+        ("You wrote it [7].", "no_evidence"),
+        ("You wrote it [2].", "not_found"),
+        ("You wrote it [3].", "not_checked"),
+        ("You wrote 14 [1][2].", "found"),
+    ],
+)
+def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> None:
+    evidence = [item(1), item(2, "not there", "not_found"), item(3, "", "not_checked")]
+    (claim,) = check(sentence, evidence, frozenset(figures("25 min")))
+    assert claim.state == state
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("14:32, 2pm, 下午2点半", {"clock 14:32", "clock 14", "clock 14:30"}),
+        ("12 am and 12:05 pm", {"clock 0", "clock 12:05"}),
+        ("1 h 20 min; 1.5 hours; 35 s; 1 小时 20 分钟", {"minutes 80", "minutes 90", "seconds 35"}),
+        ("Nov 20, 2026 and 3 March", {"date 2026-11-20", "date 3-3"}),
+        ("2026-11-20 / 2026年11月20日 / 11月20日", {"date 2026-11-20", "date 11-20"}),
+        ("1,204 frames, 3.11.2, 70 %", {"number 1204", "number 3.11.2", "number 70"}),
+        ("no figures", set()),
+    ],
+)
+def test_figures_know_their_kind(text: str, words: set[str]) -> None:
+    assert figures(text) == words
+
+
+def test_a_moment_is_told_in_many_ways() -> None:
+    assert figures("14:00, 2 pm, 2026-11-20, Nov 20") <= of_moment("2026-11-20T14:00:08+08:00")

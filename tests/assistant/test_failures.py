@@ -1,0 +1,161 @@
+"""A turn that fails says why, keeps what it found, and never reads as an empty result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engines.chat import ModelError, ModelRefused
+from store import conversations, deletion
+from store import database as database_module
+from store.database import Database
+from store.errors import DeadlineExceeded, StoreBusy, StoreError
+from store.media import Media
+from tests.assistant.conftest import Ask
+from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
+from tests.stub_model import Request, StubModel
+from webapp.assistant import retrieval, turn
+from webapp.assistant.failures import turn_error
+from webapp.assistant.turn import (
+    BadMessage,
+    BadRange,
+    BadTimezone,
+    StatusEvent,
+    TimeRangeRequired,
+    TurnDeps,
+    TurnRefused,
+    TurnRequest,
+    UnknownChat,
+    UnknownModel,
+    run_turn,
+    stored_turn,
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (401, "model_unauthorized"),
+        (429, "model_rate_limited"),
+        (404, "model_refused"),
+        (500, "model_unreachable"),
+    ],
+)
+def test_a_failing_model_is_a_typed_error_with_the_evidence_kept(
+    status: int, code: str, ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+) -> None:  # R3.73, CHAT-10
+    afternoon.show(1, "hello")
+    stub.fail(status, "because of this")
+    result = ask()
+    assert result.error is not None
+    assert result.error.code == code
+    assert "because of this" in result.error.message
+    assert result.error.action
+    assert (result.status, result.answer_md, len(result.evidence)) == ("failed", "", 1)
+    assert stored_turn(deps.database, result.chat_id, result.turn_id) == result
+
+
+def test_each_error_has_its_own_sentence_in_both_languages() -> None:
+    kinds = [kind for kind in ModelError.__subclasses__() + ModelRefused.__subclasses__()]
+    errors = [*(kind("why") for kind in kinds), DeadlineExceeded(), StoreBusy(), StoreError()]
+    for language in ("en", "zh"):
+        told = [turn_error(error, language) for error in errors]
+        assert len({error.message for error in told}) == len({error.code for error in told}) == len(errors)
+        assert all(error.action for error in told)
+        assert all("why" in error.message for error in told[: len(kinds)])
+
+
+def test_an_answer_without_text_is_malformed(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
+    afternoon.show(1, "hello")
+    stub.reply('{"evidence": []}')
+    error = ask().error
+    assert error is not None
+    assert error.code == "model_malformed"
+
+
+def test_a_retrieval_over_its_deadline_is_an_error_and_not_an_empty_answer(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, monkeypatch: pytest.MonkeyPatch
+) -> None:  # R3.72, CHAT-5
+    for minute in range(100):
+        afternoon.show(minute, None)
+    monkeypatch.setattr(turn, "retrieve", lambda *a: retrieval.retrieve(*a, deadline_s=-1))
+    monkeypatch.setattr(database_module, "_STEPS_BETWEEN_CHECKS", 1)
+    error = ask().error
+    assert error is not None
+    assert error.code == "retrieval_timeout"
+    assert stub.requests == []
+
+
+def test_an_abandoned_turn_does_not_look_as_if_it_still_ran(deps: TurnDeps, afternoon: Afternoon) -> None:
+    afternoon.show(1, "hello")
+    events = run_turn(deps, TurnRequest("what?", "UTC", NOW_MS, START_MS, NOW_MS))
+    status = next(events)
+    assert isinstance(status, StatusEvent)
+    assert stored_turn(deps.database, status.chat_id, status.turn_id).status == "running"
+    events.close()  # type: ignore[attr-defined]
+    abandoned = stored_turn(deps.database, status.chat_id, status.turn_id)
+    assert (abandoned.status, abandoned.error and abandoned.error.code) == ("failed", "interrupted")
+
+
+def test_ingest_keeps_writing_while_the_model_thinks(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
+) -> None:  # CHAT-11
+    afternoon.show(1, "hello")
+    written = []
+
+    def answer_slowly(_: Request) -> str:
+        written.append(afternoon.show(2, "written meanwhile").id)
+        database.checkpoint()
+        return "nothing"
+
+    stub.reply(answer_slowly)
+    ask()
+    assert len(written) == 1
+
+
+def test_a_frame_deleted_while_the_model_thinks_leaves_nothing_behind(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
+) -> None:  # DEL-4
+    frame = afternoon.show(1, "secret words")
+
+    def delete_meanwhile(_: Request) -> dict[str, Any]:
+        deletion.delete_frames(database, Media(afternoon.data_dir.media), [frame.id])
+        return reply("It says secret words [[e1]].", ("e1", "secret words"))
+
+    stub.reply(delete_meanwhile)
+    result = ask()
+    assert "secret" not in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"start_ms": None}, TimeRangeRequired),
+        ({"start_ms": None, "message": "what will I do tomorrow?"}, TimeRangeRequired),
+        ({"timezone": "Mars/Olympus"}, BadTimezone),
+        ({"timezone": "../../etc/passwd"}, BadTimezone),
+        ({"timezone": ""}, BadTimezone),
+        ({"timezone": "Europe"}, BadTimezone),
+        ({"end_ms": START_MS}, BadRange),
+        ({"end_ms": START_MS - 1}, BadRange),
+        ({"start_ms": -1}, BadRange),
+        ({"end_ms": 10**18}, BadRange),
+        ({"chat_id": 4711}, UnknownChat),
+        ({"model": "gpt-nonsense"}, UnknownModel),
+        ({"message": "   "}, BadMessage),
+        ({"message": "x" * 8_001}, BadMessage),
+    ],
+)
+def test_a_request_that_cannot_be_is_refused_before_anything_is_stored(
+    changes: dict[str, Any], refusal: type[TurnRefused], ask: Ask, database: Database
+) -> None:
+    with pytest.raises(refusal):
+        ask(**changes)
+    assert conversations.list_chats(database) == []
+
+
+def test_a_missing_range_says_what_was_understood(ask: Ask) -> None:
+    with pytest.raises(TimeRangeRequired) as caught:
+        ask("remind me what I planned for tomorrow", start_ms=None)
+    assert (caught.value.understood, caught.value.problem) == ("tomorrow", "future")

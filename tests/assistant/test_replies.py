@@ -1,0 +1,88 @@
+"""What models write instead of the JSON they were asked for, and what is read from it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.chat import ModelMalformed
+from webapp.assistant.citations import number, without_numbers
+from webapp.assistant.replies import Reply, read_reply
+
+ONE = Reply("I read it [[e1]].", (("e1", "words"),))
+OBJECT = '{"answer_md": "I read it [[e1]].", "evidence": [{"id": "e1", "quote": "words"}]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        (OBJECT, ONE),
+        (f"```json\n{OBJECT}\n```", ONE),
+        (f"Here you are:\n\n{OBJECT}\nHope this helps!", ONE),
+        (f"<think>{{'answer_md': 'no'}}</think>\n{OBJECT}", ONE),
+        (OBJECT.replace("I read", "I\nread"), Reply("I\nread it [[e1]].", ONE.quotes)),
+        (OBJECT.replace('"id": "e1"', '"id": "[[E1]]"'), ONE),
+        (OBJECT.replace('"id": "e1"', '"id": 1'), ONE),
+        (OBJECT.replace('[{"id": "e1", "quote": "words"}]', '{"e1": "words"}'), ONE),
+        (OBJECT.replace('[{"id": "e1", "quote": "words"}]', '["e1", 7, null, {}]'),
+         Reply(ONE.answer_md, (("e1", ""), ("e7", "")))),
+        (OBJECT.replace('"words"', "null"), Reply(ONE.answer_md, (("e1", ""),))),
+        ('{"answer_md": "cut in the mid', Reply("cut in the mid", ())),
+        ("Plain text with a mark [[e1]].", Reply("Plain text with a mark [[e1]].", ())),
+        ("I used {braces} and {more}.", Reply("I used {braces} and {more}.", ())),
+        ('{"note": 1} {"answer": ["a", "b"]}', Reply("a\nb", ())),
+    ],
+)  # fmt: skip
+def test_a_reply_is_read_with_tolerance(text: str, reply: Reply) -> None:
+    assert read_reply(text) == reply
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", '{"evidence": []}', '{"answer_md": ""}', "<think>so long", '{"answer_md": 3}']
+)
+def test_what_holds_no_answer_is_malformed(text: str) -> None:
+    with pytest.raises(ModelMalformed):
+        read_reply(text)
+
+
+@given(st.text(max_size=200) | st.text('{}[]":,e1 \\answer_md', max_size=80))
+def test_any_text_is_a_reply_or_malformed(text: str) -> None:
+    with contextlib.suppress(ModelMalformed):
+        assert read_reply(text).answer_md
+
+
+KNOWN = {"e1", "e2", "e3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbered", "order", "unknown"),
+    [
+        ("Two [[e3]] and one [[e1]], again [[e3]].", "Two [1] and one [2], again [1].", ("e3", "e1"), 0),
+        ("Both [[e1, e2]] [[e1][e2]] 【e2】 [e3].", "Both [1][2] [1][2] [3].", ("e1", "e2", "e3"), 0),
+        ("Unknown [[e9]] and [[e9]], known [[e01]].", "Unknown and, known [1].", ("e1",), 1),
+        ("Forged [1] and [23], real [[e1]].", "Forged (1) and (23), real [1].", ("e1",), 0),
+        ('A [link](http://x.y/(z)) and ![p](//x "t").', "A link and p.", (), 0),
+        ("Marked link [[e1]](http://evil).", "Marked link [1].", ("e1",), 0),
+        ("Bare <https://x.y> stays text.", "Bare https://x.y stays text.", (), 0),
+        ("[[e1]]: http://evil", "[1] : http://evil", ("e1",), 0),
+        ("[a]: http://evil\nText.", "Text.", (), 0),
+        ("Twice [[e1]] [[e1]].", "Twice [1].", ("e1",), 0),
+    ],
+)
+def test_citations_are_numbered_by_first_use_and_nothing_else_looks_like_one(
+    text: str, numbered: str, order: tuple[str, ...], unknown: int
+) -> None:
+    result = number(text, KNOWN, (), "Evidence:")
+    assert (result.answer_md, result.order, result.unknown) == (numbered, order, unknown)
+
+
+def test_quoted_entries_without_a_mark_are_listed_at_the_end() -> None:
+    result = number("Done [[e2]].", KNOWN, ["e1", "e2", "e8"], "Evidence:")
+    assert (result.answer_md, result.order) == ("Done [1].\n\nEvidence: [2]", ("e2", "e1"))
+
+
+def test_history_has_no_numbers() -> None:
+    assert without_numbers("You wrote [1][2] code [3].") == "You wrote code."
