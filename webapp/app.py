@@ -11,7 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
 
-from flask import Flask, Request
+from flask import Flask
+from htmx_flask.requests import HtmxAwareRequest
 from jinja2 import StrictUndefined
 
 from store.database import Database
@@ -29,7 +30,7 @@ _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 _SESSION_LIFETIME = timedelta(days=90)
 
 
-class _Request(Request):
+class _Request(HtmxAwareRequest):
     """Uploads stay in memory, bounded by `_MAX_BODY_BYTES`: no picture touches the system's temp folder."""
 
     def _get_file_stream(self, *sizes: Any, **details: Any) -> IO[bytes]:
@@ -49,13 +50,13 @@ def create_app(
     depend on it.
     """
     app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
-    app.request_class = _Request
     app.extensions["recollect"] = _services(settings, database, chat_models, clock)
     _configure(app, settings)
     errors.install(app)
     guards.install(app)
     access.public(app.view_functions["static"])
     _register(app)
+    app.request_class = _Request  # after the htmx extension, which sets its own
     return app
 
 

@@ -18,6 +18,7 @@ from flask import Flask, Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from store import errors as store_errors
+from webapp.fragments import wants_fragment
 
 log = logging.getLogger(__name__)
 
@@ -87,12 +88,6 @@ def is_api() -> bool:
     return request.path.startswith(API_PREFIX)
 
 
-def is_fragment() -> bool:
-    """Whether htmx asks for a piece of a page (a history restore gets the whole page)."""
-    headers = request.headers
-    return headers.get("HX-Request") == "true" and headers.get("HX-History-Restore-Request") != "true"
-
-
 def install(app: Flask) -> None:
     """Answer every exception with a problem."""
     app.register_error_handler(Problem, answer)
@@ -114,7 +109,7 @@ def answer(problem: Problem) -> Response:
 
 def _page(problem: Problem) -> Response:
     names = [f"{problem.status}.html", "error.html"]
-    if is_fragment():
+    if wants_fragment():
         names.insert(0, "_error.html")
     try:
         html = render_template(names, problem=problem, request_id=request_id())

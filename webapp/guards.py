@@ -13,7 +13,8 @@ import re
 from flask import Flask, Response, current_app, g, render_template, request
 
 from webapp import access, sessions
-from webapp.errors import Problem, is_api, is_fragment, request_id
+from webapp.errors import Problem, is_api, request_id
+from webapp.fragments import wants_fragment
 from webapp.services import services
 
 CONTENT_SECURITY_POLICY = (
@@ -92,7 +93,7 @@ def _is_page_navigation() -> bool:
     return (
         request.method == "GET"
         and not is_api()
-        and not is_fragment()
+        and not wants_fragment()
         and headers.get("Sec-Fetch-Mode") == "navigate"
         and headers.get("Sec-Fetch-Dest") == "document"
     )

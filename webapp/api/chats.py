@@ -166,5 +166,16 @@ class ModelsAnswer(Answer):
 def models() -> ModelsAnswer:
     """`extractive` is built in: it quotes the screen and needs no endpoint."""
     return ModelsAnswer(
-        data=[ModelAnswer.model_validate(model) for model in services().chat_models.describe()]
+        data=[
+            ModelAnswer(
+                name=model.name,
+                model=model.model,
+                base_url=model.base_url,
+                local=model.is_local,
+                has_key=model.has_key,
+                context_tokens=model.context_tokens,
+                is_default=model.is_default,
+            )
+            for model in services().chat_models.describe()
+        ]
     )

@@ -73,11 +73,22 @@ def test_a_crop_has_the_very_pixels(program: Actor, database: Database, data_dir
 @pytest.mark.parametrize(
     "query",
     [
-        "width=0", "width=15", "width=5000", "width=a", "width=", "crop=1,2,3", "crop=0,0,0,5",
-        "crop=-1,0,5,5", "crop=a,b,c,d", "crop=64,0,5,5", "crop=99999,99999,9,9", "width=64&crop=0,0,8,8", "size=3",
+        "width=0",
+        "width=15",
+        "width=5000",
+        "width=a",
+        "width=",
+        "crop=1,2,3",
+        "crop=0,0,0,5",
+        "crop=-1,0,5,5",
+        "crop=a,b,c,d",
+        "crop=64,0,5,5",
+        "crop=99999,99999,9,9",
+        "width=64&crop=0,0,8,8",
+        "size=3",
         "width=64&width=64",
     ],
-)  # fmt: skip
+)
 def test_other_sizes_are_refused(program: Actor, database: Database, data_dir: DataDir, query: str) -> None:
     frame = store_frame(database, data_dir)
     assert program.get(f"{API}/{frame.id}?{query}").status_code == 400
@@ -118,10 +129,31 @@ def test_an_unknown_frame_is_not_found(program: Actor, tail: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "..", "../token", "%2e%2e%2ftoken", "..%2f..%2ftoken", "%00", "1%00", "/etc/passwd", 
-        "%2fetc%2fpasswd", "+1", "-1", "01", "1.0", "1e3", "0x1", " 1", "1 ", "１", "٣", "1/", "1;2", "9" * 19, "9" * 400, "",
+        "..",
+        "../token",
+        "%2e%2e%2ftoken",
+        "..%2f..%2ftoken",
+        "%00",
+        "1%00",
+        "/etc/passwd",
+        "%2fetc%2fpasswd",
+        "+1",
+        "-1",
+        "01",
+        "1.0",
+        "1e3",
+        "0x1",
+        " 1",
+        "1 ",
+        "１",
+        "٣",
+        "1/",
+        "1;2",
+        "9" * 19,
+        "9" * 400,
+        "",
     ],
-)  # fmt: skip
+)
 def test_only_canonical_ids_are_addresses(
     program: Actor, database: Database, data_dir: DataDir, name: str
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import random
+import tempfile
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -29,6 +31,16 @@ def upload(actor: Actor, image: bytes | None = None, **metadata: Any) -> TestRes
     parts: dict[str, Any] = {"metadata": json.dumps(document)}
     parts["image"] = (io.BytesIO(webp(picture(1)) if image is None else image), "screen.webp")
     return actor.post("/api/v1/ingest", data=parts)
+
+
+def raw_upload(actor: Actor, image: bytes) -> TestResponse:
+    """The same, with a body made here: the test client would put a large one into a temporary file."""
+    metadata = json.dumps({"capture_id": ID, "captured_at": NOON_MS / 1000}).encode()
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n%s\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n%s\r\n--x--\r\n'
+    ) % (metadata, image)
+    return actor.post("/api/v1/ingest", data=body, content_type="multipart/form-data; boundary=x")
 
 
 def encoded(kind: str, size: tuple[int, int] = (8, 8)) -> bytes:
@@ -58,6 +70,19 @@ def test_an_upload_is_in_the_spool_when_it_is_answered(program: Actor, own: Serv
         focused=True,
         trigger="manual",
     )
+
+
+def test_a_large_upload_never_touches_the_systems_temp_folder(
+    program: Actor, own: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SEC-12."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    noise = Image.frombytes("RGB", (800, 800), random.Random(1).randbytes(800 * 800 * 3))
+    buffer = io.BytesIO()
+    noise.save(buffer, "PNG")
+    assert len(buffer.getvalue()) > 1_000_000
+    assert raw_upload(program, buffer.getvalue()).status_code == 202
+    assert len(own.spool.waiting()) == 1
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
@@ -122,7 +147,7 @@ def test_a_picture_too_large_to_decode_is_415(program: Actor, own: Services) -> 
 
 def test_more_than_25_mb_is_413(program: Actor, own: Services) -> None:
     for size in (25 * 1024 * 1024 + 1, 30_000_000):
-        answer = upload(program, b"\x89PNG" + bytes(size))
+        answer = raw_upload(program, b"\x89PNG" + bytes(size))
         assert (answer.status_code, answer.get_json()["code"]) == (413, "too_large")
     assert own.spool.usage() == (0, 0)
 
@@ -158,8 +183,8 @@ def test_bad_metadata_is_422_and_nothing_is_kept(
         ("", "metadata_required"),
         ("{", "invalid_json"),
         ("[]", "invalid_body"),
-        ('{"capture_id": "%s"}' % ID, "captured_at_required"),
-        ('{"capture_id": "%s", "captured_at": NaN}' % ID, "invalid_json"),
+        (f'{{"capture_id": "{ID}"}}', "captured_at_required"),
+        (f'{{"capture_id": "{ID}", "captured_at": NaN}}', "invalid_json"),
     ],
 )
 def test_metadata_that_is_no_document_is_422(program: Actor, metadata: str | None, code: str) -> None:
@@ -244,9 +269,7 @@ def test_a_capture_that_was_set_aside_has_failed_with_its_reason(program: Actor,
     assert (answer["status"], answer["reason"]) == ("failed", "the picture cannot be decoded")
 
 
-def test_a_duplicate_names_the_frame_it_equals(
-    program: Actor, database: Database, data_dir: DataDir
-) -> None:
+def test_a_duplicate_names_the_frame_it_equals(program: Actor, database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir)
     with database.write() as connection:
         frames.record_outcome(connection, ID, "deduplicated", NOON_MS, frame.id)

@@ -1,0 +1,148 @@
+"""POST /chat: the whole answer in one body, and every refusal with its code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from store.database import Database
+from store.paths import DataDir
+from tests.factories import NOON_MS, store_frame
+from tests.webapp.conftest import Actor
+from webapp.api.chat import _failed
+from webapp.assistant.records import TurnError
+
+NOON = NOON_MS / 1000
+ASK = {
+    "message": "What did I do?",
+    "start_time": NOON,
+    "end_time": NOON + 60,
+    "timezone": "Asia/Shanghai",
+}
+
+
+def test_an_answer_has_the_shape_of_the_contract(
+    program: Actor, database: Database, data_dir: DataDir
+) -> None:
+    """R3.16, R3.17, R3.48."""
+    frame = store_frame(database, data_dir, NOON_MS + 1_000, text="the retention policy was changed")
+    answer = program.post("/api/v1/chat", json=ASK)
+    body = answer.get_json()
+    assert answer.status_code == 200
+    assert set(body) == {
+        "chat_id", "turn_id", "mode", "model", "answer_md", "time_range", "evidence", "claims", "coverage",
+        "sources", "usage", "warnings",
+    }  # fmt: skip
+    assert body["time_range"] == {
+        "start_time": NOON,
+        "end_time": NOON + 60,
+        "timezone": "Asia/Shanghai",
+    }
+    item = next(each for each in body["evidence"] if each["frame_id"] == frame.id)
+    assert set(item) == {
+        "n", "frame_id", "timestamp", "local_time", "app_name", "window_name", "focused", "browser_url",
+        "ocr_snippet", "quote", "boxes", "state", "frame_url",
+    }  # fmt: skip
+    assert item["timestamp"] == NOON + 1
+    assert "20:00:01" in item["local_time"]
+    assert item["frame_url"] == f"/api/v1/frames/{frame.id}"
+    assert body["coverage"]["frames_in_range"] == 1
+
+
+def test_a_stored_turn_is_the_same_body(program: Actor, database: Database, data_dir: DataDir) -> None:
+    store_frame(database, data_dir, NOON_MS + 1_000, text="the retention policy was changed")
+    body = program.post("/api/v1/chat", json=ASK).get_json()
+    again = program.get(f"/api/v1/chats/{body['chat_id']}/turns/{body['turn_id']}")
+    assert again.get_json() == body
+    chat = program.get(f"/api/v1/chats/{body['chat_id']}").get_json()
+    assert [message["role"] for message in chat["messages"]] == ["user", "assistant"]
+    assert chat["messages"][0]["content"] == ASK["message"]
+
+
+def test_a_chat_goes_on(program: Actor) -> None:
+    first = program.post("/api/v1/chat", json=ASK).get_json()
+    second = program.post("/api/v1/chat", json={**ASK, "chat_id": first["chat_id"]}).get_json()
+    assert (second["chat_id"], second["turn_id"]) == (first["chat_id"], first["turn_id"] + 1)
+
+
+def test_a_range_without_frames_is_answered_honestly(program: Actor) -> None:
+    """R3.34."""
+    body = program.post("/api/v1/chat", json=ASK).get_json()
+    assert (body["evidence"], body["claims"]) == ([], [])
+    assert body["coverage"]["frames_in_range"] == 0
+    assert body["answer_md"]
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        ({"message": ""}, 422, "invalid_message"),
+        ({"message": "x" * 8_001}, 422, "invalid_message"),
+        ({"message": 7}, 422, "invalid_message"),
+        ({"message": None}, 422, "invalid_message"),
+        ({"timezone": "Mars/Olympus"}, 400, "invalid_timezone"),
+        ({"timezone": "../../etc/passwd"}, 400, "invalid_timezone"),
+        ({"timezone": ""}, 400, "invalid_timezone"),
+        ({"start_time": 1795176000000}, 400, "invalid_time"),
+        ({"start_time": NOON + 60}, 400, "invalid_time_range"),
+        ({"end_time": NOON - 1}, 400, "invalid_time_range"),
+        ({"start_time": None, "end_time": None}, 422, "time_range_required"),
+        ({"mode": "agent"}, 422, "mode_unavailable"),
+        ({"mode": "magic"}, 422, "invalid_mode"),
+        ({"model": "no-such-model"}, 422, "model_not_found"),
+        ({"chat_id": 999}, 404, "chat_not_found"),
+        ({"chat_id": 0}, 422, "invalid_chat_id"),
+        ({"chat_id": 2**63}, 422, "invalid_chat_id"),
+        ({"filters": {"app": "x"}}, 422, "unknown_field"),
+        ({"filters": []}, 422, "invalid_filters"),
+        ({"persona_id": 1}, 422, "unknown_field"),
+        ({"tools": []}, 422, "unknown_field"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused(
+    program: Actor, change: dict[str, Any], status: int, code: str
+) -> None:
+    answer = program.post("/api/v1/chat", json={**ASK, **change})
+    assert (answer.status_code, answer.get_json()["code"]) == (status, code)
+    assert program.get("/api/v1/chats").get_json()["data"] == []
+
+
+def test_what_was_understood_of_a_time_comes_back(program: Actor) -> None:
+    body = {"message": "What did I do?", "timezone": "UTC"}
+    problem = program.post("/api/v1/chat", json=body).get_json()
+    assert problem["code"] == "time_range_required"
+    assert "understood" in problem
+
+
+def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
+    """The clock of these tests stands at 13:00 UTC."""
+    body = {"message": "what did I do today 09:00-11:00?", "timezone": "UTC"}
+    found = program.post("/api/v1/chat", json=body).get_json()
+    assert found["time_range"] == {
+        "start_time": NOON - 3 * 3600,
+        "end_time": NOON - 3600,
+        "timezone": "UTC",
+    }
+    later = program.post("/api/v1/chat", json={**body, "message": "what did I do today 14:00-17:00?"})
+    assert (later.status_code, later.get_json()["problem"]) == (422, "future")
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("model_unauthorized", 502),
+        ("model_rate_limited", 503),
+        ("model_timeout", 504),
+        ("model_unreachable", 502),
+        ("model_refused", 502),
+        ("context_too_long", 422),
+        ("model_malformed", 502),
+        ("deadline_exceeded", 503),
+    ],
+)
+def test_each_failure_of_a_model_has_its_status(code: str, status: int) -> None:
+    """CHAT-10: a failure names the turn, which is kept."""
+    problem = _failed(TurnError(code, "It failed.", "Try again.", retry_after_s=2.4), 7, 3)
+    assert (problem.status, problem.code, problem.detail) == (status, code, "It failed. Try again.")
+    assert (problem.headers["Retry-After"], problem.extra) == ("2", {"chat_id": 7, "turn_id": 3})
