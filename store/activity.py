@@ -59,10 +59,10 @@ def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
             found[-1] = joined(found[-1], piece)
         else:
             found.append(piece)
-    return [
-        replace(segment, start_ms=max(segment.start_ms, start_ms), end_ms=min(segment.end_ms, end_ms))
-        for segment in found
-    ]
+    if found:
+        found[0] = replace(found[0], start_ms=max(found[0].start_ms, start_ms))
+        found[-1] = replace(found[-1], end_ms=min(found[-1].end_ms, end_ms))
+    return found
 
 
 def totals(database: Database, start_ms: int, end_ms: int) -> Totals:

@@ -9,7 +9,7 @@ bounded lists, each exactly once (TL-1). Nothing is cached: every answer is read
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from store import activity, apps, gaps
 from store.database import Database, rows, scalar
@@ -89,18 +89,24 @@ def merged(runs: Sequence[Run], start_ms: int, end_ms: int, width_px: int) -> li
     holes under a pixel are closed.
     """
     columns = max(1, width_px)
-    while True:
-        found = _at_width(runs, start_ms, (end_ms - start_ms) / columns, columns)
-        if len(found) <= MAX_RUNS:
-            return found
-        columns //= 2
+    found = _at_width(runs, start_ms, (end_ms - start_ms) / columns, columns)
+    if len(found) > MAX_RUNS:  # a run owns a pixel, so this many pixels cannot give more
+        found = _at_width(runs, start_ms, (end_ms - start_ms) / MAX_RUNS, MAX_RUNS)
+    return found
 
 
 def _at_width(runs: Sequence[Run], start_ms: int, pixel_ms: float, columns: int) -> list[Run]:
-    winners = _winners(runs, start_ms, pixel_ms, columns)
+    # The first and the last pixel that each run touches; its end is exclusive.
+    spans = [
+        (
+            min(columns - 1, int((run.start_ms - start_ms) / pixel_ms)),
+            min(columns - 1, int((max(run.end_ms - 1, run.start_ms) - start_ms) / pixel_ms)),
+        )
+        for run in runs
+    ]
+    winners = _winners(runs, spans, start_ms, pixel_ms, columns)
     found: list[Run] = []
-    for run in runs:
-        first, last = _columns_of(run, start_ms, pixel_ms, columns)
+    for run, (first, last) in zip(runs, spans, strict=True):
         # Inside a run every pixel is its own; only the two at its ends are shared.
         first += winners[first] != run.app_name
         last -= winners[last] != run.app_name
@@ -119,22 +125,23 @@ def _at_width(runs: Sequence[Run], start_ms: int, pixel_ms: float, columns: int)
     return found
 
 
-def _winners(runs: Sequence[Run], start_ms: int, pixel_ms: float, columns: int) -> list[str | None]:
+def _winners(
+    runs: Sequence[Run], spans: Sequence[tuple[int, int]], start_ms: int, pixel_ms: float, columns: int
+) -> list[str | None]:
+    """The app with most time in each pixel; None where there is none (or its name is unknown)."""
     times: list[dict[str | None, float]] = [{} for _ in range(columns)]
-    for run in runs:
-        first, last = _columns_of(run, start_ms, pixel_ms, columns)
-        for column in range(first, last + 1):
-            left = start_ms + column * pixel_ms
-            overlap = min(run.end_ms, left + pixel_ms) - max(run.start_ms, left)
-            times[column][run.app_name] = times[column].get(run.app_name, 0.0) + max(overlap, 0.0)
+    for run, (first, last) in zip(runs, spans, strict=True):
+        app = run.app_name
+        if first == last:
+            times[first][app] = times[first].get(app, 0.0) + (run.end_ms - run.start_ms)
+            continue
+        edge = start_ms + (first + 1) * pixel_ms
+        times[first][app] = times[first].get(app, 0.0) + (edge - run.start_ms)
+        for column in range(first + 1, last):
+            times[column] = {app: pixel_ms}
+        edge = start_ms + last * pixel_ms
+        times[last][app] = times[last].get(app, 0.0) + (run.end_ms - edge)
     return [max(time, key=lambda app: time[app]) if time else None for time in times]
-
-
-def _columns_of(run: Run, start_ms: int, pixel_ms: float, columns: int) -> tuple[int, int]:
-    """The first and the last pixel that a run touches; its end is exclusive."""
-    first = min(columns - 1, int((run.start_ms - start_ms) / pixel_ms))
-    last = min(columns - 1, int((max(run.end_ms - 1, run.start_ms) - start_ms) / pixel_ms))
-    return first, last
 
 
 def _joined(before: Run, run: Run, end_ms: int) -> Run:
@@ -152,7 +159,10 @@ def _joined(before: Run, run: Run, end_ms: int) -> Run:
 
 def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
     slot = slots.get(segment.app_name) if segment.app_name else None
-    return Run(**asdict(segment), colour_slot=slot)
+    return Run(
+        segment.start_ms, segment.end_ms, segment.app_name, segment.window_name, segment.browser_url,
+        segment.first_frame_id, segment.last_frame_id, segment.frames, slot,
+    )  # fmt: skip
 
 
 # -- frames -------------------------------------------------------------------------------

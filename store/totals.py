@@ -9,7 +9,7 @@ names it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from store.line import Segment
 
@@ -37,7 +37,7 @@ class Totals:
 
 
 def of_segments(segments: Iterable[Segment], start_ms: int, end_ms: int) -> Totals:
-    """The totals of segments that lie in ``[start_ms, end_ms)`` and do not overlap.
+    """The totals of segments that lie in ``[start_ms, end_ms)``, in order and without overlap.
 
     A URL's time is listed only where there is a URL; a window belongs to its app.
     """
@@ -58,13 +58,17 @@ def of_segments(segments: Iterable[Segment], start_ms: int, end_ms: int) -> Tota
 def _grouped(
     segments: Iterable[Segment], key: Callable[[Segment], Hashable], name: Callable[[Segment], str | None]
 ) -> tuple[Total, ...]:
-    groups: dict[Hashable, Total] = {}
-    for s in segments:
-        known = groups.get(key(s))
-        if known is None:
-            groups[key(s)] = Total(name(s), s.duration_ms, s.start_ms, s.end_ms, s.app_name)
-        else:
-            groups[key(s)] = replace(
-                known, duration_ms=known.duration_ms + s.duration_ms, last_ms=max(known.last_ms, s.end_ms)
-            )
-    return tuple(sorted(groups.values(), key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
+    groups: dict[Hashable, list[Segment]] = {}
+    for segment in segments:
+        groups.setdefault(key(segment), []).append(segment)
+    found = (
+        Total(
+            name=name(group[0]),
+            duration_ms=sum(s.duration_ms for s in group),
+            first_ms=group[0].start_ms,
+            last_ms=group[-1].end_ms,
+            app_name=group[0].app_name,
+        )
+        for group in groups.values()
+    )
+    return tuple(sorted(found, key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
