@@ -15,8 +15,8 @@ from store.query import Query
 from store.ranking import Statistics
 from store.times import MAX_EPOCH_SECONDS, to_ms
 
-RANKED_BLOCK = 5_000
-"""Matches that are put in order of relevance together."""
+RANKED_BLOCK = 2_000
+"""Matches that are put in order of relevance together: 5 to 10 ms."""
 
 _HALF_LIFE_IDS = ranking.RECENT_HALF_LIFE_MS * frames.ID_STEP
 _LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
@@ -46,6 +46,7 @@ class Finder:
         self._asked = asked
         start_ms = min(max(filters.start_ms, 0), _LATEST_MS)
         self._range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
+        self._seen = (0, self._range)
         on_frame = where(connection, filters)
         conditions = list(on_frame.conditions)
         self._parameters: dict[str, Any] = dict(on_frame.parameters)
@@ -62,9 +63,15 @@ class Finder:
         self._where = " and ".join([f"{self._id} >= :low and {self._id} < :high", *conditions])
 
     def count(self, at_most: int) -> int:
-        """How many frames match, counted no further than `at_most`."""
+        """How many frames match, counted no further than `at_most`.
+
+        Quicker after `by_relevance` of the first page, which has seen the newest block already.
+        """
+        seen, rest = self._seen
+        if rest.low >= rest.high or seen >= at_most:
+            return min(seen, at_most)
         sql = f"select count(*) from (select 1 from {self._source} where {self._where} limit :limit)"
-        return int(scalar(self._connection, sql, self._bound(self._range, limit=at_most)))
+        return seen + int(scalar(self._connection, sql, self._bound(rest, limit=at_most - seen)))
 
     def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
         """Ids in the order of time, beyond the id `after`."""
@@ -96,7 +103,9 @@ class Finder:
         if not statistics.weights:
             return []
         block, ranked = self._ranked(after.block if after else None, self._range.high, statistics)
-        if after is not None:
+        if after is None:
+            self._seen = (len(ranked), Block(self._range.low, block.low))
+        else:
             ranked = [each for each in ranked if each[:2] < after[:2]]
         found = ranked[offset : offset + limit]
         while len(found) < limit and block.low > self._range.low:

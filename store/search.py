@@ -71,7 +71,7 @@ class Page:
     total: int
     total_is_exact: bool
     mode: Literal["fts", "browse"]
-    strategy: str  # browse, newest, oldest, bm25, bm25_newest_5000
+    strategy: str  # browse, newest, oldest, bm25, bm25_newest_2000
     fallback_reason: str | None
     reading: Literal["expression", "words"]
     index_fresh_to_ms: int | None
@@ -109,8 +109,8 @@ def search(
         total, rows = 0, list[Cursor]()
         if asked.is_browse or asked.tree is not None:
             finder = Finder(connection, asked, filters, end_ms)
-            total = finder.count(TOTAL_LIMIT + 1)
             rows = _rows(finder, asked, order, place, Cursor(key, end_ms, 0), limit + 1, offset)
+            total = finder.count(TOTAL_LIMIT + 1)
         hits = _hits(database, connection, asked, rows[:limit])
         fresh_to_ms = frames.index_fresh_to_ms(database)
     return Page(
