@@ -99,6 +99,7 @@ class X11Idle:
         from Xlib import display, error
 
         self._errors = (error.ConnectionClosedError, error.XError, OSError)
+        self._name = display_name
         self._display = display.Display(display_name)
         self._display.set_error_handler(lambda *_: None)
         self._known = bool(self._display.query_extension("MIT-SCREEN-SAVER"))
@@ -109,7 +110,7 @@ class X11Idle:
         try:
             info = self._display.screen().root.screensaver_query_info()
         except self._errors as error:
-            raise DisplayLost(f"The X display does not tell the idle time: {error}") from error
+            raise DisplayLost(f"The X display {self._name} does not tell the idle time: {error}") from error
         # A blanked screen keeps its picture; a screen saver that draws would be recorded.
         is_saving = info.state == self._ON and info.kind == self._EXTERNAL
         return Activity(info.idle / 1000, "screensaver" if is_saving else "")

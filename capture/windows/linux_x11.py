@@ -42,10 +42,11 @@ class X11Windows:
 
     def __init__(self, display_name: str) -> None:
         """Raises `NoDisplay`."""
+        self._display_name = display_name or "(unset)"
         try:
             self._display = xdisplay.Display(display_name)
         except (xerror.DisplayError, xerror.XError, OSError) as error:
-            raise NoDisplay(f"The X display {display_name or '(unset)'} cannot be opened: {error}") from error
+            raise NoDisplay(f"The X display {self._display_name} cannot be opened: {error}") from error
         self._display.set_error_handler(lambda *_: None)  # windows vanish while they are asked about
         self._root = self._display.screen().root
         self._telling = {self._atom(name) for name in _TELLING}
@@ -71,7 +72,9 @@ class X11Windows:
                 self._order = None  # one vanished while it was read: what is left is not the whole truth
         except (xerror.ConnectionClosedError, xerror.XError, OSError) as error:
             self._forget()
-            raise DisplayLost(f"The X display does not tell its windows: {error}") from error
+            raise DisplayLost(
+                f"The X display {self._display_name} does not tell its windows: {error}"
+            ) from error
         raise SourceFailed("Windows come and go faster than they can be read")
 
     def wait(self, timeout_s: float) -> bool:
@@ -84,7 +87,7 @@ class X11Windows:
                 select.select([self._display.fileno()], [], [], left_s)
             return True
         except (xerror.ConnectionClosedError, OSError, ValueError) as error:
-            raise DisplayLost(f"The X display does not answer: {error}") from error
+            raise DisplayLost(f"The X display {self._display_name} does not answer: {error}") from error
 
     def close(self) -> None:
         try:
