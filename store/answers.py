@@ -49,7 +49,7 @@ def phrases(text: str) -> set[str]:
 _TEXTS = """
 select t.text, t.app_name, t.window_name, t.browser_url
 from doomed d
-join frame_texts t on t.id = d.id
+cross join frame_texts t on t.id = d.id
 where exists (select 1 from evidence e where e.frame_id = d.id)
 """
 
@@ -57,7 +57,7 @@ _TURNS = """
 with touched as (
     select e.turn_id, max(e.n is not null) as is_cited
     from doomed d
-    join evidence e on e.frame_id = d.id
+    cross join evidence e on e.frame_id = d.id
     group by e.turn_id
 ),
 chats as (select distinct t.conversation_id from touched join turns t on t.id = touched.turn_id)

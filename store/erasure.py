@@ -176,7 +176,7 @@ class Erasure:
 
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"
 _TRASH = "insert or ignore into media_trash (path) values (?)"
-_DOOMED = "select f.id, f.media_path, f.size_bytes from doomed d join frames f on f.id = d.id"
+_DOOMED = "select f.id, f.media_path, f.size_bytes from doomed d cross join frames f on f.id = d.id"
 
 
 def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> Scope:

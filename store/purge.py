@@ -60,7 +60,7 @@ PLACES = (
     # The index first: to take a row out it must be shown the words, which go with the reading.
     Place(
         "index_rows",
-        "select count(*) from doomed d join frames_fts_docsize i on i.id = d.id",
+        "select count(*) from doomed d cross join frames_fts_docsize i on i.id = d.id",
         _sql(
             """
             insert into frames_fts (frames_fts, rowid, text, app_name, window_name, browser_url)
@@ -72,13 +72,13 @@ PLACES = (
     ),
     Place(
         "answers",
-        "select count(distinct e.turn_id) from doomed d join evidence e on e.frame_id = d.id "
+        "select count(distinct e.turn_id) from doomed d cross join evidence e on e.frame_id = d.id "
         "where e.n is not null",
         answers.forget,
     ),
     Place(
         "quotes",
-        "select count(*) from doomed d join evidence e on e.frame_id = d.id",
+        "select count(*) from doomed d cross join evidence e on e.frame_id = d.id",
         _sql(
             """
             update evidence
@@ -90,7 +90,7 @@ PLACES = (
     ),
     Place(
         "captures",
-        "select count(*) from doomed d join ingest_records r on r.frame_id = d.id",
+        "select count(*) from doomed d cross join ingest_records r on r.frame_id = d.id",
         # The id stays, so that the same capture sent again is not stored again.
         _sql(
             """
@@ -102,30 +102,30 @@ PLACES = (
     ),
     Place(
         "pictures",
-        "select count(f.media_path) from doomed d join frames f on f.id = d.id",
+        "select count(f.media_path) from doomed d cross join frames f on f.id = d.id",
         _sql(
             """
             insert or ignore into media_trash (path)
             select f.media_path
             from doomed d
-            join frames f on f.id = d.id
+            cross join frames f on f.id = d.id
             where f.media_path is not null
             """
         ),
     ),
     Place(
         "readings",
-        "select count(*) from doomed d join readings r on r.frame_id = d.id",
+        "select count(*) from doomed d cross join readings r on r.frame_id = d.id",
         _sql("delete from readings where frame_id in (select id from doomed)"),
     ),
     Place(
         "urls",
-        "select count(*) from doomed d join frame_urls u on u.frame_id = d.id",
+        "select count(*) from doomed d cross join frame_urls u on u.frame_id = d.id",
         _sql("delete from frame_urls where frame_id in (select id from doomed)"),
     ),
     Place(
         "frames",
-        "select count(*) from doomed d join frames f on f.id = d.id",
+        "select count(*) from doomed d cross join frames f on f.id = d.id",
         _sql("delete from frames where id in (select id from doomed)"),
     ),
     # Derived from what is left: folded again where frames went.
@@ -158,7 +158,7 @@ def count(connection: apsw.Connection) -> dict[str, int]:
 def stretches(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
     """When the doomed frames were on the screen; stretches at most `apart_ms` apart are one."""
     shown = rows(
-        connection, "select f.captured_ms, f.ended_ms + 1 from doomed d join frames f on f.id = d.id"
+        connection, "select f.captured_ms, f.ended_ms + 1 from doomed d cross join frames f on f.id = d.id"
     )
     return joined([(start, end) for start, end in shown], apart_ms)
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from store.database import Database, rows
 
+_PLANNED = ("select", "with", "insert", "update", "delete")
+
 
 def plans(database: Database, call: Callable[[], object]) -> list[str]:
-    """The plan lines of every select that `call` runs on this thread's connection."""
+    """The plan lines of every query and change that `call` runs on this thread's connection."""
     ran: list[tuple[str, Any]] = []
 
     def note(_: object, sql: str, bindings: Any) -> bool:
@@ -25,6 +27,6 @@ def plans(database: Database, call: Callable[[], object]) -> list[str]:
     return [
         detail
         for sql, bindings in ran
-        if sql.lstrip().lower().startswith(("select", "with"))
+        if sql.lstrip().lower().startswith(_PLANNED)
         for *_, detail in rows(connection, f"explain query plan {sql}", bindings or ())
     ]
