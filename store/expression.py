@@ -117,6 +117,8 @@ def matched_phrases(node: Node) -> Iterator[tuple[Phrase, bool]]:
 
 
 def _inside(part: Node, whole: Node) -> str:
+    while isinstance(part, Not) and not part.is_for_fts5:
+        part = part.wanted
     text = match(part)
     return text if _BINDING[type(part)] > _BINDING[type(whole)] else f"({text})"
 
