@@ -1,0 +1,138 @@
+"""The description is generated, valid, complete, and a fuzzer finds it true (SEA-17)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import schemathesis
+from flask import Flask
+from hypothesis import HealthCheck, Phase, settings
+from openapi_spec_validator import validate
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from store import conversations
+from store.database import Database
+from store.ingest_state import IngestState, write_state
+from store.paths import DataDir
+from tests.factories import NOON_MS, store_frame
+from tests.webapp.conftest import ORIGIN, PORT, Actor, Clock
+from webapp.api.openapi import openapi_document
+
+_CONVERTER = re.compile(r"<[a-z]+:([a-z_]+)>")
+
+
+def test_the_description_is_valid_openapi(program: Actor) -> None:
+    document = program.get("/api/v1/openapi.json").get_json()
+    assert document["openapi"] == "3.1.0"
+    validate(document)
+
+
+def test_every_route_of_the_api_is_described_and_no_other(app: Flask) -> None:
+    routes = {
+        (_CONVERTER.sub(r"{\1}", rule.rule.removeprefix("/api/v1")), method.lower())
+        for rule in app.url_map.iter_rules()
+        if rule.endpoint.startswith("api.")
+        for method in rule.methods or ()
+        if method not in ("HEAD", "OPTIONS")
+    }
+    described = {(path, method) for path, item in openapi_document()["paths"].items() for method in item}
+    assert routes == described
+
+
+def test_the_contract_of_this_version_is_there() -> None:
+    paths = {path: set(item) for path, item in openapi_document()["paths"].items()}
+    assert paths == {
+        "/search": {"get"},
+        "/frames/{frame_id}": {"get", "delete"},
+        "/frames/{frame_id}/context": {"get"},
+        "/frames/{frame_id}/text": {"get"},
+        "/delete": {"post"},
+        "/ingest": {"post"},
+        "/ingest/{capture_id}": {"get"},
+        "/timeline": {"get"},
+        "/activity-summary": {"get"},
+        "/chat": {"post"},
+        "/chats": {"get"},
+        "/chats/{chat_id}": {"get", "delete"},
+        "/chats/{chat_id}/turns/{turn_id}": {"get"},
+        "/models": {"get"},
+        "/privacy/rules": {"get", "put"},
+        "/privacy/test": {"post"},
+        "/capture/pause": {"post"},
+        "/capture/resume": {"post"},
+        "/capture/decisions": {"get"},
+        "/health": {"get"},
+        "/stats": {"get"},
+        "/openapi.json": {"get"},
+    }
+
+
+def test_only_health_answers_without_credentials() -> None:
+    open_paths = [
+        path
+        for path, item in openapi_document()["paths"].items()
+        for operation in item.values()
+        if {} in operation.get("security", [])
+    ]
+    assert open_paths == ["/health"]
+
+
+@pytest.fixture
+def filled(app: Flask, database: Database, data_dir: DataDir, now: Clock) -> Flask:
+    """An app with something to find at small ids, so that the fuzzer meets more than 404."""
+    store_frame(database, data_dir, 0, text="words to find")
+    store_frame(database, data_dir, NOON_MS, text="more words")
+    conversations.create(database, "a chat", NOON_MS)
+    write_state(data_dir.spool, IngestState(pid=1, started_ms=now(), written_ms=now(), state="running"))
+    return app
+
+
+# JSON Schema cannot say "end after start" or "a cursor of this list", so what fits the schema may
+# still be refused; everything else is checked.
+_NOT_TRUE_OF_RANGES = [positive_data_acceptance]
+
+FUZZED = settings(
+    max_examples=15,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+_OPERATIONS = [
+    pytest.param(method, path, mode, id=f"{mode.value} {method} {path}")
+    for path, item in openapi_document()["paths"].items()
+    for method, operation in item.items()
+    for mode in schemathesis.GenerationMode
+    if mode.is_positive or operation["parameters"] or "requestBody" in operation
+]
+
+
+@pytest.mark.parametrize(("method", "path", "mode"), _OPERATIONS)
+def test_a_fuzzer_finds_no_difference(
+    filled: Flask, method: str, path: str, mode: schemathesis.GenerationMode
+) -> None:
+    """No 5xx, no status, type or shape that is not described, and no bad input that is accepted."""
+    token = filled.extensions["recollect"].token
+    schema = schemathesis.openapi.from_dict(openapi_document())
+    schema.app = filled
+    schema.config.base_url = f"{ORIGIN}/api/v1"
+    operation = schema[path][method]
+
+    @FUZZED
+    @_given(operation, mode)
+    def check(case: Any) -> None:
+        case.call_and_validate(
+            excluded_checks=_NOT_TRUE_OF_RANGES,
+            headers={"Authorization": f"Bearer {token}", "Host": f"127.0.0.1:{PORT}"},
+        )
+
+    check()
+
+
+def _given(operation: Any, mode: schemathesis.GenerationMode) -> Any:
+    from hypothesis import given
+
+    return given(case=operation.as_strategy(generation_mode=mode))
