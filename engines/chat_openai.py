@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from engines.chat import (
     Completion,
@@ -68,7 +69,7 @@ class OpenAIChatModel:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"OpenAIChatModel({self.name!r}, {self.base_url!r}, {self.model!r})"
+        return f"OpenAIChatModel({self.name!r}, {public_url(self.base_url)!r}, {self.model!r})"
 
     def complete(
         self, messages: Sequence[Message], *, schema: Schema | None = None, timeout_s: float
@@ -111,6 +112,14 @@ class OpenAIChatModel:
             if self._client is None:
                 self._client = OpenAI(base_url=self.base_url, api_key=self._api_key or NO_KEY, max_retries=0)
             return self._client
+
+
+def public_url(base_url: str) -> str:
+    """The address without a user, a password or a query, any of which may be a secret (SEC-11)."""
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
 
 
 def _formats(schema: Schema | None, first: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -193,7 +202,7 @@ def _short(text: str) -> str:
 
 def _connection_detail(base_url: str, error: Exception) -> str:
     cause = error.__cause__
-    return f"nothing answers at {base_url}" + (f" ({_short(str(cause))})" if cause else "")
+    return f"nothing answers at {public_url(base_url)}" + (f" ({_short(str(cause))})" if cause else "")
 
 
 def _retry_after_s(error: APIStatusError) -> float | None:

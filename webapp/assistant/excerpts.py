@@ -88,7 +88,7 @@ def _worth(line: str, words: Sequence[str], seen: Collection[str]) -> float:
     """How much a line says: matches first, then news, then running text over scattered signs."""
     form = normal(line)
     matches = sum(word in form for word in words)
-    substance = min(len(_LETTERS.findall(line)), 60) / 60
+    substance = min(len(_LETTERS.findall(line[:120])), 60) / 60
     return 100 * matches + (0 if form in seen else 10) + 5 * substance
 
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from engines.chat import ChatModel
 from engines.chat_extractive import ExtractiveModel
-from engines.chat_openai import OpenAIChatModel
+from engines.chat_openai import OpenAIChatModel, public_url
 from store.errors import SettingsError
 from store.settings import ChatModelSettings, ChatSettings
 from webapp.assistant.errors import UnknownModel
@@ -91,7 +91,7 @@ class ChatModels:
         self._infos[name] = ModelInfo(
             name,
             entry.model,
-            _shown(entry.base_url),
+            public_url(entry.base_url),
             _is_local(entry.base_url),
             bool(key),
             entry.context_tokens,
@@ -116,14 +116,6 @@ def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
         context_tokens=settings.context_tokens,
     )
     return [default, *settings.models]
-
-
-def _shown(base_url: str) -> str:
-    """The address without a user, a password or a query that may hold a key."""
-    parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
 
 
 def _is_local(base_url: str) -> bool:

@@ -59,7 +59,7 @@ def pack(
 
 def guest(text: str, limit: int) -> str:
     """A title or URL from the screen on one line, at most `limit` characters, unable to cite."""
-    flat = " ".join("".join(_plain(text)).split())
+    flat = " ".join(_plain(text).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
@@ -141,12 +141,23 @@ def _spread_order(count: int) -> list[int]:
 _FENCE_WORDS = re.compile(r"(begin|end)\s+(screen)\s+(data)", re.IGNORECASE)
 
 
-def _plain(text: str) -> Iterator[str]:
+def _plain(text: str) -> str:
     """Without control, format and direction characters, citations and the words of the fence."""
-    broken = text.replace("[[", "[ [").replace("]]", "] ]")
-    for character in _FENCE_WORDS.sub(r"\1-\2-\3", broken):
+    # Twice: what separates the brackets or the words may be one of those characters.
+    return _broken("".join(_visible(_broken(text))))
+
+
+def _broken(text: str) -> str:
+    return _FENCE_WORDS.sub(r"\1-\2-\3", text.replace("[[", "[ [").replace("]]", "] ]"))
+
+
+def _visible(text: str) -> Iterator[str]:
+    if text.isprintable():
+        yield text
+        return
+    for character in text:
         category = unicodedata.category(character)
         if category == "Cc":
             yield " "
-        elif category not in ("Cf", "Cs", "Co"):
+        elif not category.startswith("C"):
             yield character

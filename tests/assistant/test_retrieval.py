@@ -1,0 +1,57 @@
+"""The one look into the store: what it finds, and the same skills as plain functions (R3.36)."""
+
+from __future__ import annotations
+
+import pytest
+
+from store.database import Database
+from store.errors import DeadlineExceeded
+from store.filters import Filters
+from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon
+from webapp.assistant.retrieval import get_frame, retrieve, search_ocr
+
+RANGE = Filters(START_MS, START_MS + 3 * HOUR_MS)
+
+
+def test_a_retrieval_knows_frames_gaps_totals_and_freshness(database: Database, afternoon: Afternoon) -> None:
+    first = afternoon.show(0, "one")
+    afternoon.show(0.5, "two")
+    afternoon.show(200, "outside")
+    found = retrieve(database, RANGE, (), NOW_MS)
+    assert [(entry.id, entry.excerpt.text) for entry in found.entries] == [("e1", "one"), ("e2", "two")]
+    assert found.entries[0].frame.id == first.id
+    assert found.frames_in_range == 2
+    assert {gap.reason for gap in found.gaps} == {"not_running"}
+    assert found.totals is not None
+    assert [(total.name, total.duration_ms) for total in found.totals.by_app] == [("Code", 30_000)]
+    assert found.index_fresh_to_ms == START_MS + 200 * 60_000
+
+
+def test_filtered_frames_get_no_totals_of_everything(database: Database, afternoon: Afternoon) -> None:
+    afternoon.show(0, "one")
+    found = retrieve(database, Filters(RANGE.start_ms, RANGE.end_ms, app_name="code"), (), NOW_MS)
+    assert (len(found.entries), found.totals) == (1, None)
+
+
+def test_the_deadline_stops_the_search_inside_the_database(
+    database: Database, afternoon: Afternoon, monkeypatch: pytest.MonkeyPatch
+) -> None:  # SEA-10, R3.72
+    afternoon.show(0, "one")
+    monkeypatch.setattr("store.database._STEPS_BETWEEN_CHECKS", 1)
+    with pytest.raises(DeadlineExceeded):
+        retrieve(database, RANGE, (), NOW_MS, deadline_s=-1)
+    assert retrieve(database, RANGE, (), NOW_MS).frames_in_range == 1
+
+
+def test_the_skills_exist_as_functions(database: Database, afternoon: Afternoon) -> None:
+    one = afternoon.show(1, "apples and pears")
+    two = afternoon.show(2, "pears only", app_name="Mail")
+    assert [frame.id for frame in search_ocr(database, RANGE, "apples")] == [one.id]
+    assert {frame.id for frame in search_ocr(database, RANGE, "pears")} == {one.id, two.id}
+    mail = Filters(RANGE.start_ms, RANGE.end_ms, app_name="mail")
+    assert [frame.id for frame in search_ocr(database, mail, "pears")] == [two.id]
+    assert [frame.id for frame in search_ocr(database, RANGE)] == [one.id, two.id]
+    found = get_frame(database, two.id)
+    assert found is not None
+    assert (found.app_name, found.text) == ("Mail", "pears only")
+    assert get_frame(database, 1) is None
