@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import signal
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from store.database import open_database
+from store import conversations, deletion
+from store.database import Database, open_database
+from store.errors import StoreError
+from store.media import Media
 from store.paths import DataDir
 from store.settings import Settings
 from webapp.access import launch_link
 from webapp.address import check_address, listen
 from webapp.app import create_app
+from webapp.assistant.failures import interrupted
 from webapp.assistant.models import ChatModels
+from webapp.assistant.records import Coverage
+from webapp.assistant.stored import payload
 from webapp.running import announced
 from webapp.server import Server
+
+log = logging.getLogger(__name__)
 
 
 def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] | None) -> None:
@@ -27,13 +37,25 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
         port = listener.getsockname()[1]
         settings = replace(settings, web=replace(settings.web, port=port))
         database = open_database(data_dir)
+        conversations.fail_interrupted(database, payload(Coverage(0, 0), error=interrupted("en")))
         app = create_app(settings, database, chat_models=ChatModels(settings.chat))
         server = Server(app, listener, thread_done=database.close_thread)
-        _stop_on_signals(server)
-        with announced(data_dir, settings.web.host, port) as address:
-            if tell:
-                tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
-            server.run()
+    _stop_on_signals(server)
+    threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
+    with announced(data_dir, settings.web.host, port) as address:
+        if tell:
+            tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
+        server.run()
+    database.close_thread()
+
+
+def _sweep(database: Database) -> None:
+    """Finish deletions that a crash cut short, beside the serving: a long spool takes seconds."""
+    try:
+        deletion.sweep(database, Media(database.data_dir.media))
+    except (StoreError, OSError):
+        log.exception("what a deletion left could not be swept")
+    finally:
         database.close_thread()
 
 

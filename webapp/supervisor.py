@@ -17,7 +17,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -37,6 +38,7 @@ STOP_S = 4.0
 _LOOK_S = 0.1
 _LOG_BYTES = 2_000_000
 _LOG_FILES = 3
+_LOG_LINE_BYTES = 64_000
 
 _ANNOUNCE_S = 30.0
 _PR_SET_PDEATHSIG = 1
@@ -111,9 +113,8 @@ def _copy(stream: IO[bytes], path: Path) -> None:
     """What a part writes, line by line, into a log that never outgrows its cap."""
     handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES, encoding="utf-8")
     with stream:
-        for line in stream:
-            text = line.decode("utf-8", "replace").rstrip()
-            handler.emit(logging.makeLogRecord({"msg": text.replace("%", "%%")}))
+        for line in iter(lambda: stream.readline(_LOG_LINE_BYTES), b""):
+            handler.emit(logging.makeLogRecord({"msg": line.decode("utf-8", "replace").rstrip()}))
     handler.close()
 
 
@@ -137,24 +138,23 @@ class Supervisor:
         self.parts: list[Part] = []
         self._stopping = threading.Event()
 
-    def run(self) -> int:
-        """Start the parts and watch them; 0 after a stop, 1 when the pages could not be kept up.
+    def run(self) -> None:
+        """Start the parts and watch them until `stop`.
 
         Raises `AlreadyRunning` when another supervisor has this home, `PortInUse` and
         `SettingsError` when the pages cannot be served where the settings say.
         """
         with only_one(self.data_dir):
             self.parts = self._make_parts(_free_port(self.settings.web))
-            _on_signals(self.stop)
-            try:
-                for part in self.parts:
-                    part.start()
-                self._announce()
-                while not self._stopping.wait(_LOOK_S):
-                    self._look()
-            finally:
-                self._end_parts()
-        return 0 if self._stopping.is_set() else 1
+            with _on_signals(self.stop):
+                try:
+                    for part in self.parts:
+                        part.start()
+                    self._announce()
+                    while not self._stopping.wait(_LOOK_S):
+                        self._look()
+                finally:
+                    self._end_parts()
 
     def stop(self) -> None:
         """End everything; a second call does not wait for the parts."""
@@ -229,7 +229,13 @@ def _how(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def _on_signals(stop: Callable[[], None]) -> None:
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: stop())
+@contextmanager
+def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """While the block runs, every way to ask a program to end calls `stop`."""
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), lambda *_: stop()) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)

@@ -15,7 +15,7 @@ from webapp.commands.common import home_option, json_option, open_home, print_js
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of the pages (0: any free one).")
 @click.option("--no-capture", is_flag=True, help="Do not look at the screen.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the pages in a browser.")
-def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool) -> int:
+def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool) -> None:
     """Start everything; Ctrl-C stops it."""
     from webapp.running import AlreadyRunning
     from webapp.supervisor import Supervisor
@@ -28,7 +28,7 @@ def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool
         open_browser=open_in_browser if open_browser else None,
     )
     try:
-        return supervisor.run()
+        supervisor.run()
     except AlreadyRunning as error:
         raise click.ClickException(f"{error}; `recollect open` shows it") from error
 

@@ -138,7 +138,8 @@ def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
         ("model_refused", 502),
         ("context_too_long", 422),
         ("model_malformed", 502),
-        ("deadline_exceeded", 503),
+        ("retrieval_timeout", 503),
+        ("interrupted", 503),
     ],
 )
 def test_each_failure_of_a_model_has_its_status(code: str, status: int) -> None:

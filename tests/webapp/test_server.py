@@ -1,0 +1,309 @@
+"""The HTTP server on a real socket: kept connections, bodies, sockets, an end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+from flask import Flask
+from flask_sock import Sock
+
+from store.database import Database
+from store.errors import SettingsError
+from store.settings import Settings, WebSettings
+from webapp import create_app
+from webapp.access import make_launch_code, public
+from webapp.address import PortInUse, check_address, listen
+from webapp.assistant.models import ChatModels
+from webapp.server import Server
+
+
+@dataclass
+class Running:
+    app: Flask
+    server: Server
+    port: int
+    thread: threading.Thread
+
+    @property
+    def token(self) -> str:
+        return str(self.app.extensions["recollect"].token)
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+
+    def auth(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def stop(self) -> None:
+        self.server.stop()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def start(database: Database) -> Iterator[Start]:
+    started: list[Running] = []
+
+    def run(prepare: Callable[[Flask], None] = lambda app: None) -> Running:
+        listener = listen("127.0.0.1", 0)
+        port = listener.getsockname()[1]
+        settings = Settings(web=replace(WebSettings(), port=port))
+        app = create_app(settings, database, chat_models=ChatModels(settings.chat, {}))
+        prepare(app)
+        with listener:
+            server = Server(app, listener, thread_done=database.close_thread)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        started.append(Running(app, server, port, thread))
+        return started[-1]
+
+    yield run
+    for running in started:
+        if running.thread.is_alive():
+            running.stop()
+
+
+# -- the address (SEC-1) --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
+def test_this_machine_may_be_listened_on(host: str) -> None:
+    check_address(WebSettings(host=host))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.5", "example.com", "127.0.0.1.evil"])
+def test_any_other_address_needs_two_words(host: str) -> None:
+    with pytest.raises(SettingsError, match="allow_lan"):
+        check_address(WebSettings(host=host))
+    with pytest.raises(SettingsError, match="tls_acknowledged"):
+        check_address(WebSettings(host=host, allow_lan=True))
+    with pytest.raises(SettingsError, match="allow_lan"):
+        check_address(WebSettings(host=host, tls_acknowledged=True))
+    check_address(WebSettings(host=host, allow_lan=True, tls_acknowledged=True))
+
+
+def test_a_port_in_use_is_said_in_a_sentence() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PortInUse, match=f"127.0.0.1:{port}"):
+            listen("127.0.0.1", port)
+
+
+# -- connections ----------------------------------------------------------------------------
+
+
+def test_one_connection_serves_many_requests(start: Start) -> None:
+    running = start()
+    connection = running.connect()
+    for path, status in (("/api/v1/stats", 200), ("/api/v1/frames/1", 404), ("/static/favicon.svg", 200)):
+        connection.request("GET", path, headers=running.auth())
+        first_socket = connection.sock
+        answer = connection.getresponse()
+        answer.read()
+        assert (answer.status, answer.version, answer.will_close) == (status, 11, False)
+        assert connection.sock is first_socket is not None
+    connection.close()
+
+
+def test_head_and_304_leave_the_connection_in_step(start: Start) -> None:
+    running = start()
+    connection = running.connect()
+    connection.request("HEAD", "/static/favicon.svg")
+    answer = connection.getresponse()
+    tag = answer.headers["ETag"]
+    assert (answer.status, answer.read()) == (200, b"")
+    connection.request("GET", "/static/favicon.svg", headers={"If-None-Match": tag})
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (304, b"")
+    connection.request("GET", "/api/v1/stats", headers=running.auth())
+    assert json.loads(connection.getresponse().read())["frames"] == 0
+    connection.close()
+
+
+def test_after_a_body_the_connection_is_closed_and_nothing_of_it_is_a_request(start: Start) -> None:
+    """Request smuggling: a refused body must not be read as the next request."""
+    running = start()
+    hidden = b"GET /api/v1/stats HTTP/1.1\r\nHost: x\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+        raw.sendall(
+            b"GET /api/v1/nothing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n%s"
+            % (running.port, len(hidden), hidden)
+        )
+        raw.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert answer.startswith(b"HTTP/1.1 401")
+    assert b"Connection: close" in answer
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_hundred_megabytes_are_answered_with_413(start: Start, chunked: bool) -> None:
+    running = start()
+    connection = running.connect()
+    chunk = bytes(1_000_000)
+    headers = {**running.auth(), "Content-Type": "multipart/form-data; boundary=x"}
+    if not chunked:
+        headers["Content-Length"] = str(100 * len(chunk))
+    connection.request(
+        "POST", "/api/v1/ingest", body=(chunk for _ in range(100)), headers=headers, encode_chunked=chunked
+    )
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["code"]) == (413, "too_large")
+    connection.close()
+
+
+def test_two_hosts_in_one_request_are_refused(start: Start) -> None:
+    """SEC-4: a doubled header is not one of them."""
+    running = start()
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+        host = f"127.0.0.1:{running.port}"
+        raw.sendall(f"GET /api/v1/health HTTP/1.1\r\nHost: {host}\r\nHost: {host}\r\n\r\n".encode())
+        assert raw.recv(65536).startswith(b"HTTP/1.1 403")
+
+
+def test_an_absolute_target_counts_as_the_host(start: Start) -> None:
+    running = start()
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+        raw.sendall(
+            b"GET http://evil.example/api/v1/health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % running.port
+        )
+        assert raw.recv(65536).startswith(b"HTTP/1.1 403")
+
+
+def test_a_line_that_is_no_request_gets_400_and_no_traceback(start: Start) -> None:
+    running = start()
+    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+        raw.sendall(b"\x16\x03\x01 hello\r\n\r\n")
+        answer = raw.recv(65536)
+    assert b"400" in answer and b"Traceback" not in answer
+
+
+def test_the_server_does_not_say_what_it_is_made_of(start: Start) -> None:
+    running = start()
+    connection = running.connect()
+    connection.request("GET", "/api/v1/health")
+    answer = connection.getresponse()
+    answer.read()
+    assert answer.headers["Server"] == "recollect"
+    connection.close()
+
+
+def test_what_was_searched_for_is_not_logged(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    running = start()
+    connection = running.connect()
+    connection.request("GET", "/api/v1/search?start_time=0&q=topsecret", headers=running.auth())
+    connection.getresponse().read()
+    connection.close()
+    running.stop()
+    assert "topsecret" not in caplog.text
+    assert "/api/v1/search" in caplog.text
+
+
+def test_an_answer_without_a_length_comes_in_chunks(start: Start) -> None:
+    def stream(app: Flask) -> None:
+        @app.get("/stream")
+        def parts() -> Iterator[bytes]:
+            yield from (b"one ", b"", b"two")
+
+    running = start(stream)
+    connection = running.connect()
+    for _ in range(2):
+        connection.request("GET", "/stream", headers=running.auth())
+        answer = connection.getresponse()
+        assert (answer.headers["Transfer-Encoding"], answer.read()) == ("chunked", b"one two")
+    connection.close()
+
+
+def test_a_request_that_is_being_answered_is_finished_before_the_end(start: Start) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+
+    def slow(app: Flask) -> None:
+        @app.get("/slow")
+        def wait() -> str:
+            entered.set()
+            go_on.wait(10)
+            return "done"
+
+    running = start(slow)
+    connection = running.connect()
+    connection.request("GET", "/slow", headers=running.auth())
+    assert entered.wait(10)
+    running.server.stop()
+    go_on.set()
+    assert connection.getresponse().read() == b"done"
+    running.thread.join(10)
+    assert not running.thread.is_alive()
+    connection.close()
+
+
+# -- sockets (SEC-19) -----------------------------------------------------------------------
+
+
+def _echo(app: Flask) -> None:
+    sock = Sock(app)
+
+    @sock.route("/ws/echo")
+    def echo(socket: object) -> None:
+        socket.send("hello")  # type: ignore[attr-defined]
+
+
+def _handshake(port: int, *headers: str) -> bytes:
+    lines = (
+        "GET /ws/echo HTTP/1.1",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version: 13",
+        *headers,
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
+        raw.sendall("".join(f"{line}\r\n" for line in lines).encode() + b"\r\n")
+        return b"".join(iter(lambda: raw.recv(65536), b""))
+
+
+def test_a_handshake_passes_the_same_guards_as_a_page(start: Start) -> None:
+    running = start(_echo)
+    port, own = running.port, running.app.extensions["recollect"]
+    connection = running.connect()
+    connection.request("GET", f"/launch?code={make_launch_code(own.token, own.clock())}")
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    cookie = f"Cookie: {answer.headers['Set-Cookie'].partition(';')[0]}"
+    host, origin = f"Host: 127.0.0.1:{port}", f"Origin: http://127.0.0.1:{port}"
+    welcome = _handshake(
+        port, host, origin, cookie, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: websocket"
+    )
+    assert welcome.startswith(b"HTTP/1.1 101") and b"hello" in welcome
+    assert _handshake(port, host, origin).startswith(b"HTTP/1.1 401")
+    evil = "Origin: https://evil.example"
+    assert _handshake(port, host, evil, cookie).startswith(b"HTTP/1.1 403")
+    assert _handshake(port, host, origin, cookie, "Sec-Fetch-Site: cross-site").startswith(b"HTTP/1.1 403")
+    assert _handshake(port, "Host: evil.example", cookie).startswith(b"HTTP/1.1 403")
+
+
+def test_a_view_can_only_be_public_by_saying_so(start: Start) -> None:
+    """SEC-3."""
+
+    def two(app: Flask) -> None:
+        app.add_url_rule("/said", "said", public(lambda: "said"))
+        app.add_url_rule("/silent", "silent", lambda: "silent")
+
+    running = start(two)
+    for path, status in (("/said", 200), ("/silent", 401)):
+        connection = running.connect()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == status
+        connection.close()

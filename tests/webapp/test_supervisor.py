@@ -1,0 +1,213 @@
+"""`recollect up`: parts are kept up within reason, and none of them outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from store.paths import DataDir
+from store.settings import Settings, WebSettings
+from webapp import supervisor
+from webapp.address import PortInUse, listen
+from webapp.running import AlreadyRunning, is_alive, only_one
+from webapp.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
+
+SLEEP = "import time; time.sleep(60)"
+DIE = "import sys; print('cannot go on'); sys.exit(3)"
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); {SLEEP}"
+
+
+def eventually(ask: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not ask():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def supervise(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[Supervisor, list[str]]]:
+    """A supervisor over small programs in place of the real parts, and what it says."""
+
+    def make(**programs: str) -> tuple[Supervisor, list[str]]:
+        said: list[str] = []
+        own = Supervisor(data_dir, Settings(web=WebSettings(port=0)), tell=lambda text: said.append(text))
+        parts = [
+            Part(name, (sys.executable, "-c", code), data_dir.logs / f"{name}.log")
+            for name, code in programs.items()
+        ]
+        monkeypatch.setattr(own, "_make_parts", lambda port: parts)
+        return own, said
+
+    return make
+
+
+def run_until(own: Supervisor, is_enough: Callable[[], object]) -> None:
+    """Runs the supervisor here (it takes signals) and stops it when something is true."""
+
+    def watch() -> None:
+        try:
+            eventually(is_enough, "what the test waits for")
+        finally:
+            own.stop()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    own.run()
+    thread.join()
+
+
+def test_a_part_that_dies_at_once_is_restarted_five_times_and_then_left(
+    supervise: Callable[..., tuple[Supervisor, list[str]]], data_dir: DataDir
+) -> None:
+    """HEA-5."""
+    own, said = supervise(web=SLEEP, ingest=DIE)
+    run_until(own, lambda: any("DOWN" in line for line in said))
+    assert sum("started again" in line for line in said) == MAX_RESTARTS == 5
+    assert "INGEST IS DOWN" in said[-1] and "exit code 3" in said[-1] and "ingest.log" in said[-1]
+    web = own.parts[0]
+    assert not web.ended_s  # the others went on
+    assert (data_dir.logs / "ingest.log").read_text().count("cannot go on") == MAX_RESTARTS + 1
+
+
+def test_ends_that_lie_apart_are_no_reason_to_give_up() -> None:
+    part = Part("x", (), Path())
+    apart = RESTART_WINDOW_S / MAX_RESTARTS + 1
+    assert all(part.may_restart(n * apart) for n in range(100))
+    close = [part.may_restart(10_000 + n) for n in range(MAX_RESTARTS + 1)]
+    assert close == [True] * MAX_RESTARTS + [False]
+
+
+def test_stopping_ends_every_part_also_a_stubborn_one(
+    supervise: Callable[..., tuple[Supervisor, list[str]]],
+    data_dir: DataDir,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "STOP_S", 0.5)
+    own, said = supervise(web=SLEEP, ingest=STUBBORN)
+    log = data_dir.logs / "ingest.log"
+    run_until(own, lambda: log.exists() and "up" in log.read_text())
+    codes = {part.name: part.exit_code() for part in own.parts}
+    assert codes == {"web": -signal.SIGTERM, "ingest": -signal.SIGKILL}
+    assert any("ingest did not end" in line for line in said)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_stops_it_and_the_old_handlers_come_back(
+    supervise: Callable[..., tuple[Supervisor, list[str]]], name: str
+) -> None:
+    before = signal.getsignal(getattr(signal, name))
+    own, _ = supervise(web=SLEEP)
+
+    def send() -> None:
+        eventually(lambda: own.parts and own.parts[0].process, "a started part")
+        os.kill(os.getpid(), getattr(signal, name))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    own.run()
+    thread.join()
+    assert own.parts[0].exit_code() == -signal.SIGTERM
+    assert signal.getsignal(getattr(signal, name)) is before
+
+
+def test_logs_have_a_cap(
+    supervise: Callable[..., tuple[Supervisor, list[str]]],
+    data_dir: DataDir,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """STO-4: ten thousand lines, and no file above its cap."""
+    monkeypatch.setattr(supervisor, "_LOG_BYTES", 5_000)
+    own, _ = supervise(
+        web=f"for n in range(10_000): print('100% line', n)\nprint('end', flush=True); {SLEEP}"
+    )
+    log = data_dir.logs / "web.log"
+    run_until(own, lambda: log.exists() and "end" in log.read_text())
+    files = list(data_dir.logs.glob("web.log*"))
+    assert len(files) <= 1 + supervisor._LOG_FILES
+    assert max(file.stat().st_size for file in files) <= 5_000
+    assert "100% line 9999" in log.read_text()
+
+
+def test_one_home_has_one_supervisor(
+    supervise: Callable[..., tuple[Supervisor, list[str]]], data_dir: DataDir
+) -> None:
+    own, _ = supervise(web=SLEEP)
+    with only_one(data_dir), pytest.raises(AlreadyRunning, match="already running"):
+        own.run()
+    assert own.parts == []
+
+
+def test_a_port_in_use_is_said_before_anything_starts(data_dir: DataDir) -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        own = Supervisor(data_dir, Settings(web=WebSettings(port=port)))
+        with pytest.raises(PortInUse, match=str(port)):
+            own.run()
+    assert own.parts == []
+
+
+def test_the_parts_are_three_programs_on_one_home(data_dir: DataDir) -> None:
+    own = Supervisor(data_dir, Settings())
+    parts = own._make_parts(8420)
+    assert [part.name for part in parts] == ["web", "ingest", "capture"]
+    for part in parts:
+        assert part.command[0] == sys.executable
+        assert ("--home", str(data_dir.home)) in zip(part.command, part.command[1:], strict=False)
+    alone = Supervisor(data_dir, Settings(), with_capture=False)
+    assert [part.name for part in alone._make_parts(8420)] == ["web", "ingest"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel does this on Linux only")
+def test_no_part_outlives_a_killed_supervisor(data_dir: DataDir, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            f"""
+            import sys, threading, time
+            from pathlib import Path
+            from store.paths import DataDir
+            from store.settings import Settings, WebSettings
+            from webapp.supervisor import Part, Supervisor
+
+            own = Supervisor(DataDir(Path({str(data_dir.home)!r})), Settings(web=WebSettings(port=0)))
+            parts = [
+                Part(name, (sys.executable, "-c", "import time; time.sleep(60)"), own.data_dir.logs / name)
+                for name in ("web", "ingest")
+            ]
+            own._make_parts = lambda port: parts
+            def told():
+                while not all(part.process for part in parts):
+                    time.sleep(0.02)
+                print(*(part.process.pid for part in parts), flush=True)
+            threading.Thread(target=told, daemon=True).start()
+            own.run()
+            """
+        )
+    )
+    process = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    pids = [int(pid) for pid in process.stdout.readline().split()]
+    assert len(pids) == 2 and all(is_alive(pid) for pid in pids)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    eventually(lambda: not any(_runs(pid) for pid in pids), "the parts to end")
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process runs; an ended one that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
