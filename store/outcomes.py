@@ -11,7 +11,7 @@ from typing import Literal
 
 import apsw
 
-from store import frames
+from store import decisions, frames
 from store.database import scalar
 from store.spool import Capture
 
@@ -45,18 +45,14 @@ def leave_out(
     frames.record_outcome(
         connection, capture.capture_id, outcome, capture.captured_ms, frame_id, detail or reason
     )
-    connection.execute(
-        """
-        insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
-        values (:batch_id, :monitor, :decision, :reason, :at, :at, 1)
-        """,
-        {
-            "batch_id": capture.batch_id,
-            "monitor": capture.monitor,
-            "decision": _DECISIONS[outcome],
-            "reason": f"{_PREFIX}{reason}",
-            "at": capture.captured_ms,
-        },
+    decisions.add(
+        connection,
+        _DECISIONS[outcome],
+        f"{_PREFIX}{reason}",
+        capture.captured_ms,
+        capture.captured_ms,
+        monitor=capture.monitor,
+        batch_id=capture.batch_id,
     )
 
 

@@ -1,0 +1,222 @@
+"""python -m ingest: the worker, and the imports that feed it.
+
+python -m ingest [--home DIR] [--once]
+python -m ingest [--home DIR] import images DIR
+python -m ingest [--home DIR] import video FILE --start TIME
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import click
+
+from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
+from ingest.home import AlreadyRunning, Home, only_worker, open_home
+from ingest.importers import images as image_import
+from ingest.importers import video as video_import
+from ingest.importers.feeding import Feeding
+from ingest.importers.items import CannotImport, Item, Skipped
+from ingest.worker import Worker
+from store import frames
+from store.errors import StoreError
+from store.paths import DataDir, default_home, restrict_umask
+from store.settings import load
+
+log = logging.getLogger("ingest")
+
+_NICE = 10
+_SOME_FAILED = 1
+
+
+@click.group(invoke_without_command=True)
+@click.option("--home", type=click.Path(path_type=Path), help="The home folder (default: RECOLLECT_HOME).")
+@click.option("--once", is_flag=True, help="Empty the spool, read everything that waits, and exit.")
+@click.pass_context
+def ingest(context: click.Context, home: Path | None, once: bool) -> None:
+    """Turn captures into searchable frames, until SIGTERM or SIGINT."""
+    restrict_umask()
+    data_dir = DataDir(home or default_home()).create()
+    opened = open_home(data_dir, load(data_dir))
+    context.obj = opened
+    if context.invoked_subcommand is None:
+        _log_to_stderr(logging.WARNING if once else logging.INFO)
+        context.exit(_work(opened, once))
+
+
+@ingest.group("import")
+def imports() -> None:
+    """Bring in what exists already; repeating an import changes nothing."""
+
+
+@imports.command()
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--tz", help="Zone of times in file names (default: this machine's).")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
+    """Import the pictures of DIRECTORY, each at the time its file says."""
+    zone = _zone(tz)
+    found = image_import.find(directory, zone)
+    items = image_import.read(found, zone)
+    with click.progressbar(length=len(found), label="Importing", file=sys.stderr) as bar:
+        feeding = Feeding(home, items, lambda _: bar.update(1))
+        code = _feed(feeding)
+    _tell(feeding, as_json, code)
+
+
+@imports.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--start", required=True, metavar="TIME", help="When the recording began.")
+@click.option("--interval", type=click.FloatRange(min=0.01), default=1.0, help="Seconds between frames.")
+@click.option("--tz", help="Zone of --start (default: this machine's).")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def video(home: Home, file: Path, start: str, interval: float, tz: str | None, as_json: bool) -> None:
+    """Import a screen recording; its sound is ignored."""
+    zone = _zone(tz)
+    start_ms = _moment_ms(start, zone)
+    clip = video_import.look(file)
+    items = video_import.read(clip, start_ms, interval, zone)
+    length = max(1, round(clip.seconds or 1))
+    with click.progressbar(length=length, label="Importing", file=sys.stderr) as bar:
+
+        def step(found: Item | Skipped) -> None:
+            if isinstance(found, Item):
+                bar.update(round((found.capture.captured_ms - start_ms) / 1000) - bar.pos)
+
+        feeding = Feeding(home, items, step)
+        code = _feed(feeding)
+    _tell(feeding, as_json, code)
+
+
+def _work(home: Home, once: bool) -> int:
+    with only_worker(home.data_dir):
+        _be_modest()
+        worker = Worker(home, _engine_of(home))
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: worker.stop())
+        code = worker.run(once=once)
+        if once and code == 0 and (set_aside := worker.account["failed"]):
+            click.echo(f"{set_aside} entries were set aside; see `recollect doctor`", err=True)
+            code = _SOME_FAILED
+        if worker.is_reading:
+            # A reading cannot be interrupted; its frame stays pending, and the lock goes with us.
+            logging.shutdown()
+            os._exit(code)
+        return code
+
+
+def _feed(feeding: Feeding) -> int:
+    """Take the import in: by a worker of our own, or beside the one that runs already."""
+    try:
+        with only_worker(feeding.home.data_dir):
+            worker = Worker(feeding.home, _engine_of(feeding.home))
+            signal.signal(signal.SIGINT, lambda *_: worker.stop())
+            return worker.run(once=True, feed=feeding.steps())
+    except AlreadyRunning:
+        feeding.run_beside_a_worker()
+        return 0
+
+
+def _tell(feeding: Feeding, as_json: bool, code: int) -> None:
+    summary = feeding.summary()
+    if as_json:
+        click.echo(json.dumps(summary, ensure_ascii=False))
+    else:
+        counts = ", ".join(
+            f"{count} {word.replace('_', ' ')}" for word, count in summary.items() if isinstance(count, int)
+        )
+        click.echo(counts)
+        for one in feeding.skipped:
+            click.echo(f"skipped {one.name}: {one.reason}", err=True)
+    pending = frames.count_pending(feeding.home.database)
+    if pending and not as_json:
+        click.echo(f"{pending} frames are still to be read", err=True)
+    click.get_current_context().exit(code or (_SOME_FAILED if summary["skipped"] else 0))
+
+
+def _engine_of(home: Home) -> Callable[[], OcrEngine]:
+    ocr = home.settings.ocr
+
+    def opened() -> OcrEngine:
+        if ocr.engine == "off":
+            raise OcrUnavailable("reading is switched off (ocr.engine)")
+        return open_ocr(ocr.engine, ocr.languages)
+
+    return opened
+
+
+def _zone(name: str | None) -> tzinfo:
+    if name is None:
+        return _local_zone()
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise click.BadParameter(f"{name!r} is not an IANA zone such as Europe/Berlin") from error
+
+
+def _local_zone() -> tzinfo:
+    """This machine's zone, with its daylight-saving changes where the system names it."""
+    name = os.environ.get("TZ") or _linked_zone()
+    try:
+        return ZoneInfo(name) if name else datetime.now(UTC).astimezone().tzinfo or UTC
+    except (ZoneInfoNotFoundError, ValueError):
+        return datetime.now(UTC).astimezone().tzinfo or UTC
+
+
+def _linked_zone() -> str:
+    """The zone that /etc/localtime points to; "" where it is no link."""
+    target = str(Path("/etc/localtime").resolve())
+    return target.partition("/zoneinfo/")[2]
+
+
+def _moment_ms(text: str, zone: tzinfo) -> int:
+    try:
+        return round(float(text) * 1000)
+    except ValueError:
+        pass
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is not a time; use 2026-11-21T14:00 or epoch seconds") from error
+    return round((at if at.tzinfo else at.replace(tzinfo=zone)).timestamp() * 1000)
+
+
+def _log_to_stderr(level: int) -> None:
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
+def _be_modest() -> None:
+    """What the person does comes first."""
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+
+
+def main() -> int:
+    """Run; a failure is one line on stderr and a non-zero exit code."""
+    try:
+        code = ingest.main(prog_name="ingest", standalone_mode=False)
+        return int(code or 0)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.exceptions.Abort:
+        return 130
+    except (StoreError, AlreadyRunning, CannotImport) as error:
+        click.echo(f"ingest: {error}", err=True)
+        return _SOME_FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""When was this picture taken? Its name says, or its EXIF data, or the file system.
+
+Names win because people keep them through copies, and a copy changes the file's time. A time
+without a zone is read in the zone handed in; a local time that comes twice means its first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone, tzinfo
+from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
+
+_EARLIEST_MS = 946_684_800_000  # 2000-01-01
+_LATEST_MS = 4_102_444_800_000  # 2100-01-01
+_EXIF, _DATE_TIME_ORIGINAL, _OFFSET_TIME_ORIGINAL = 0x8769, 0x9003, 0x9011
+
+_EPOCH = re.compile(r"(?<!\d)(\d{13}|\d{10}(?:\.\d{1,3})?)(?!\d)")
+_WRITTEN = re.compile(
+    r"""(?<!\d)(\d{4}) ([-_.:]?) (\d\d) \2 (\d\d)          # 2026-11-20, 20261120
+        (?: [T_\s-]+ | \s+at\s+ )                          # T, a blank, _ or " at "
+        (\d\d?) ([-_.:]?) (\d\d) \6 (\d\d)                 # 14-30-05, 143005, 2.30.05
+        (?: [.,] (\d{1,6}) )?
+        \s? ([AaPp][Mm])?
+        (Z | [+-]\d\d:?\d\d)? (?!\d)""",
+    re.VERBOSE,
+)
+
+
+def taken_ms(path: Path, zone: tzinfo) -> int:
+    """Epoch milliseconds of a picture file: from its name, its EXIF data, or its modification time."""
+    for found in (from_name(path.stem, zone), _from_exif(path, zone)):
+        if found is not None:
+            return found
+    return round(path.stat().st_mtime * 1000)
+
+
+def from_name(name: str, zone: tzinfo) -> int | None:
+    """The time that a file name holds (``2026-11-20_14-30-05``, ``1795176000123``, …), or None.
+
+    >>> from_name("Screenshot 20261120T143005Z", timezone.utc)
+    1795185005000
+    """
+    return _first(_written(match, zone) for match in _WRITTEN.finditer(name)) or _first(
+        _epoch(match.group()) for match in _EPOCH.finditer(name)
+    )
+
+
+def _first(found: Iterable[int | None]) -> int | None:
+    return next((value for value in found if value is not None), None)
+
+
+def _epoch(digits: str) -> int | None:
+    ms = int(digits) if len(digits) == 13 else round(float(digits) * 1000)
+    return ms if _EARLIEST_MS <= ms < _LATEST_MS else None
+
+
+def _written(match: re.Match[str], zone: tzinfo) -> int | None:
+    year, _, month, day, hour_text, _, minute, second, fraction, half, offset = match.groups()
+    hour = int(hour_text)
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.lower() == "pm" else 0)
+    try:
+        at = datetime(int(year), int(month), int(day), hour, int(minute), int(second), tzinfo=zone)
+    except ValueError:  # digits that look like a time and are none
+        return None
+    if offset:
+        at = at.replace(tzinfo=_offset(offset))
+    ms = round(at.timestamp() * 1000) + round(float(f"0.{fraction or 0}") * 1000)
+    return ms if _EARLIEST_MS <= ms < _LATEST_MS else None
+
+
+def _offset(text: str) -> tzinfo:
+    if text == "Z":
+        return timezone(timedelta(0))
+    minutes = int(text[1:3]) * 60 + int(text[-2:])
+    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
+
+
+def _from_exif(path: Path, zone: tzinfo) -> int | None:
+    try:
+        with Image.open(path) as image:
+            facts = image.getexif().get_ifd(_EXIF)
+    except (OSError, UnidentifiedImageError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None  # what is wrong with the picture is said where it is checked
+    written = str(facts.get(_DATE_TIME_ORIGINAL, ""))
+    return from_name(f"{written}{facts.get(_OFFSET_TIME_ORIGINAL, '')}", zone)

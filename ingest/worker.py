@@ -1,0 +1,155 @@
+"""The ingest worker: one process per home folder, two steps side by side.
+
+This thread takes entries from the spool and stores them (`ingest.storing`); reader threads read
+their text (`ingest.reader_loop`). An entry leaves the spool only after its transaction committed
+(CAP-3), and a reading is one transaction, so any of this may be killed at any instruction.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from ingest.account import Account
+from ingest.backlog import Backlog
+from ingest.home import Home
+from ingest.memory import used_bytes
+from ingest.reader_loop import OpenEngine, ReaderLoop
+from ingest.storing import Storing
+from store import frames
+from store.ingest_state import write_state
+from store.times import now_ms
+
+log = logging.getLogger(__name__)
+
+RESTART_EXIT_CODE = 75
+"""EX_TEMPFAIL: start me again (too much memory, or a read that does not end)."""
+
+MEMORY_LIMIT_BYTES = 580_000_000
+MEMORY_OF_ANOTHER_READER_BYTES = 300_000_000
+LONGEST_READ_S = 180.0
+_POLL_S = 0.2
+_STATE_EVERY_S = 2.0
+_CHECK_EVERY_S = 10.0
+_AT_ONCE = 10
+_STOP_WITHIN_S = 1.0
+
+
+class Worker:
+    """Stores and reads everything in a home's spool, until told to stop or (`once`) until done.
+
+    The caller holds `home.only_worker`. `tick` is called several times a second in `run`'s thread.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        open_engine: OpenEngine,
+        *,
+        clock: Callable[[], int] = now_ms,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.home = home
+        self.account = Account(clock)
+        self._backlog = Backlog(home.database, clock)
+        self._storing = Storing(home, self._backlog, self.account, clock)
+        self._tick = tick
+        self._stop = threading.Event()
+        self._readers = [
+            ReaderLoop(home, self._backlog, self.account, open_engine, clock, self._stop, number)
+            for number in range(home.settings.ocr.workers)
+        ]
+        self._state_due_s = 0.0
+        self._state_version = -1
+        self._check_due_s = 0.0
+
+    def stop(self) -> None:
+        """Finish the entry at hand, then return from `run`. Safe in a signal handler."""
+        self._stop.set()
+
+    def run(self, *, once: bool = False, feed: Iterator[bool] | None = None) -> int:
+        """Work; returns an exit code. With `once`, ends when the spool is empty and all is read.
+
+        `feed` puts a new entry into the spool at each step, and yields False when there is no
+        room: an import hands itself in here, so that a bounded spool drains while it fills.
+        """
+        self._storing.recover()
+        for reader in self._readers:
+            reader.start()
+        try:
+            return self._loop(once, feed)
+        finally:
+            self._end()
+
+    def _loop(self, once: bool, feed: Iterator[bool] | None) -> int:
+        while not self._stop.is_set():
+            fed = feed is not None and _fed(feed)
+            stored = self._storing.store_some(_AT_ONCE)
+            self._tick()
+            self._write_state_when_due()
+            if self._must_restart():
+                return RESTART_EXIT_CODE
+            if stored or fed:
+                continue
+            if once and self._is_done():
+                return 0
+            self._stop.wait(max(_POLL_S, self._storing.wait_s))
+        return 0
+
+    def _is_done(self) -> bool:
+        if self.home.spool.waiting() or not all(reader.is_ready.is_set() for reader in self._readers):
+            return False
+        return self._backlog.is_idle()
+
+    def _end(self) -> None:
+        """Readers get a second to finish; a read that takes longer is abandoned, its frame waits."""
+        self._stop.set()
+        deadline = time.monotonic() + _STOP_WITHIN_S
+        for reader in self._readers:
+            reader.join(max(0.0, deadline - time.monotonic()))
+        self._write_state("stopped")
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a reader thread still runs: then only `os._exit` ends the process at once."""
+        return any(reader.is_alive() for reader in self._readers)
+
+    def _must_restart(self) -> bool:
+        now = time.monotonic()
+        if now < self._check_due_s:
+            return False
+        self._check_due_s = now + _CHECK_EVERY_S
+        limit = MEMORY_LIMIT_BYTES + MEMORY_OF_ANOTHER_READER_BYTES * (len(self._readers) - 1)
+        used = used_bytes()
+        if used is not None and used > limit:
+            log.error("%d MB of memory are in use, starting afresh", used // 1_000_000)
+            return True
+        for reader in self._readers:
+            since = reader.reading_since
+            if since is not None and now - since > LONGEST_READ_S:
+                log.error("a frame has been read for %d s, starting afresh", now - since)
+                return True
+        return False
+
+    def _write_state_when_due(self) -> None:
+        if time.monotonic() >= self._state_due_s or self._state_version != self.account.version:
+            self._write_state("running")
+
+    def _write_state(self, state: str) -> None:
+        self._state_due_s = time.monotonic() + _STATE_EVERY_S
+        self._state_version = self.account.version
+        waiting, pending = len(self.home.spool.waiting()), frames.count_pending(self.home.database)
+        try:
+            write_state(self.home.data_dir.spool, self.account.state(state, waiting, pending))
+        except OSError as error:
+            log.warning("the state file cannot be written: %s", error)
+
+
+def _fed(feed: Iterator[bool]) -> bool:
+    """Let the import put some entries; False when it is done or there was no room for one."""
+    steps = 0
+    while steps < _AT_ONCE and next(feed, False):
+        steps += 1
+    return steps > 0
