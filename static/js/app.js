@@ -7,10 +7,11 @@ import { listen } from './events.js'
 import * as keys from './keys.js'
 import * as pictures from './pictures.js'
 import * as range from './range.js'
+import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
 
-const components = [copy, dialogs, pictures, range, timeline, chat]
+const components = [copy, dialogs, pictures, range, strip, timeline, chat]
 
 zone.agree()
 keys.listen()

@@ -7,8 +7,7 @@ export function enhance(root) {
   for (const form of root.querySelectorAll('[data-composer]')) {
     if (!form.dataset.ready) composer(form)
   }
-  const turn = root.matches?.('[data-turn]') ? root : root.querySelector?.('[data-turn]')
-  if (turn && root !== document) arrived(turn)
+  if (root.matches?.('[data-turn]')) arrived(root)
 }
 
 function composer(form) {

@@ -30,10 +30,8 @@ HOSTILE = [
     "<style>*{display:none}</style>",
     '[x](/frames/1"onmouseover="alert(1))',
 ]
-ALLOWED = frozenset(
-    ("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4")
-    + ("h5", "table", "thead", "tbody", "tr", "th", "td", "a", "span")
-)
+ALLOWED = {"p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4"}
+ALLOWED |= {"h5", "table", "thead", "tbody", "tr", "th", "td", "a", "span"}
 TAG = re.compile(r"<(/?)([a-z0-9]+)((?:\s[^<>]*)?)>")
 
 

@@ -43,6 +43,8 @@ class Window:
 
     def share(self, ms: int) -> float:
         """Where an instant stands, in percent of the width."""
+        if self.end_ms <= self.start_ms:
+            return 0.0  # a date that did not exist
         inside = min(max(ms, self.start_ms), self.end_ms)
         return round(100 * (inside - self.start_ms) / (self.end_ms - self.start_ms), 3)
 
@@ -80,11 +82,10 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class GapText:
-    """A gap in words: ``12:10–12:55 idle``."""
+    """The gaps of one reason: ``not recording 12:10–12:55, 15:20–15:35``."""
 
-    start_ms: int
-    end_ms: int
     words: str
+    stretches: tuple[tuple[int, int], ...]
 
 
 def window(day: days.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
@@ -139,15 +140,15 @@ def gap_rects(gaps: Iterable[Gap], view: Window) -> list[BandGap]:
 
 
 def gap_texts(gaps: Sequence[Gap], shown: tuple[int, int] | None, at_least_ms: int) -> list[GapText]:
-    """The gaps worth naming: between the first and the last frame, or with a cause."""
-    texts = []
+    """The gaps worth naming, by reason: between the first and the last frame, or with a cause."""
+    by_reason: dict[str, list[tuple[int, int]]] = {}
     for gap in gaps:
         if gap.end_ms - gap.start_ms < at_least_ms:
             continue
         inside = shown is not None and gap.start_ms >= shown[0] and gap.end_ms <= shown[1]
         if inside or gap.reason != "not_running":
-            texts.append(GapText(gap.start_ms, gap.end_ms, reason_words(gap.reason)))
-    return texts
+            by_reason.setdefault(reason_words(gap.reason), []).append((gap.start_ms, gap.end_ms))
+    return [GapText(words, tuple(stretches)) for words, stretches in by_reason.items()]
 
 
 def reason_words(reason: str) -> str:

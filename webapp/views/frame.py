@@ -173,9 +173,11 @@ def _is_approximate(reading: Reading, start: int, end: int) -> bool:
 
 def _surroundings(text: str, start: int, end: int) -> str:
     """The words around a hit, on its own line."""
-    left = max(text.rfind("\n", 0, start) + 1, start - 24)
+    line = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", end)
-    right = min(len(text) if stop < 0 else stop, end + 32)
+    stop = len(text) if stop < 0 else stop
+    left = line if start - line <= 24 else text.find(" ", start - 24, start) + 1 or start - 24
+    right = stop if stop - end <= 32 else max(text.rfind(" ", end, end + 32), end)
     return text[left:right].strip()
 
 

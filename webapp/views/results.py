@@ -25,6 +25,9 @@ LIMIT = 20
 AUTOMATIC_PAGES = 3
 """So many pages load by themselves; after that only the button, so that the end can be reached."""
 
+SIMILAR_MS = 30 * 60_000
+"""Frames of one window that read the same are stacked when they are this near to the first."""
+
 _MAX_BOXES = 40
 
 
@@ -81,6 +84,8 @@ class Card:
 
     picture: Picture
     css_class: str
+    window: Markup
+    url: Markup
     snippet: Markup
     boxes: tuple[Box, ...]
     hits: int
@@ -91,9 +96,9 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class DayGroup:
-    """The cards of one local day, in the order of the search."""
+    """The cards of one local day, in the order of the search; without a date by relevance."""
 
-    date: date
+    date: date | None
     is_continued: bool
     cards: tuple[Card, ...]
 
@@ -138,7 +143,7 @@ def page(database: Database, asked: Asked, viewer: Viewer, last_day: date | None
         next_address = asked.address(after=found.next_cursor, pages=asked.pages + 1)
     return ResultsPage(
         asked=asked,
-        groups=_by_day(_cards(database, asked, parsed, found.hits, viewer), viewer, last_day),
+        groups=_grouped(_cards(database, asked, parsed, found.hits, viewer), found, viewer, last_day),
         total=found.total,
         total_is_exact=found.total_is_exact,
         index_fresh_to_ms=found.index_fresh_to_ms,
@@ -174,6 +179,8 @@ def _cards(
             Card(
                 picture=shown,
                 css_class=slot_class(slots.get(row.app_name or "")),
+                window=_marked(row.window_name, parsed),
+                url=_marked(row.browser_url, parsed),
                 snippet=markdown.highlight(hit.snippet, hit.highlights),
                 boxes=boxes,
                 hits=count,
@@ -194,16 +201,24 @@ def marked_boxes(database: Database, row: FrameRow, parsed: Query) -> tuple[tupl
     return tuple(boxes), len(found)
 
 
+def _marked(text: str | None, parsed: Query) -> Markup:
+    """A title or an address with the searched words marked: they are searched, too."""
+    return markdown.highlight(text, spans(text, parsed)) if text else Markup("")
+
+
 def _looks_alike(card: Card, shown: Picture, hit: Hit) -> bool:
     same_place = (card.picture.app_name, card.picture.window_name) == (shown.app_name, shown.window_name)
-    return same_place and card.snippet == markdown.highlight(hit.snippet, hit.highlights)
+    is_near = abs(card.picture.captured_ms - shown.captured_ms) <= SIMILAR_MS
+    return same_place and is_near and card.snippet == markdown.highlight(hit.snippet, hit.highlights)
 
 
 def _frame_address(frame_id: int, q: str) -> str:
     return f"/frames/{frame_id}?{urlencode({'q': q})}" if q.strip() else f"/frames/{frame_id}"
 
 
-def _by_day(cards: Sequence[Card], viewer: Viewer, last_day: date | None) -> list[DayGroup]:
+def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date | None) -> list[DayGroup]:
+    if found.strategy.startswith("bm25"):
+        return [DayGroup(None, True, tuple(cards))] if cards else []
     groups: list[DayGroup] = []
     for card in cards:
         on = days.local(card.picture.captured_ms, viewer.zone).date()

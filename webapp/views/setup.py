@@ -15,6 +15,7 @@ from webapp.views.pictures import Picture, picture
 
 _TEN_MINUTES_MS = 600_000
 _DAY_MS = 86_400_000
+_LANGUAGES = {"eng": "English", "chi_sim": "Chinese", "chi_tra": "traditional Chinese", "deu": "German"}
 _KINDS = {"OK": ("ok", "check"), "--": ("plain", "dash"), "!": ("warn", "alert"), "X": ("danger", "alert")}
 
 
@@ -54,7 +55,7 @@ def page(own: Services, viewer: Viewer) -> SetupPage:
     rows = [
         _recording(own, viewer),
         _left_out(own),
-        _of_check("Reading text", doctor.check_languages(own.settings.ocr)),
+        _reading(own),
         _of_check("Answers", doctor.check_model(own.settings.chat)),
         _time(viewer),
         _space(own, viewer),
@@ -89,6 +90,16 @@ def _left_out(own: Services) -> Row:
     sentence = "; ".join(parts) or "nothing is left out"
     known = "; a window that cannot be identified is left out" if rules.any else ""
     return Row("Never recorded", "OK" if rules.any else "!", sentence + known, "", links)
+
+
+def _reading(own: Services) -> Row:
+    """The engine with its languages; the first of the two that has a problem speaks."""
+    engine = doctor.check_reading(own.settings.ocr)
+    languages = doctor.check_languages(own.settings.ocr)
+    if engine.verdict == "OK" and languages.verdict == "OK":
+        names = ", ".join(_LANGUAGES.get(name, name) for name in languages.sentence.split(", "))
+        return Row("Reading text", "OK", f"{engine.sentence} reads {names}")
+    return _of_check("Reading text", engine if engine.verdict != "OK" else languages)
 
 
 def _of_check(name: str, check: doctor.Check) -> Row:

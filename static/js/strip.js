@@ -1,0 +1,8 @@
+// A strip of neighbours begins where the current one stands.
+
+export function enhance(root) {
+  for (const current of root.querySelectorAll('.near [aria-current]')) {
+    const strip = current.closest('ol')
+    strip.scrollLeft = current.offsetLeft - strip.offsetLeft - (strip.clientWidth - current.offsetWidth) / 2
+  }
+}

@@ -1,0 +1,118 @@
+"""Times and numbers in words, on the clock of the viewer."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+import pytest
+from flask import Flask
+
+from webapp import wording
+from webapp.moments import clock_on, moment
+from webapp.viewer import viewer, zone_named
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+NEW_YORK = ZoneInfo("America/New_York")
+FRI_1432 = 1_795_156_328_000  # 2026-11-20 14:32:08 +08:00
+HOUR = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        (SHANGHAI, ("2026-11-20T14:32:08+08:00", "14:32:08", "Fri 20 Nov 2026, 14:32:08", "UTC+08:00")),
+        (NEW_YORK, ("2026-11-20T01:32:08-05:00", "01:32:08", "Fri 20 Nov 2026, 01:32:08", "UTC-05:00")),
+    ],
+)
+def test_one_instant_reads_differently_in_two_zones(zone: ZoneInfo, expected: tuple[str, ...]) -> None:
+    """TL-2: two zones show the same frame under different labels."""
+    found = tuple(
+        each(FRI_1432, zone) for each in (wording.iso, wording.clock, wording.moment, wording.offset)
+    )
+    assert found == expected
+
+
+def test_the_repeated_hour_carries_its_offset() -> None:
+    first = 1_793_511_000_000  # 2026-11-01 01:30 EDT
+    stamps = [wording.iso(ms, NEW_YORK) for ms in (first, first + HOUR)]
+    assert stamps == ["2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (FRI_1432, FRI_1432 + HOUR, "Today 14:32–15:32"),
+        (FRI_1432 - 24 * HOUR, FRI_1432 - 23 * HOUR, "Yesterday 14:32–15:32"),
+        (1_795_104_000_000, 1_795_190_400_000, "Today"),
+        (1_795_017_600_000, 1_795_190_400_000, "Yesterday – Today"),
+        (FRI_1432 - 48 * HOUR, FRI_1432, "Wed 18 Nov 14:32 – Today 14:32"),
+        (FRI_1432, 1_795_190_400_000, "Today 14:32–24:00"),
+    ],
+)
+def test_a_range_reads_as_a_person_would_write_it(start: int, end: int, expected: str) -> None:
+    assert wording.span(start, end, SHANGHAI, FRI_1432) == expected
+
+
+@pytest.mark.parametrize(
+    ("ms", "expected"),
+    [
+        (-5, "0 s"),
+        (1_499, "1 s"),
+        (59_400, "59 s"),
+        (60_000, "1 m"),
+        (9_660_000, "2 h 41 m"),
+        (7_200_000, "2 h"),
+    ],
+)
+def test_a_duration_has_two_units_at_most(ms: int, expected: str) -> None:
+    assert wording.duration(ms) == expected
+
+
+def test_counts_and_sizes_are_grouped() -> None:
+    assert (wording.count(1204, "frame"), wording.count(1, "frame")) == ("1,204 frames", "1 frame")
+    assert (wording.size(38_200_000_000), wording.size(999)) == ("38.2 GB", "999 B")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/localtime", "Nowhere/City", "", "a" * 300, "UTC\n"]
+)
+def test_a_zone_that_is_none_is_none(name: str) -> None:
+    assert zone_named(name) is None
+
+
+@pytest.mark.parametrize(
+    ("cookies", "query", "expected"),
+    [
+        ("", "", "server"),
+        ("tz=Asia/Shanghai", "", "browser"),
+        ("tz=Asia/Shanghai; zone=Europe/Berlin", "", "chosen"),
+        ("tz=Asia/Shanghai; zone=Europe/Berlin", "?tz=America/New_York", "link"),
+        ("tz=Not/AZone", "?tz=../x", "server"),
+    ],
+)
+def test_the_zone_comes_from_the_nearest_choice(app: Flask, cookies: str, query: str, expected: str) -> None:
+    with app.test_request_context(f"/timeline{query}", headers={"Cookie": cookies}):
+        assert viewer().zone_origin == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1795156328000", FRI_1432),
+        ("2026-11-20T14:32:08+08:00", FRI_1432),
+        ("2026-11-20T14:32:08", FRI_1432),
+        ("yesterday", None),
+        ("99999999999999999999", None),
+        ("", None),
+    ],
+)
+def test_a_moment_in_an_address_is_read_or_refused(app: Flask, text: str, expected: int | None) -> None:
+    with app.test_request_context("/", headers={"Cookie": "tz=Asia/Shanghai"}):
+        assert moment(text, viewer()) == expected
+
+
+def test_a_typed_clock_time_belongs_to_the_logical_day(app: Flask) -> None:
+    with app.test_request_context("/", headers={"Cookie": "tz=Asia/Shanghai; day_start=4"}):
+        day = viewer().day_of(FRI_1432)
+        late = clock_on(day, "02:00", viewer())
+    assert late is not None and wording.moment(late, SHANGHAI) == "Sat 21 Nov 2026, 02:00:00"
