@@ -18,10 +18,19 @@ from engines.chat import Completion
 MAX_APPS = 6
 MAX_QUOTES_PER_APP = 2
 MAX_MATCHES = 8
-MAX_QUOTE_CHARS = 120
+_SAME_BEGINNING_CHARS = 24
 
 _LETTERS = re.compile(r"[^\W\d_]")
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&!])")
+# Quotes stand inside a line, so what means something only at its beginning needs no escape.
+_MARKDOWN = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;))")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Words that stand in a frame as they are here, and how many of the words asked for they name."""
+
+    text: str
+    matches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +41,7 @@ class Shown:
     clock: str
     app_name: str
     window_name: str
-    lines: tuple[str, ...]
+    lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ class AppTime:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All an answer may be made of. `asked` are the question's words in lower case."""
+    """All an answer may be made of. `asked` are the question's words, none for "what did I do"."""
 
     language: Literal["en", "zh"]
     shown: tuple[Shown, ...]
@@ -59,6 +68,11 @@ class _Quote:
     shown: Shown
     text: str
     matches: int
+
+    @property
+    def key(self) -> str:
+        """Equal for quotes that say the same, or begin so."""
+        return "".join(self.text.casefold().split())[:_SAME_BEGINNING_CHARS]
 
 
 class ExtractiveModel:
@@ -81,9 +95,9 @@ class ExtractiveModel:
 def _matches(material: Material) -> list[_Quote]:
     """The lines that name most of what was asked for, in order of time, each wording once."""
     found: dict[str, _Quote] = {}
-    for quote in _quotes(material.shown, material.asked):
+    for quote in _quotes(material.shown):
         if quote.matches:
-            found.setdefault(quote.text.casefold(), quote)
+            found.setdefault(quote.key, quote)
     best = max((quote.matches for quote in found.values()), default=0)
     return [quote for quote in found.values() if quote.matches == best][:MAX_MATCHES]
 
@@ -105,35 +119,18 @@ def _summary(material: Material) -> tuple[list[str], list[_Quote]]:
 
 
 def _best_quotes(shown: Sequence[Shown]) -> list[_Quote]:
-    """The most telling line of the app's frames, and the best one of another window or time."""
-    candidates = sorted(_quotes(shown, ()), key=lambda q: -_substance(q.text))
+    """The most telling lines of the app's frames, of different frames and in different words."""
     chosen: list[_Quote] = []
-    for quote in candidates:
-        taken = {(q.shown.id, q.text.casefold()) for q in chosen} | {q.text.casefold() for q in chosen}
-        if quote.shown.id not in {q.shown.id for q in chosen} and quote.text.casefold() not in taken:
+    for quote in sorted(_quotes(shown), key=lambda quote: -_substance(quote.text)):
+        if all(quote.shown.id != other.shown.id and quote.key != other.key for other in chosen):
             chosen.append(quote)
         if len(chosen) == MAX_QUOTES_PER_APP:
             break
-    return sorted(chosen, key=lambda q: shown.index(q.shown))
+    return sorted(chosen, key=lambda quote: shown.index(quote.shown))
 
 
-def _quotes(shown: Iterable[Shown], asked: Sequence[str]) -> Iterable[_Quote]:
-    """Every line of every frame; a frame without text is quoted by its window's title or app."""
-    for frame in shown:
-        lines = frame.lines or tuple(name for name in (frame.window_name or frame.app_name,) if name)
-        for line in lines:
-            text = _shortened(line, asked)
-            yield _Quote(frame, text, sum(word in text.casefold() for word in asked))
-
-
-def _shortened(line: str, asked: Sequence[str]) -> str:
-    """A part of the line that is still found in the frame as it stands: cut, never rewritten."""
-    if len(line) <= MAX_QUOTE_CHARS:
-        return line.strip()
-    folded = line.casefold()
-    first = min((at for at in (folded.find(word) for word in asked) if at >= 0), default=0)
-    start = max(0, min(first - 20, len(line) - MAX_QUOTE_CHARS))
-    return line[start : start + MAX_QUOTE_CHARS].strip()
+def _quotes(shown: Iterable[Shown]) -> Iterable[_Quote]:
+    return (_Quote(frame, line.text, line.matches) for frame in shown for line in frame.lines)
 
 
 def _substance(text: str) -> int:

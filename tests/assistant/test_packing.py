@@ -24,7 +24,7 @@ from webapp.assistant.models import ChatModels
 from webapp.assistant.packing import CLOSE, OPEN, guest, pack
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sampling import MAX_FRAMES
-from webapp.assistant.texts import question_words, tokens
+from webapp.assistant.texts import matches, question_words, tokens
 from webapp.assistant.turn import TurnDeps, TurnRequest, answer
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -79,12 +79,18 @@ def test_a_line_longer_than_the_limit_is_cut_between_words_around_its_match() ->
         ("总结一下我今天 14:00-17:00 做了什么", ()),
         ("what did I do today 14:00–17:00?", ()),
         ("What did I set retention to, and why?", ("set", "retention")),
+        ("Which page did I read about SQLite?", ("page", "sqlite")),
         ("我在哪里改了保留天数", ("哪里", "里改", "保留", "留天", "天数")),
         ("how much C++ and error 404?", ("c++", "error", "404")),
     ],
 )
 def test_the_words_of_a_question_say_what_it_is_about(message: str, words: tuple[str, ...]) -> None:
     assert question_words(message) == words
+
+
+def test_a_word_is_not_found_inside_another() -> None:
+    assert matches(["read", "预算"], "Threads already; reader 年度预算") == 2
+    assert matches(["read"], "threads already") == 0
 
 
 # -- packing ------------------------------------------------------------------------------

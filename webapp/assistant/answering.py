@@ -6,13 +6,14 @@ built-in extractive one, or code alone), it passes the same checks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
 from engines.chat import ChatModel, Completion, ContextTooLong, Message, Usage
-from engines.chat_extractive import AppTime, ExtractiveModel, Material, Shown
+from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
 from webapp.assistant import citations, claims, evidence, prompt
+from webapp.assistant.excerpts import shortened
 from webapp.assistant.figures import figures, of_moment
 from webapp.assistant.models import AnyModel
 from webapp.assistant.packing import pack
@@ -20,8 +21,9 @@ from webapp.assistant.records import Claim, Coverage, CoverageGap, EvidenceItem,
 from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
 from webapp.assistant.sentences import clock, duration, gap_list, local_time, moment, say
-from webapp.assistant.texts import Language, tokens
+from webapp.assistant.texts import Language, matches, tokens
 
+MAX_QUOTE_CHARS = 120
 MAX_ANSWER_TOKENS = 1_500
 """Room left in the context window for the answer, or a quarter of a small window."""
 
@@ -170,7 +172,7 @@ def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Mater
             clock(entry.frame.captured_ms, plan.zone),
             entry.frame.app_name or "",
             entry.frame.window_name or "",
-            tuple(line for line in entry.excerpt.text.split("\n") if line),
+            tuple(_lines(entry, asked)),
         )
         for entry in retrieval.entries
     )
@@ -185,6 +187,15 @@ def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Mater
         if total.duration_ms >= 1000
     )
     return Material(plan.language, shown, times, asked)
+
+
+def _lines(entry: Entry, asked: Sequence[str]) -> Iterator[Line]:
+    """What may be quoted of a frame: its excerpt's lines; without text, its window or app."""
+    frame = entry.frame
+    for line in entry.excerpt.text.split("\n") if entry.excerpt.text else (frame.window_name, frame.app_name):
+        if line:
+            text = shortened(line, asked, MAX_QUOTE_CHARS)
+            yield Line(text, matches(asked, text))
 
 
 def _clock_span(first_ms: int, last_ms: int, zone: tzinfo) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from webapp.assistant.texts import normal, tokens
+from webapp.assistant.texts import matches, normal, position, tokens
 
 MAX_OCR_CHARS_PER_FRAME = 160
 # A page of Chinese has a token per character: 160 of them in 72 frames would leave the 12,000
@@ -69,6 +69,11 @@ def excerpt(
     return Excerpt("\n".join(text[start:end] for start, end in chosen), tuple(chosen))
 
 
+def shortened(line: str, words: Sequence[str], limit: int) -> str:
+    """At most `limit` characters of one line, cut as an excerpt is."""
+    return excerpt(line, words, limit=limit).text
+
+
 def line_forms(text: str) -> frozenset[str]:
     """The normal forms of a text's lines, to know them again in the next frame."""
     return frozenset(normal(line) for line in text.split("\n"))
@@ -86,10 +91,8 @@ def _lines(text: str) -> Iterator[_Line]:
 
 def _worth(line: str, words: Sequence[str], seen: Collection[str]) -> float:
     """How much a line says: matches first, then news, then running text over scattered signs."""
-    form = normal(line)
-    matches = sum(word in form for word in words)
     substance = min(len(_LETTERS.findall(line[:120])), 60) / 60
-    return 100 * matches + (0 if form in seen else 10) + 5 * substance
+    return 100 * matches(words, line) + (0 if normal(line) in seen else 10) + 5 * substance
 
 
 def _cut(text: str, line: _Line, words: Sequence[str], limit: int) -> tuple[int, int]:
@@ -97,7 +100,7 @@ def _cut(text: str, line: _Line, words: Sequence[str], limit: int) -> tuple[int,
     if len(line.text) <= limit and tokens(line.text) <= MAX_OCR_TOKENS_PER_FRAME:
         return line.start, line.end
     folded = line.text.casefold()
-    hits = [at for at in (folded.find(word) for word in words) if 0 <= at < len(line.text)]
+    hits = [at for at in (position(word, folded) for word in words) if 0 <= at < len(line.text)]
     start = line.start + max(0, min(hits, default=0) - limit // 4)
     if start > line.start:
         start = _word_start(text, start, line.end)

@@ -17,7 +17,7 @@ from datetime import tzinfo
 from store.decisions import Gap
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sentences import duration, local_time, reason
-from webapp.assistant.texts import normal, tokens
+from webapp.assistant.texts import matches, tokens
 
 OPEN, CLOSE = "BEGIN SCREEN DATA", "END SCREEN DATA"
 MAX_TITLE_CHARS = 100
@@ -116,13 +116,8 @@ def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
 
 def _by_rank(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
     """Most matches first; among equals an order whose every beginning spreads over the range."""
-
-    def matches(entry: Entry) -> int:
-        form = normal(entry.excerpt.text)
-        return sum(word in form for word in words)
-
     spread = [entries[i] for i in _spread_order(len(entries))]
-    return sorted(spread, key=matches, reverse=True)
+    return sorted(spread, key=lambda entry: -matches(words, entry.excerpt.text))
 
 
 def _spread_order(count: int) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
@@ -37,12 +38,14 @@ def normal(text: str) -> str:
 
 
 _STOP_TEXT = """
-a about after all am an and any are as at be been before between by can could day did do does doing done
-during evening everything find for from get give had has have hour hours how i in into is it last list me
-minute minutes month morning much my night now of on or our out over past please saw see seen screen show
-since some spend spent summarise summarize summary tell than that the their them then there these they
-thing things this time to today tonight up us was we week were what when where which while who why will
-with work worked working would yesterday you your afternoon
+a about after afternoon all am an and any are as ask asked at be been before between by can change changed
+could day did do does doing done during edit edited evening everything find found for from get give go got
+had has have hour hours how i in into is it last list look looked looking made make me minute minutes month
+morning much my night now of on open opened or our out over past please read reading said saw say see seen
+screen show showed since some spend spent summarise summarize summary tell than that the their them then
+there these they thing things this time to today tonight up us use used using was watch watched we week
+went were what when where which while who why will with work worked working would write writing wrote
+yesterday you your
 """
 _STOP_WORDS = frozenset(_STOP_TEXT.split())
 _STOP_HAN = re.compile(
@@ -65,3 +68,21 @@ def question_words(message: str) -> tuple[str, ...]:
     words = (word.rstrip(".-") for word in _WORD.findall(_HAN_RUN.sub(" ", plain)))
     kept = [w for w in words if len(w) > 1 and w not in _STOP_WORDS and not _CLOCK.fullmatch(w)]
     return tuple(dict.fromkeys([*kept, *pairs]))
+
+
+def matches(words: Iterable[str], text: str) -> int:
+    """How many of the words a text names; Latin words from their beginning on, not inside others."""
+    form = normal(text)
+    return sum(position(word, form) >= 0 for word in words)
+
+
+def position(word: str, form: str) -> int:
+    """Where a text in normal form first names a word, or -1: "read" is not in "thread"."""
+    at = form.find(word)
+    while at > 0 and word[0].isascii() and _is_latin(form[at - 1]):
+        at = form.find(word, at + 1)
+    return at
+
+
+def _is_latin(character: str) -> bool:
+    return character.isascii() and character.isalnum()
