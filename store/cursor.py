@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from store.errors import StoreError
 
 _MAX_CHARS = 4_096
-_MAX_ID = 2**63 - 1
+_MAX_ID = 2**62
+# Far beyond any score; keeps arithmetic with a made-up cursor finite.
+_MAX_NUMBER = 1e9
 
 
 class BadCursor(StoreError):
@@ -74,10 +75,10 @@ def _is_sound(values: Any) -> bool:
         isinstance(key, str)
         and all(type(number) is int and 0 <= number <= _MAX_ID for number in (end_ms, frame_id, low, high))
         and isinstance(weights, list)
-        and all(_is_finite(number) for number in (score, average, *weights))
-        and average > 0
+        and all(_is_number(number) for number in (score, average, *weights))
+        and average >= 1
     )
 
 
-def _is_finite(number: Any) -> bool:
-    return type(number) in (int, float) and math.isfinite(number)
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _MAX_NUMBER
