@@ -7,7 +7,8 @@ there was nothing to delete.
 
 The order survives a crash anywhere (DEL-2): one transaction removes the rows and notes the files
 to go, then the files go, then the log is truncated. `sweep`, at every start, does what a crash
-left undone. Large deletions take several transactions, so that capture is never kept waiting.
+left undone. Large deletions take several transactions, so that capture is never kept
+waiting, and erase their words by merging the index instead of one by one.
 
 What is deleted is erased, not marked: SQLite's and FTS5's secure delete are on, the write-ahead
 log is truncated at the end (DEL-5), and database copies made before a migration are dropped,
@@ -22,6 +23,7 @@ from collections.abc import Iterable
 from store import purge, remains
 from store.database import Database, rows, scalar
 from store.erasure import (
+    UNDER_WAY,
     Counts,
     Erasure,
     Receipt,
@@ -37,6 +39,7 @@ from store.media import Media
 
 __all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "preview", "sweep"]
 
+_FINISHED_LATER = '{"finished": "at the next start"}'
 _ROUNDS = 10
 _ROUND_S = 0.2
 """A worker that has claimed a capture of the range gets these rounds to finish it."""
@@ -48,7 +51,7 @@ def preview(database: Database, start_ms: int, end_ms: int, app_name: str | None
     scope = range_scope(start_ms, end_ms, app_name)
     with database.read() as connection:
         last = -1
-        while scope(connection, last):
+        while scope.doom(connection, last):
             last = int(scalar(connection, "select max(id) from doomed"))
             counts = counts.plus({**purge.count(connection), "bytes": picture_bytes(connection)})
     waiting = remains.captures(database.data_dir, start_ms, end_ms, app_name)
@@ -107,6 +110,7 @@ def sweep(database: Database, media: Media) -> int:
     data_dir = database.data_dir
     with database.read() as connection:
         latest_ms = scalar(connection, "select max(deleted_ms) from deletions")
+        unfinished = rows(connection, "select id from deletions where receipt = ?", (UNDER_WAY,))
         waiting = [
             entry
             for entry in remains.captures(data_dir, 0, 2**62)
@@ -117,5 +121,12 @@ def sweep(database: Database, media: Media) -> int:
     remains.discard(data_dir, waiting)
     remains.drop(copies)
     empty_trash(database, media)
+    if unfinished:
+        purge.merge_index(database)
+        with database.write() as connection:
+            connection.executemany(
+                "update deletions set receipt = ? where id = ?",
+                [(_FINISHED_LATER, deletion_id) for (deletion_id,) in unfinished],
+            )
     database.checkpoint()
     return len(waiting) + len(copies) + len(trash)

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 import apsw
 
 from store import activity, answers
-from store.database import rows, scalar
+from store.database import Database, rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
+
+_PAGES_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +165,13 @@ def stretches(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
     return joined([(start, end) for start, end in shown], apart_ms)
 
 
-def purge(connection: apsw.Connection) -> dict[str, int]:
+def purge(connection: apsw.Connection, *, merge_later: bool = False) -> dict[str, int]:
     """Remove the doomed frames from every place in the database; returns counts by place.
 
-    Call inside `Database.write()`. Looks stay counted: the ledger keeps that a frame was kept, not
-    what it showed.
+    With `merge_later` the words are only marked as deleted in the index, which is 30 times as
+    fast, and `merge_index` has to follow to erase them. Call inside `Database.write()`.
+
+    Looks stay counted: the ledger keeps that a frame was kept, not what it showed.
     """
     connection.execute("create temp table if not exists touched (start_ms integer, end_ms integer)")
     connection.execute("delete from touched")
@@ -175,12 +179,37 @@ def purge(connection: apsw.Connection) -> dict[str, int]:
         "insert into touched (start_ms, end_ms) values (?, ?)", stretches(connection, MERGE_GAP_MS)
     )
     connection.execute(_KEEP_COUNTS)
+    if merge_later:
+        _set_secure_delete(connection, False)
     counts: dict[str, int] = {}
     for place in PLACES:
         expected = int(scalar(connection, place.count))
         removed = place.purge(connection)
         counts[place.name] = expected if removed is None else removed
+    if merge_later:  # what is written so far is written with the old value
+        _set_secure_delete(connection, True)
     return counts
+
+
+def merge_index(database: Database) -> None:
+    """Rewrite the index without what was deleted, in short transactions.
+
+    The steps are those of https://sqlite.org/fts5.html#the_merge_command: a negative number makes
+    one level of everything, and a step that changes less than two rows was the last one.
+    """
+    pages = -_PAGES_AT_ONCE
+    while True:
+        with database.write() as connection:
+            before = connection.total_changes()
+            connection.execute("insert into frames_fts (frames_fts, rank) values ('merge', ?)", (pages,))
+            is_last = connection.total_changes() - before < 2
+        if is_last and pages > 0:
+            return
+        pages = _PAGES_AT_ONCE
+
+
+def _set_secure_delete(connection: apsw.Connection, value: bool) -> None:
+    connection.execute("insert into frames_fts (frames_fts, rank) values ('secure-delete', ?)", (int(value),))
 
 
 def left_over(connection: apsw.Connection) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from store import activity, answers, conversations, decisions, deletion, erasure, frames, remains
+from store import activity, answers, conversations, decisions, deletion, erasure, frames, purge, remains
 from store.conversations import DELETED_ANSWER, StoredEvidence
 from store.database import Database, open_database, rows, scalar
 from store.errors import FrameNotFound
@@ -127,10 +127,18 @@ def needles(*pictures: bytes) -> list[bytes]:
 # -- everywhere ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("merge_worth", [0, 10**9], ids=["word by word", "merging the index"])
 def test_planted_word_and_picture_are_nowhere_in_the_home_folder(
-    database: Database, data_dir: DataDir, media: Media, spool: Spool
+    database: Database,
+    data_dir: DataDir,
+    media: Media,
+    spool: Spool,
+    monkeypatch: pytest.MonkeyPatch,
+    merge_worth: int,
 ) -> None:
     """DEL-4, DEL-5: planted everywhere, deleted, then the bytes of the whole folder are searched."""
+    monkeypatch.setattr(erasure, "_MERGE_WORTH", merge_worth)
+    put_secret(database, data_dir, NOON_MS + 5)
     frame = put_secret(database, data_dir)
     for n in range(50):
         put(database, data_dir, NOON_MS - (n + 2) * SECOND, f"something else {n} in another window")
@@ -145,10 +153,12 @@ def test_planted_word_and_picture_are_nowhere_in_the_home_folder(
 
     assert places_with(data_dir, secrets) == []
     assert (receipt.verified, receipt.left) == (True, ())
-    assert receipt.counts.frames == receipt.counts.pictures == receipt.counts.index_rows == 1
+    assert receipt.counts.frames == receipt.counts.pictures == receipt.counts.index_rows == 2
     assert (receipt.counts.spool, receipt.counts.copies, receipt.counts.answers) == (3, 1, 1)
     assert answers_of(database, chat_id) == [DELETED_ANSWER]
     assert "something else 7" in str(rows(database.connection(), "select text from readings"))
+    assert scalar(database.connection(), "select v from frames_fts_config where k = 'secure-delete'") == 1
+    assert verify(database, media, spool).problems == ()
 
 
 def put_into_every_part(spool: Spool) -> list[bytes]:
@@ -421,7 +431,7 @@ class Crash(Exception):
     """The process dies here."""
 
 
-@pytest.mark.parametrize("step", ["pictures", "spool", "copies", "checkpoint"])
+@pytest.mark.parametrize("step", ["pictures", "index", "spool", "copies", "checkpoint"])
 def test_sweep_finishes_what_a_crash_left(
     database: Database,
     data_dir: DataDir,
@@ -431,7 +441,9 @@ def test_sweep_finishes_what_a_crash_left(
     step: str,
 ) -> None:
     """DEL-2: wherever it stops after the rows went, the next start leaves nothing behind."""
-    put_secret(database, data_dir)
+    for n in range(3):
+        put_secret(database, data_dir, NOON_MS + n)
+        put(database, data_dir, LATER_MS + n, "another window")
     pictures = put_into_every_part(spool)
     spool.recover()
     data_dir.backups.joinpath("before-m006-1.db").write_bytes(SECRET.encode())
@@ -441,6 +453,7 @@ def test_sweep_finishes_what_a_crash_left(
 
     owner, name = {
         "pictures": (Media, "remove"),
+        "index": (purge, "merge_index"),
         "spool": (remains, "discard"),
         "copies": (remains, "drop"),
         "checkpoint": (Database, "checkpoint"),
@@ -452,8 +465,9 @@ def test_sweep_finishes_what_a_crash_left(
 
     again = open_database(data_dir)
     deletion.sweep(again, media)
-    assert media.files() == []
+    assert len(media.files()) == 3
     assert places_with(data_dir, needles(webp(noise(NOON_MS)), *pictures)) == []
+    assert deletion.sweep(again, media) == 0
     assert verify(again, media, spool).problems == ()
     again.close_thread()
 
