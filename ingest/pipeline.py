@@ -93,10 +93,14 @@ def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
     except ValueError as error:
         raise Rejected("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:
-        outcomes.forgive(connection, capture)
-        frame_id = frames.insert(connection, capture, still, now_ms)
-        activity.heartbeat(connection, frames.get(home.database, frame_id))
-    return Result("stored", frame_id, capture.captured_ms)
+        known = frames.outcome(home.database, capture.capture_id)
+        if known is None or known.outcome != "deleted":
+            outcomes.forgive(connection, capture)
+            frame_id = frames.insert(connection, capture, still, now_ms)
+            activity.heartbeat(connection, frames.get(home.database, frame_id))
+            return Result("stored", frame_id, capture.captured_ms)
+    _sweep(home, capture)  # deleted by the person while it was being taken in
+    return Result("known", None, capture.captured_ms)
 
 
 def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: duplicates.Likeness) -> Result:
