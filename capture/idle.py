@@ -100,7 +100,10 @@ class X11Idle:
 
         self._errors = (error.ConnectionClosedError, error.XError, OSError)
         self._name = display_name
-        self._display = display.Display(display_name)
+        try:
+            self._display = display.Display(display_name)
+        except (error.DisplayError, *self._errors) as failure:
+            raise DisplayLost(f"The X display {display_name} cannot be opened: {failure}") from failure
         self._display.set_error_handler(lambda *_: None)
         self._known = bool(self._display.query_extension("MIT-SCREEN-SAVER"))
 

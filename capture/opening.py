@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from capture.choose import TOOLS, Choice, choose
@@ -72,6 +73,9 @@ def _open_x11(display_name: str) -> Sources:
     from capture.screens.x11 import X11Screens
     from capture.windows.linux_x11 import X11Windows
 
-    screens = X11Screens(display_name)
-    windows = GuardedWindows(X11Windows(display_name))
-    return Sources(screens, windows, LinuxActivity(X11Idle(display_name), Logind()))
+    with ExitStack() as opened:  # closes what is open already when the display goes meanwhile
+        screens = opened.enter_context(closing(X11Screens(display_name)))
+        windows = opened.enter_context(closing(GuardedWindows(X11Windows(display_name))))
+        activity = LinuxActivity(X11Idle(display_name), Logind())
+        opened.pop_all()
+    return Sources(screens, windows, activity)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from Xlib import X
@@ -28,7 +28,7 @@ _TRIES = 3
 # What may change about a window without moving it. _NET_WM_USER_TIME changes at every key: not here.
 _TELLING = (
     "_NET_WM_NAME", "WM_NAME", "WM_CLASS", "_NET_WM_PID", "_NET_WM_STATE", "WM_STATE",
-    "_NET_WM_DESKTOP", "_NET_WM_WINDOW_TYPE",
+    "_NET_WM_DESKTOP", "_NET_WM_WINDOW_TYPE", "WM_TRANSIENT_FOR",
 )  # fmt: skip
 _TELLING_OF_ROOT = ("_NET_ACTIVE_WINDOW", "_NET_CURRENT_DESKTOP", "_NET_CLIENT_LIST_STACKING")
 
@@ -178,7 +178,9 @@ class X11Windows:
             return 0
 
     def _shown(self, children: Iterable[Child | None], focused: Child | None) -> list[WindowInfo]:
-        return [_info(child, child is focused) for child in children if child and self._is_shown(child)]
+        shown = [child for child in children if child and self._is_shown(child)]
+        titles = {child.client: child.window_name for child in self._children.values()}
+        return [_info(child, titles, child is focused) for child in shown]
 
     def _is_shown(self, child: Child) -> bool:
         elsewhere = child.desktop not in (None, _EVERYWHERE, self._desktop) and self._desktop is not None
@@ -188,10 +190,12 @@ class X11Windows:
         return int(self._display.get_atom(name))  # python-xlib caches them
 
 
-def _info(child: Child, focused: bool) -> WindowInfo:
+def _info(child: Child, titles: Mapping[int, str | None], focused: bool) -> WindowInfo:
+    # An untitled menu is decided like the window it belongs to: private or not, excluded or not.
+    title = child.window_name or (titles.get(child.owner) if child.owner else None)
     return WindowInfo(
         child.app_name,
-        child.window_name,
+        title,
         child.rect,
         child.pid,
         focused=focused,

@@ -43,6 +43,7 @@ class Child:
     rect: Rect
     is_viewable: bool
     client: int = 0
+    owner: int | None = None  # the window a menu or dialog belongs to
     opaque: bool = False
     app_name: str | None = None
     window_name: str | None = None
@@ -91,6 +92,7 @@ class X11Reader:
         named = (_KINDS.get(self._display.get_atom_name(number)) for number in types)
         unnamed: Kind = "popup" if is_override and is_own else "window"
         child.kind = next((kind for kind in named if kind), unnamed)
+        child.owner = self.number(client, "WM_TRANSIENT_FOR")
         child.desktop = self.number(client, "_NET_WM_DESKTOP")
         child.is_hidden = self._atom("_NET_WM_STATE_HIDDEN") in self.numbers(client, "_NET_WM_STATE")
 

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from Xlib import X
+from Xlib import display as xdisplay
 
 from capture.clock import SystemClock
 from capture.daemon import Daemon, Parts
@@ -232,6 +234,26 @@ def test_a_window_without_a_class_is_known_by_its_process(display: Display, wind
     until(lambda: "plain" in titles(windows))
     display.call("xdotool", "search", "--name", "^plain$", "set_window", "--class", "", "--classname", "")
     until(lambda: [w.app_name for w in windows.windows()] == ["xterm"])
+
+
+def test_an_untitled_menu_goes_by_the_window_it_belongs_to(display: Display, windows: X11Windows) -> None:
+    """PRI-5: else a private window's menu would be anybody's."""
+    client = xdisplay.Display(display.name)
+    root = client.screen().root
+    owner = root.create_window(10, 10, 200, 100, 0, X.CopyFromParent)
+    menu = root.create_window(30, 30, 50, 50, 0, X.CopyFromParent, override_redirect=True)
+    for window in (owner, menu):
+        window.set_wm_class("browser", "Firefox")
+    owner.set_wm_name("News — Mozilla Firefox Private Browsing".encode())
+    menu.set_wm_transient_for(owner)
+    owner.map()
+    menu.map()
+    client.sync()
+    shown = windows.windows()
+    assert [(w.kind, w.app_name) for w in shown] == [("popup", "Firefox"), ("window", "Firefox")]
+    assert shown[0].window_name == shown[1].window_name
+    assert "Private Browsing" in (shown[0].window_name or "")
+    client.close()
 
 
 def test_a_change_of_windows_wakes_the_waiting(display: Display, windows: X11Windows) -> None:
