@@ -499,6 +499,23 @@ def test_picture_of_a_worker_that_died_in_the_middle_goes_too(
     assert media.files() == []
 
 
+def test_capture_that_a_worker_is_storing_meanwhile_is_waited_for(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker has claimed it and finishes while the deletion waits: neither frame nor entry is left."""
+    record = capture(NOON_MS)
+    name = spool.put(record, webp(noise(1)))
+    spool.take(name)
+
+    def work(_: float) -> None:
+        store_frame(database, data_dir, NOON_MS, "word", capture_id=str(uuid.uuid4()))
+        spool.finish(name)
+
+    monkeypatch.setattr("store.deletion.time.sleep", work)
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert (receipt.frames, receipt.verified, media.files()) == (1, True, [])
+
+
 def test_sweep_keeps_copies_younger_than_the_last_deletion(
     database: Database, data_dir: DataDir, media: Media
 ) -> None:
