@@ -102,11 +102,12 @@ class Recollect:
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            self.output.append(line)
-            found = _LINK.search(line)
-            if found:
-                self.link = found.group()
+        with process.stdout:
+            for line in process.stdout:
+                self.output.append(line)
+                found = _LINK.search(line)
+                if found:
+                    self.link = found.group()
 
     def stop(self, within_s: float = 15) -> int | None:
         """Ctrl-C; returns the exit code, None when it was not running."""

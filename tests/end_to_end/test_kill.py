@@ -7,15 +7,17 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from store.database import open_database, scalar
 from store.paths import DataDir
+from store.spool import Spool
 from tests.end_to_end.programs import Recollect, x_display
 
-ROUNDS = 36
+ROUNDS = 32
 PARTS = {
     "capture": ("capture",),
     "ingest": ("ingest",),
@@ -32,16 +34,18 @@ def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
     """CAP-3, CAP-4: what was renamed into the spool once is a frame exactly once, for ever after."""
     chance = random.Random(20261120)
     home = DataDir(recollect.home).create()
+    Spool(home.spool)
     captured: set[str] = set()
-    with x_display("480x270x24") as display:
+    with ExitStack() as stack:
+        display = stack.enter_context(x_display("480x270x24"))
         environment = {
             **os.environ,
             "DISPLAY": display,
             "RECOLLECT_HOME": str(home.home),
             "RECOLLECT_CAPTURE_INTERVAL_S": "0.1",
         }
-        restless = subprocess.Popen(RESTLESS, env=environment, stderr=subprocess.DEVNULL)
-        running: dict[str, subprocess.Popen[bytes]] = {}
+        running = {"restless": subprocess.Popen(RESTLESS, env=environment, stderr=subprocess.DEVNULL)}
+        stack.callback(kill_all, running)
         for _ in range(ROUNDS):
             for part, module in PARTS.items():
                 if part not in running:
@@ -51,16 +55,11 @@ def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
                         stdout=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL,
                     )
-            time.sleep(chance.uniform(0.05, 1.6))
+            time.sleep(chance.uniform(0.05, 2.6))
             victim = chance.choice([*PARTS, "capture", "ingest"])
             running[victim].kill()
             running.pop(victim).wait(10)
             captured |= in_spool(home) | in_database(home)
-        for process in running.values():
-            process.kill()
-            process.wait(10)
-        restless.kill()
-        restless.wait(10)
     captured |= in_spool(home)
     assert len(captured) >= ROUNDS, "the screen was hardly captured, so this test showed nothing"
 
@@ -69,6 +68,12 @@ def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
     assert in_spool(home) == set()
     report = recollect.run("verify", check=False)
     assert report.returncode == 0, report.stdout + report.stderr
+
+
+def kill_all(running: dict[str, subprocess.Popen[bytes]]) -> None:
+    for process in running.values():
+        process.kill()
+        process.wait(10)
 
 
 def in_spool(home: DataDir) -> set[str]:
