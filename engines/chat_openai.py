@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -106,11 +107,18 @@ class OpenAIChatModel:
 
     def _connected(self) -> OpenAI:
         # Imported with the first question: the client takes 0.6 s and 40 MB (INS-2).
-        from openai import OpenAI
+        from openai import DefaultHttpxClient, OpenAI
 
         with self._lock:
             if self._client is None:
-                self._client = OpenAI(base_url=self.base_url, api_key=self._api_key or NO_KEY, max_retries=0)
+                # What is meant for this machine must not take a detour over a proxy.
+                direct = DefaultHttpxClient(trust_env=False) if is_local(self.base_url) else None
+                self._client = OpenAI(
+                    base_url=self.base_url,
+                    api_key=self._api_key or NO_KEY,
+                    max_retries=0,
+                    http_client=direct,
+                )
             return self._client
 
 
@@ -120,6 +128,15 @@ def public_url(base_url: str) -> str:
     host = parts.hostname or ""
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
+
+
+def is_local(base_url: str) -> bool:
+    """Whether an address is on this machine, so that nothing leaves it."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _formats(schema: Schema | None, first: int) -> Iterator[tuple[int, dict[str, Any]]]:

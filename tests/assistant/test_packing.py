@@ -248,6 +248,24 @@ def test_a_small_context_gets_fewer_frames_and_says_so(
     assert result.warnings[0].startswith(f"{60 - shown} of the 60 selected frames did not fit")
 
 
+def test_a_long_history_gives_way_to_frames(
+    database: Database, afternoon: Afternoon, stub: StubModel
+) -> None:
+    afternoon.show(1, ENGLISH)
+    models = ChatModels(ChatSettings(base_url=stub.base_url, model="small", context_tokens=2_048), {})
+    deps = TurnDeps(database, models, lambda: NOW_MS)
+    stub.reply("A long answer. " * 100)
+    chat_id = None
+    for n in range(4):
+        question = f"question {n} " + "and more " * 30
+        request = TurnRequest(question, "UTC", NOW_MS, START_MS, START_MS + HOUR_MS, chat_id)
+        chat_id = answer(deps, request).chat_id
+    models.close()
+    assert [len(request["messages"]) for request in stub.requests] == [2, 4, 4, 4]
+    assert "question 2" in stub.requests[3]["messages"][1]["content"]
+    assert tokens(stub.prompt()) < 2_048
+
+
 def test_a_context_that_holds_no_frame_is_a_typed_error(
     database: Database, afternoon: Afternoon, stub: StubModel
 ) -> None:

@@ -22,7 +22,7 @@ from engines.chat import (
     ModelUnreachable,
     Usage,
 )
-from engines.chat_openai import NO_KEY, OpenAIChatModel
+from engines.chat_openai import NO_KEY, OpenAIChatModel, is_local
 from tests.stub_model import StubModel
 
 QUESTION = [Message("system", "Be brief."), Message("user", "What did I do?")]
@@ -178,6 +178,29 @@ def test_a_local_endpoint_needs_no_key_and_a_key_is_sent_when_there_is_one() -> 
         ask(stub)
         ask(stub, api_key="sk-secret")
         assert [h["authorization"] for h in stub.headers] == [f"Bearer {NO_KEY}", "Bearer sk-secret"]
+
+
+def test_a_local_endpoint_is_asked_without_a_detour(stub: StubModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    stub.reply("ok")
+    assert ask(stub).text == "ok"
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:1234/v1", True),
+        ("http://localhost/v1", True),
+        ("http://[::1]:8080", True),
+        ("https://api.example/v1", False),
+        ("http://192.168.1.5/v1", False),
+        ("http://localhost.example/v1", False),
+        ("nonsense", False),
+    ],
+)
+def test_local_means_this_machine(url: str, local: bool) -> None:
+    assert is_local(url) is local
 
 
 def test_a_key_is_never_shown(stub: StubModel) -> None:  # SEC-11

@@ -113,14 +113,28 @@ def _call(
     system = prompt.system_prompt(
         plan.now_ms, plan.start_ms, plan.end_ms, plan.timezone, plan.zone, identity=plan.identity
     )
+    quarter = model.context_tokens // 4
+    history = _recent(history, quarter)
     taken = tokens(system) + sum(tokens(message.content) for message in history)
-    room = model.context_tokens - taken - min(MAX_ANSWER_TOKENS, model.context_tokens // 4)
+    room = model.context_tokens - taken - min(MAX_ANSWER_TOKENS, quarter)
     packed = pack(retrieval, plan.message, plan.zone, room, plan.words)
     if not packed.entries:
         raise ContextTooLong(f"the model's context of {model.context_tokens} tokens holds no frame")
     sent = prompt.messages(system, history, packed.text)
     completion = model.complete(sent, schema=prompt.OUTPUT_SCHEMA, timeout_s=timeout_s)
     return packed.entries, packed.left_out, completion
+
+
+def _recent(history: Sequence[Message], budget_tokens: int) -> list[Message]:
+    """The end of a conversation that fits, in whole exchanges of two messages."""
+    kept: list[Message] = []
+    for at in range(len(history) - 2, -1, -2):
+        exchange = list(history[at : at + 2])
+        budget_tokens -= sum(tokens(message.content) for message in exchange)
+        if budget_tokens < 0:
+            break
+        kept = exchange + kept
+    return kept
 
 
 def _checked(
@@ -160,9 +174,8 @@ def _given_figures(plan: Plan, retrieval: Retrieval) -> frozenset[str]:
     apps = retrieval.totals.by_app if retrieval.totals else ()
     moments = [plan.start_ms, plan.end_ms, *(at for app in apps for at in (app.first_ms, app.last_ms))]
     durations = " ; ".join(duration(app.duration_ms) for app in apps)
-    counts = f"{retrieval.frames_in_range} {len(retrieval.entries)}"
     told = (of_moment(local_time(at, plan.zone)) for at in moments)
-    return frozenset(figures(durations) | figures(counts)).union(*told)
+    return frozenset(figures(durations)).union(*told)
 
 
 def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Material:

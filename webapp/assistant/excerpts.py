@@ -31,9 +31,6 @@ class Excerpt:
     spans: tuple[tuple[int, int], ...]
 
 
-EMPTY = Excerpt("", ())
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     start: int

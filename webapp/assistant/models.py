@@ -10,12 +10,10 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from engines.chat import ChatModel
 from engines.chat_extractive import ExtractiveModel
-from engines.chat_openai import OpenAIChatModel, public_url
+from engines.chat_openai import OpenAIChatModel, is_local, public_url
 from store.errors import SettingsError
 from store.settings import ChatModelSettings, ChatSettings
 from webapp.assistant.errors import UnknownModel
@@ -92,7 +90,7 @@ class ChatModels:
             name,
             entry.model,
             public_url(entry.base_url),
-            _is_local(entry.base_url),
+            is_local(entry.base_url),
             bool(key),
             entry.context_tokens,
             not self._infos,
@@ -116,11 +114,3 @@ def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
         context_tokens=settings.context_tokens,
     )
     return [default, *settings.models]
-
-
-def _is_local(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

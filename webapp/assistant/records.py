@@ -23,7 +23,7 @@ Mode = Literal["evidence"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
 ClaimState = Literal["found", "not_found", "not_checked", "no_evidence"]
 TurnStatus = Literal["running", "done", "failed"]
-Stage = Literal["searching", "thinking", "checking"]
+Stage = Literal["searching", "thinking"]
 
 
 @dataclass(frozen=True, slots=True)

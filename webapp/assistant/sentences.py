@@ -15,7 +15,6 @@ from webapp.assistant.texts import Language
 _SENTENCES: dict[str, tuple[str, str]] = {
     "searching": ("Looking through your frames", "正在查找你的屏幕画面"),
     "thinking": ("Waiting for {model}", "正在等待 {model}"),
-    "checking": ("Checking every citation", "正在核对每一处引用"),
     "unconfirmed": ("I could not confirm this on screen.", "以下内容未能在屏幕画面上得到证实。"),
     "no_captures": (
         "There are no captures between {start} and {end}, so I cannot say what was on the screen.",
