@@ -25,6 +25,7 @@ from ingest.importers import images as image_import
 from ingest.importers import video as video_import
 from ingest.importers.feeding import Feeding
 from ingest.importers.items import CannotImport, Item, Skipped
+from ingest.importers.progress import Progress
 from ingest.worker import Worker
 from store import frames
 from store.errors import StoreError
@@ -35,6 +36,7 @@ log = logging.getLogger("ingest")
 
 _NICE = 10
 _SOME_FAILED = 1
+_INTERRUPTED = 130
 
 
 @click.group(invoke_without_command=True)
@@ -67,9 +69,9 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     zone = _zone(tz)
     found = image_import.find(directory, zone)
     items = image_import.read(found, zone)
-    with click.progressbar(length=len(found), label="Importing", file=sys.stderr) as bar:
-        feeding = Feeding(home, items, lambda _: bar.update(1))
-        code = _feed(feeding)
+    with Progress(len(found)) as progress:
+        feeding = Feeding(home, items, lambda _: progress.advance(1))
+        code = _take_in(feeding, progress)
     _tell(feeding, as_json, code)
 
 
@@ -86,15 +88,14 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
     start_ms = _moment_ms(start, zone)
     clip = video_import.look(file)
     items = video_import.read(clip, start_ms, interval, zone)
-    length = max(1, round(clip.seconds or 1))
-    with click.progressbar(length=length, label="Importing", file=sys.stderr) as bar:
+    with Progress(max(1, round(clip.seconds or 1))) as progress:
 
         def step(found: Item | Skipped) -> None:
             if isinstance(found, Item):
-                bar.update(round((found.capture.captured_ms - start_ms) / 1000) - bar.pos)
+                progress.reach(round((found.capture.captured_ms - start_ms) / 1000))
 
         feeding = Feeding(home, items, step)
-        code = _feed(feeding)
+        code = _take_in(feeding, progress)
     _tell(feeding, as_json, code)
 
 
@@ -102,45 +103,73 @@ def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         _be_modest()
         worker = Worker(home, _engine_of(home))
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, lambda *_: worker.stop())
+        _stop_on_signals(worker)
         code = worker.run(once=once)
-        if once and code == 0 and (set_aside := worker.account["failed"]):
-            click.echo(f"{set_aside} entries were set aside; see `recollect doctor`", err=True)
+        shortfall = worker.shortfall() if once and code == 0 else ""
+        if shortfall:
+            click.echo(f"ingest: {shortfall}", err=True)
             code = _SOME_FAILED
-        if worker.is_reading:
-            # A reading cannot be interrupted; its frame stays pending, and the lock goes with us.
-            logging.shutdown()
-            os._exit(code)
+        _leave_at_once(worker, code)
         return code
 
 
-def _feed(feeding: Feeding) -> int:
+def _take_in(feeding: Feeding, progress: Progress) -> int:
     """Take the import in: by a worker of our own, or beside the one that runs already."""
-    try:
-        with only_worker(feeding.home.data_dir):
-            worker = Worker(feeding.home, _engine_of(feeding.home))
-            signal.signal(signal.SIGINT, lambda *_: worker.stop())
-            return worker.run(once=True, feed=feeding.steps())
-    except AlreadyRunning:
-        feeding.run_beside_a_worker()
-        return 0
+    while True:
+        try:
+            with only_worker(feeding.home.data_dir):
+                return _take_in_alone(feeding, progress)
+        except AlreadyRunning:
+            if feeding.run_beside_a_worker():
+                return 0
+
+
+def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
+    def show_reading() -> None:
+        if feeding.is_over:
+            progress.reading(frames.count_pending(feeding.home.database))
+
+    worker = Worker(feeding.home, _engine_of(feeding.home), tick=show_reading)
+    _stop_on_signals(worker)
+    code = worker.run(once=True, feed=feeding.steps())
+    if worker.was_stopped:
+        click.echo("ingest: interrupted; what is queued is taken in by the next run", err=True)
+        code = _INTERRUPTED
+        _leave_at_once(worker, code)
+    elif shortfall := worker.shortfall():
+        click.echo(f"ingest: {shortfall}", err=True)
+    return code
+
+
+def _stop_on_signals(worker: Worker) -> None:
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: worker.stop())
+
+
+def _leave_at_once(worker: Worker, code: int) -> None:
+    """A reading cannot be interrupted: where one is under way, end the process around it.
+
+    Its frame stays pending, and the system gives the lock back.
+    """
+    if worker.is_reading:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _tell(feeding: Feeding, as_json: bool, code: int) -> None:
     summary = feeding.summary()
-    if as_json:
-        click.echo(json.dumps(summary, ensure_ascii=False))
-    else:
-        counts = ", ".join(
-            f"{count} {word.replace('_', ' ')}" for word, count in summary.items() if isinstance(count, int)
-        )
-        click.echo(counts)
-        for one in feeding.skipped:
-            click.echo(f"skipped {one.name}: {one.reason}", err=True)
     pending = frames.count_pending(feeding.home.database)
-    if pending and not as_json:
-        click.echo(f"{pending} frames are still to be read", err=True)
+    if as_json:
+        click.echo(json.dumps({**summary, "pending": pending}, ensure_ascii=False))
+    else:
+        counts = {word: count for word, count in summary.items() if isinstance(count, int) and count}
+        click.echo(", ".join(f"{n} {word.replace('_', ' ')}" for word, n in counts.items()) or "nothing new")
+        for one in summary["skipped"]:
+            click.echo(f"skipped {one['name']}: {one['reason']}", err=True)
+        if pending:
+            click.echo(f"{pending} frames are still to be read", err=True)
     click.get_current_context().exit(code or (_SOME_FAILED if summary["skipped"] else 0))
 
 

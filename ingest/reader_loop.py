@@ -134,6 +134,8 @@ class ReaderLoop(threading.Thread):
         with self._home.database.write() as connection:
             for frame in due:
                 frames.mark_unavailable(connection, frame.id, self._account.engine_problem)
+        for _ in due:
+            self._account.count("parked")
         return True
 
     # -- one frame ------------------------------------------------------------------------
@@ -154,8 +156,10 @@ class ReaderLoop(threading.Thread):
             raise
         except Exception as error:
             # Engines are foreign code: any failure is this frame's, and the engine starts afresh.
-            log.exception("frame %d could not be read", frame.id)
-            self._failed(frame, f"{type(error).__name__}: {error}"[:200])
+            # Only our own errors may be quoted: a foreign message could hold screen text.
+            reason = str(error) if isinstance(error, OcrError) else type(error).__name__
+            log.warning("frame %d could not be read: %s", frame.id, reason)
+            self._failed(frame, reason[:200])
             self._close_engine()
         finally:
             self.reading_since = None

@@ -41,6 +41,11 @@ class Storing:
         self._tries: Counter[str] = Counter()
         self.wait_s = 0.0  # how long to wait before the next try; 0 while all is well
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether several tries in a row, over seconds, could store nothing."""
+        return self.wait_s >= _LONGEST_WAIT_S
+
     def recover(self) -> None:
         """At start: give back what a killed worker had claimed.
 
@@ -51,6 +56,7 @@ class Storing:
             if folder.is_symlink() or not folder.is_dir():
                 continue
             if _count_death(folder) >= MAX_TRIES:
+                (folder / _DEATHS).unlink()  # when it is retried, the count starts afresh
                 reason = f"the worker died {MAX_TRIES} times while it stored this"
                 self._set_aside(folder.name, named_by(folder.name), "gave_up", reason)
         recovered = self._home.spool.recover()
@@ -154,8 +160,3 @@ def _count_death(folder: Path) -> int:
         before = 0
     path.write_text(str(before + 1))
     return before + 1
-
-
-def forget_deaths(entry: Path) -> None:
-    """Somebody asked for another try: start counting afresh."""
-    (entry / _DEATHS).unlink(missing_ok=True)

@@ -61,12 +61,14 @@ class Worker:
             ReaderLoop(home, self._backlog, self.account, open_engine, clock, self._stop, number)
             for number in range(home.settings.ocr.workers)
         ]
+        self._was_stopped = False
         self._state_due_s = 0.0
         self._state_version = -1
         self._check_due_s = 0.0
 
     def stop(self) -> None:
         """Finish the entry at hand, then return from `run`. Safe in a signal handler."""
+        self._was_stopped = True
         self._stop.set()
 
     def run(self, *, once: bool = False, feed: Iterator[bool] | None = None) -> int:
@@ -93,7 +95,7 @@ class Worker:
                 return RESTART_EXIT_CODE
             if stored or fed:
                 continue
-            if once and self._is_done():
+            if once and (self._is_done() or self._storing.is_stuck):
                 return 0
             self._stop.wait(max(_POLL_S, self._storing.wait_s))
         return 0
@@ -110,6 +112,25 @@ class Worker:
         for reader in self._readers:
             reader.join(max(0.0, deadline - time.monotonic()))
         self._write_state("stopped")
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether `stop` ended the run, and not the end of the work."""
+        return self._was_stopped
+
+    def shortfall(self) -> str:
+        """After a run with `once`: one line saying what could not be done, "" when all was."""
+        account, off = self.account, self.home.settings.ocr.engine == "off"
+        parts = [
+            account.problem and f"{len(self.home.spool.waiting())} entries still wait: {account.problem}",
+            account["failed"] and f"{account['failed']} entries were set aside in spool/failed",
+            account["reading_failed"] and f"{account['reading_failed']} frames could not be read",
+            account["reading_postponed"] and "some frames could not be read yet and are tried again later",
+            not off
+            and account["parked"]
+            and f"{account['parked']} frames without text: {account.engine_problem}",
+        ]
+        return "; ".join(part for part in parts if part)
 
     @property
     def is_reading(self) -> bool:

@@ -32,12 +32,18 @@ class Skipped:
     reason: str
 
 
-def item(image: bytes, media_type: str, captured_ms: int, utc_offset_min: int | None) -> Item:
-    """A picture under an id made of its content and time: importing it twice is importing it once."""
+def item(
+    image: bytes, media_type: str, captured_ms: int, utc_offset_min: int | None, content: str = ""
+) -> Item:
+    """A picture under an id made of its content and time: importing it twice is importing it once.
+
+    `content` names the content where the bytes do not (they were encoded just now, and another
+    encoder would write others); the SHA-256 of the bytes by default.
+    """
     digest = hashlib.sha256(image).hexdigest()
     return Item(
         Capture(
-            capture_id=str(uuid.uuid5(_NAMESPACE, f"{digest} {captured_ms}")),
+            capture_id=str(uuid.uuid5(_NAMESPACE, f"{content or digest} {captured_ms}")),
             captured_ms=captured_ms,
             source="import",
             image_type=media_type,

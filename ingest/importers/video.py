@@ -1,7 +1,10 @@
-"""Import a screen recording: one frame per interval, at its own time; its sound is never decoded.
+"""Import a screen recording: what it showed at each interval; its sound is never decoded.
 
-Frames are kept as lossless WebP, so that what is read and shown is exactly what the clip decodes
-to. Only the video stream is demuxed (R3.5).
+A frame is taken at its own time, start + presentation time. Where a recording holds one picture
+for longer than the interval (many recorders write only changes), the picture counts again at
+each interval: ingest folds these into one frame with its true duration, and keeps a real frame
+every 30 s. Frames are kept as lossless WebP, so that what is read and shown is exactly what the
+clip decodes to. Only the video stream is demuxed (R3.5).
 """
 
 from __future__ import annotations
@@ -14,11 +17,21 @@ from pathlib import Path
 
 import av
 import av.error
+from av.container import InputContainer
 from av.video.frame import VideoFrame
 from PIL import Image
 
 from ingest.importers.images import offset_min
 from ingest.importers.items import CannotImport, Item, Skipped, item
+from store.media import pixels_sha256
+
+# A hair of tolerance: 0.9999 s is the frame of second 1 in a clip with rounded time stamps.
+_HAIR_S = 0.001
+_QUARTER_TURNS = {
+    90: Image.Transpose.ROTATE_90,
+    180: Image.Transpose.ROTATE_180,
+    270: Image.Transpose.ROTATE_270,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +45,7 @@ class Clip:
 def look(path: Path) -> Clip:
     """What the container says. Raises `CannotImport` when it is no video."""
     try:
-        with av.open(str(path)) as container:
+        with av.open(str(path), metadata_errors="ignore") as container:
             if not container.streams.video:
                 raise CannotImport(f"{path.name!r} has no video stream")
             length = container.duration
@@ -42,39 +55,71 @@ def look(path: Path) -> Clip:
 
 
 def read(clip: Clip, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator[Item | Skipped]:
-    """An `Item` every `interval_s` seconds, the first at `start_ms`.
+    """An `Item` about every `interval_s` seconds, the first at `start_ms`.
 
     A recording that breaks off in the middle gives what can be decoded, and then a `Skipped`.
     """
     last_s = 0.0
+    shown: VideoFrame | None = None
+    picture, digest = b"", ""
     try:
-        with av.open(str(clip.path)) as container:
-            for seconds, frame in _every(container.decode(video=0), interval_s):
+        with av.open(str(clip.path), metadata_errors="ignore") as container:
+            for seconds, frame in sampled(_timed(container), interval_s):
                 last_s = seconds
+                if frame is not shown:  # a picture that is held is encoded once
+                    shown, image = frame, _upright(frame)
+                    picture, digest = _webp(image), pixels_sha256(image)
                 captured_ms = start_ms + round(seconds * 1000)
-                yield item(_webp(frame), "image/webp", captured_ms, offset_min(captured_ms, zone))
+                yield item(picture, "image/webp", captured_ms, offset_min(captured_ms, zone), digest)
     except av.error.FFmpegError as error:
         yield Skipped(clip.path.name, f"cannot be decoded after {last_s:.1f} s ({error.strerror})")
 
 
-def _every(frames: Iterator[VideoFrame], interval_s: float) -> Iterator[tuple[float, VideoFrame]]:
-    """(seconds since the first frame, frame): the first at or after each multiple of the interval."""
-    first_s: float | None = None
+def sampled(
+    frames: Iterator[tuple[float, float, VideoFrame]], interval_s: float
+) -> Iterator[tuple[float, VideoFrame]]:
+    """(seconds, frame) for frames of (start, end, frame): the first frame of each interval at its
+    own time, or the one that is still shown, at the interval's beginning.
+    """
     due = 0
-    for frame in frames:
+    held: VideoFrame | None = None
+    for start_s, end_s, frame in frames:
+        while held is not None and due * interval_s < start_s - _HAIR_S:
+            # The next frame comes within this interval: it speaks for it, at its own time.
+            if start_s < (due + 1) * interval_s - _HAIR_S:
+                break
+            yield due * interval_s, held
+            due += 1
+        held = frame
+        if start_s + _HAIR_S >= due * interval_s:
+            due = int((start_s + _HAIR_S) / interval_s) + 1
+            yield start_s, frame
+        last_end_s = end_s
+    while held is not None and due * interval_s < last_end_s - _HAIR_S:
+        yield due * interval_s, held
+        due += 1
+
+
+def _timed(container: InputContainer) -> Iterator[tuple[float, float, VideoFrame]]:
+    """Frames with the seconds at which each appears and ends, counted from the first frame."""
+    first_s: float | None = None
+    for frame in container.decode(video=0):
         if frame.time is None:
             continue  # without a time it cannot be evidence of a moment
-        if first_s is None:
-            first_s = frame.time
-        seconds = frame.time - first_s
-        # A hair of tolerance: 0.9999 s is the frame of second 1 in a clip with rounded time stamps.
-        if seconds + 0.001 >= due * interval_s:
-            due = int((seconds + 0.001) / interval_s) + 1
-            yield seconds, frame
+        first_s = frame.time if first_s is None else first_s
+        start_s = frame.time - first_s
+        shown_s = float(frame.duration * frame.time_base) if frame.duration and frame.time_base else 0.0
+        yield start_s, start_s + shown_s, frame
 
 
-def _webp(frame: VideoFrame) -> bytes:
+def _upright(frame: VideoFrame) -> Image.Image:
+    """The picture as a player would turn it: phones record sideways and say so."""
     image: Image.Image = frame.to_image()
+    turn = _QUARTER_TURNS.get(round(frame.rotation) % 360)
+    return image if turn is None else image.transpose(turn)
+
+
+def _webp(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", lossless=True, quality=20, method=2)
     return buffer.getvalue()
