@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import apsw
-from peewee import OperationalError
+from peewee import DatabaseError, OperationalError
 from playhouse.apsw_ext import APSWDatabase
 
 from store import tokenizer
@@ -47,7 +47,6 @@ class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
 
 def _prepare(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    tokenizer.register(connection)
     connection.execute(
         """
         pragma journal_mode = wal;
@@ -59,6 +58,8 @@ def _prepare(connection: apsw.Connection) -> None:
         pragma temp_store = memory;
         """
     ).fetchall()
+    # After a statement that reads the file: what is no database is then told as such.
+    tokenizer.register(connection)
 
 
 class Database:
@@ -149,6 +150,10 @@ def _translated() -> Iterator[None]:
             raise StoreBusy(str(error)) from error
         if "interrupt" in str(error):
             raise DeadlineExceeded("the read ran into its deadline") from error
+        raise
+    except DatabaseError as error:
+        if "not a database" in str(error) or "malformed" in str(error):
+            raise DatabaseDamaged(str(error)) from error
         raise
 
 

@@ -141,10 +141,10 @@ def check_model(settings: ChatSettings) -> Check:
             "no model set: answers are quoted from the screen, not written",
             "Set chat.base_url and chat.model for written answers.",
         )
-    request = urllib.request.Request(settings.base_url.rstrip("/") + "/models")
-    if settings.api_key:
-        request.add_header("Authorization", f"Bearer {settings.api_key}")
     try:
+        request = urllib.request.Request(settings.base_url.rstrip("/") + "/models")
+        if settings.api_key:
+            request.add_header("Authorization", f"Bearer {settings.api_key}")
         with urllib.request.urlopen(request, timeout=_MODEL_TIMEOUT_S):
             return Check("Answers", "OK", f"{settings.model or 'the model'} at {settings.base_url}")
     except urllib.error.HTTPError as error:

@@ -45,7 +45,9 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
     with announced(data_dir, settings.web.host, port) as address:
         if tell:
             tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
+        log.info("serving %s", address.url)
         server.run()
+        log.info("the pages have ended")
     database.close_thread()
 
 

@@ -170,8 +170,10 @@ class Supervisor:
         commands = {"web": ("webapp", "web", *home, *web), "ingest": ("ingest", *home)}
         if self.with_capture:
             commands["capture"] = ("capture", *home)
+        # Capture keeps capture.log itself; two writers would rotate it under each other.
+        logs = {"capture": "capture.out.log"}
         return [
-            Part(name, (sys.executable, "-m", *command), self.data_dir.logs / f"{name}.log")
+            Part(name, (sys.executable, "-m", *command), self.data_dir.logs / logs.get(name, f"{name}.log"))
             for name, command in commands.items()
         ]
 

@@ -124,9 +124,12 @@ def search(
 
 
 def _print_page(page: Page) -> None:
+    from webapp.wording import count
+
     for hit in page.hits:
         window = " · ".join(part for part in (hit.app_name, hit.window_name) if part)
         click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")
-    click.echo(f"{page.total} frames" if page.total_is_exact else f"more than {page.total} frames", err=True)
+    found = count(page.total, "frame")
+    click.echo(found if page.total_is_exact else f"more than {found}", err=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -69,14 +70,20 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 
-def run_part(module: str, home: Path | None, arguments: tuple[str, ...]) -> int:
-    """Run another program of Recollect to its end and return its exit code."""
-    data_dir = find_home(home)
-    command = [sys.executable, "-m", module, "--home", str(data_dir.home), *arguments]
-    try:
-        return subprocess.run(command, check=False).returncode
-    except KeyboardInterrupt:
-        return 130  # the part got the same signal and has ended by itself
+def run_part(module: str, home: Path | None, arguments: Sequence[str]) -> int:
+    """Become another program of Recollect: signals and exit code are its own.
+
+    Windows cannot replace a process; there the program is waited for and its exit code returned.
+    """
+    command = [sys.executable, "-m", module, "--home", str(find_home(home).home), *arguments]
+    if os.name != "nt":
+        os.execv(sys.executable, command)
+    process = subprocess.Popen(command)
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue  # it got the same signal and ends by itself
 
 
 class Moment(click.ParamType[int]):

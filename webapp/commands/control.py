@@ -54,10 +54,9 @@ def resume(home: Path | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: str | None, yes: bool) -> None:
     """Delete everything that was recorded in a range of time."""
-    import dataclasses
-
     from store import deletion
     from store.media import Media
+    from webapp.wording import count
 
     if end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")
@@ -65,16 +64,20 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
     database = open_database(data_dir)
     counts = deletion.preview(database, start_ms, end_ms, app)
     if not yes:
-        _confirm(counts.frames, start_ms, end_ms, app)
+        _confirm(count(counts.frames, "frame"), start_ms, end_ms, app)
     receipt = deletion.delete_range(database, Media(data_dir.media), start_ms, end_ms, app)
     if as_json:
-        print_json(dataclasses.asdict(receipt))
+        from webapp.api.deletion import receipt_answer
+
+        click.echo(receipt_answer(receipt, app).model_dump_json(indent=2))
     else:
-        click.echo(f"deleted {receipt.frames} frames, {receipt.bytes_freed} bytes freed")
+        click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
+    if not receipt.verified:
+        raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
 
 
-def _confirm(frames: int, start_ms: int, end_ms: int, app: str | None) -> None:
+def _confirm(frames: str, start_ms: int, end_ms: int, app: str | None) -> None:
     """Show on stderr what would go, and ask; raises `click.Abort` on anything but yes."""
     of_app = f" of {app}" if app else ""
     span = f"{local_text(start_ms)} to {local_text(end_ms)}"
-    click.confirm(f"{frames} frames{of_app} from {span} go for good. Delete?", abort=True, err=True)
+    click.confirm(f"{frames}{of_app} from {span}: gone for good. Delete?", abort=True, err=True)

@@ -40,8 +40,12 @@ def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool
 @click.option("--no-link", is_flag=True, help="Do not print a launch link.")
 def web(home: Path | None, port: int | None, host: str | None, no_link: bool) -> None:
     """Serve the pages and the API alone."""
+    import logging
+
     from webapp.serve import serve
 
+    root = logging.getLogger()
+    root.setLevel(min(root.level, logging.INFO))
     chosen = {"web.port": port, "web.host": host}
     here = open_home(home, {key: value for key, value in chosen.items() if value is not None})
     serve(here.data_dir, here.settings, None if no_link else click.echo)

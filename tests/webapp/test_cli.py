@@ -1,0 +1,306 @@
+"""The `recollect` command: exit codes, one line on failure, JSON that parses, the door it opens."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store.capture_state import read_pause
+from store.database import Database
+from store.paths import DataDir
+from store.spool import Spool
+from store.times import now_ms
+from tests.factories import NOON_MS, capture, picture, store_frame, webp
+from webapp.access import load_token
+from webapp.cli import COMMANDS, run
+from webapp.commands.common import parse_moment
+
+
+class Recollect:
+    """Runs commands in this process on one home folder."""
+
+    def __init__(self, data_dir: DataDir, capsys: pytest.CaptureFixture[str]) -> None:
+        self.data_dir = data_dir
+        self.capsys = capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """(exit code, stdout, stderr)."""
+        self.capsys.readouterr()
+        code = run([*arguments, "--home", str(self.data_dir.home)])
+        out, err = self.capsys.readouterr()
+        return code, out, err
+
+    def json(self, *arguments: str) -> Any:
+        code, out, err = self(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+
+@pytest.fixture
+def recollect(data_dir: DataDir, capsys: pytest.CaptureFixture[str]) -> Recollect:
+    return Recollect(data_dir, capsys)
+
+
+def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """A command of a later capability does not exist rather than pretending."""
+    assert run(["--help"]) == 0
+    listed = re.findall(r"^  ([a-z]+)  ", capsys.readouterr().out, re.MULTILINE)
+    assert listed == list(COMMANDS)
+    assert set(listed) == {
+        "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
+        "resume", "delete", "verify",
+    }  # fmt: skip
+    for later in ("demo", "mcp", "backup", "restore", "export", "reindex", "retention"):
+        assert run([later]) == 2
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_says_what_it_does(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"Usage: recollect {command}")
+    if command != "import":
+        assert "--home DIR" in text
+
+
+def test_help_loads_neither_flask_nor_a_database() -> None:
+    """`recollect --help` is for the impatient; a fresh process shows what it imports."""
+    code = (
+        "import sys; from webapp.cli import run; run(['--help']); "
+        "print(*sorted({'flask', 'apsw', 'PIL', 'numpy', 'pydantic', 'openai'} & set(sys.modules)), "
+        "file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("nothing",), 2, "No such command 'nothing'"),
+        (("search", "--from", "yesterday"), 2, "'yesterday' is not a time"),
+        (("search", "--from", "1795176000000"), 2, "is not a time"),
+        (("search", "--from", "10", "--to", "10"), 1, "--to must be later than --from"),
+        (("search", "--limit", "0"), 2, "--limit"),
+        (("search", "--colour"), 2, "No such option"),
+        (("delete", "--from", "1"), 2, "Missing option '--to'"),
+        (("delete", "--from", "2", "--to", "1"), 1, "--to must be later"),
+        (("pause", "soon"), 2, "MINUTES"),
+        (("pause", "0"), 2, "MINUTES"),
+        (("open",), 1, "recollect up"),
+        (("ingest", "retry", "no-such-entry"), 1, "no failed entry 'no-such-entry'"),
+        (("web", "--host", "0.0.0.0"), 1, "allow_lan"),
+        (("up", "--port", "65536"), 2, "--port"),
+        (("ask", "what?", "--from", "1", "--to", "2", "--tz", "Mars/Olympus"), 1, "Mars/Olympus"),
+        (("ask", "what?", "--from", "1", "--to", "2", "--model", "none"), 1, "extractive"),
+        (("ask", "what did I do?"), 1, "time"),
+        (("import", "images", "/nowhere"), 2, "/nowhere"),
+    ],
+)
+def test_a_failure_is_one_line_and_a_code(
+    recollect: Recollect, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    found, out, err = recollect(*arguments)
+    assert (found, out) == (code, "")
+    assert err.startswith("recollect: ") and err.count("\n") == 1
+    assert words in err
+
+
+def test_an_unknown_setting_is_one_line_with_the_nearest_known(
+    recollect: Recollect, data_dir: DataDir
+) -> None:
+    data_dir.config.write_text("[web]\nprot = 1\n")
+    code, _, err = recollect("token")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "web.prot" in err and "web.port" in err
+
+
+def test_a_database_that_is_none_is_one_line(recollect: Recollect, data_dir: DataDir) -> None:
+    data_dir.database.write_bytes(b"this is not a database at all, not one bit" * 30)
+    code, _, err = recollect("search")
+    assert (code, err.count("\n")) == (1, 1)
+
+
+# -- times ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("1795176000", 1_795_176_000_000),
+        ("1795176000.001", 1_795_176_000_001),
+        ("0", 0),
+        ("2026-11-20T12:00:00Z", NOON_MS),
+        ("2026-11-20T20:00+08:00", NOON_MS),
+        ("2026-11-20 12:00:00.250+00:00", NOON_MS + 250),
+    ],
+)
+def test_a_time_with_a_zone_or_as_seconds_means_the_same_everywhere(text: str, ms: int) -> None:
+    assert parse_moment(text) == ms
+
+
+def test_a_time_without_a_zone_is_local(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        assert parse_moment("2026-11-20T20:00") == NOON_MS
+        assert parse_moment("2026-11-21") == NOON_MS + 4 * 3_600_000
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf", "-1", "1e12", "14:00", "tomorrow", "2026-13-01"])
+def test_other_words_are_no_times(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_moment(text)
+
+
+# -- what the commands do -------------------------------------------------------------------
+
+
+def test_the_token_is_the_one_of_the_home(recollect: Recollect, data_dir: DataDir) -> None:
+    _, out, _ = recollect("token")
+    assert out.strip() == load_token(data_dir) == recollect.json("token")["token"]
+
+
+def test_pausing_survives_and_resuming_ends_it(recollect: Recollect, data_dir: DataDir) -> None:
+    assert recollect.json("pause")["until"] is None
+    assert read_pause(data_dir.spool, now_ms() + 10**12) is not None
+    until = recollect.json("pause", "2.5")["until"]
+    pause = read_pause(data_dir.spool, now_ms())
+    assert pause is not None and pause.until_ms == round(until * 1000)
+    assert recollect.json("resume") == {"state": "resumed"}
+    assert read_pause(data_dir.spool, now_ms()) is None
+
+
+def test_search_prints_what_the_api_answers(
+    recollect: Recollect, database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, text="the retention policy")
+    found = recollect.json("search", "retention", "--from", "2026-11-20", "--app", "code")
+    assert [hit["frame_id"] for hit in found["data"]] == [frame.id]
+    assert found["data"][0]["highlights"] == [[4, 13]]
+    code, out, err = recollect("search", "retention")
+    assert code == 0 and str(frame.id) in out and "the retention policy" in out
+    assert err == "1 frame\n"
+    assert recollect.json("search", "retention", "--to", "2026-11-19")["data"] == []
+
+
+def test_ask_answers_with_evidence(recollect: Recollect, database: Database, data_dir: DataDir) -> None:
+    frame = store_frame(database, data_dir, text="the retention policy was changed")
+    span = ("--from", str(NOON_MS / 1000), "--to", str(NOON_MS / 1000 + 60), "--tz", "UTC")
+    answer = recollect.json("ask", "What did I do?", *span)
+    assert [item["frame_id"] for item in answer["evidence"] if item["n"]] == [frame.id]
+    _, out, _ = recollect("ask", "What did I do?", *span)
+    assert f"/api/v1/frames/{frame.id}" in out
+
+
+def test_delete_shows_what_would_go_and_asks(
+    recollect: Recollect, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_frame(database, data_dir, text="words")
+    span = ("--from", "2026-11-20", "--to", "2026-11-22")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    code, out, err = recollect("delete", *span)
+    assert (code, out) == (130, "")
+    assert "1 frame from" in err
+    assert recollect.json("search")["pagination"]["total"] == 1
+    receipt = recollect.json("delete", *span, "--yes")
+    assert (receipt["counts"]["frames"], receipt["verification"]["ok"]) == (1, True)
+    assert recollect.json("search")["pagination"]["total"] == 0
+
+
+def test_delete_takes_only_the_named_app(recollect: Recollect, database: Database, data_dir: DataDir) -> None:
+    store_frame(database, data_dir, app_name="Code")
+    store_frame(database, data_dir, NOON_MS + 1, app_name="Mail")
+    recollect("delete", "--from", "2026-11-20", "--to", "2026-11-22", "--app", "Mail", "--yes")
+    assert [hit["app_name"] for hit in recollect.json("search")["data"]] == ["Code"]
+
+
+def test_verify_fails_when_a_picture_is_missing(
+    recollect: Recollect, database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, text="words")
+    recollect("delete", "--from", "2026-11-19", "--to", "2026-11-20")
+    assert frame.media_path is not None
+    (data_dir.media / frame.media_path).unlink()
+    code, out, err = recollect("verify")
+    assert code == 1 and "X  " in out
+    assert err.startswith("recollect: ") and err.count("\n") == 1
+
+
+def test_what_was_set_aside_is_queued_again(recollect: Recollect, data_dir: DataDir) -> None:
+    spool = Spool(data_dir.spool)
+    names = [spool.put(capture(NOON_MS + n), webp(picture())) for n in range(2)]
+    for name in names:
+        spool.take(name)
+        spool.fail(name, "broken")
+    assert recollect.json("ingest", "retry", names[0])["retried"] == [names[0]]
+    assert spool.waiting() == [names[0]]
+    assert recollect.json("ingest", "retry")["retried"] == [names[1]]
+    assert spool.waiting() == names
+
+
+# -- the web process ------------------------------------------------------------------------
+
+
+def test_web_serves_until_a_signal_and_open_finds_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    program = [sys.executable, "-m", "webapp"]
+    web = subprocess.Popen(
+        [*program, "web", "--home", str(home), "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert web.stdout is not None and web.stderr is not None
+    link = re.search(
+        r"http://127\.0\.0\.1:\d+/launch\?code=\S+", web.stdout.readline() + web.stdout.readline()
+    )
+    assert link
+    base = link.group().partition("/launch")[0]
+    shown = subprocess.run(
+        [*program, "open", "--home", str(home), "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(shown.stdout)["link"].startswith(f"{base}/launch?code=")
+    token = (home / "token").read_text().strip()
+    request = urllib.request.Request(f"{base}/api/v1/stats", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert json.load(answer)["frames"] == 0
+    _check_modes(home)
+    web.send_signal(signal.SIGINT)
+    assert web.wait(10) == 0
+    assert token not in web.stderr.read() + web.stdout.read()
+    web.stdout.close()
+    web.stderr.close()
+    assert not (home / "web.json").exists()
+
+
+def _check_modes(home: Path) -> None:
+    """SEC-12: nobody else can read anything."""
+    for path in (home, *home.rglob("*")):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_a_port_in_use_is_one_line(recollect: Recollect) -> None:
+    from webapp.address import listen
+
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        for command in ("web", "up"):
+            code, _, err = recollect(command, "--port", port)
+            assert (code, err.count("\n")) == (1, 1)
+            assert port in err

@@ -1,0 +1,140 @@
+"""The doctor's lines: each fault has a verdict, a sentence and one thing to do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from engines.ocr import OcrUnavailable
+from store.capture_state import CaptureState, write_state
+from store.paths import DataDir
+from store.settings import ChatSettings, OcrSettings, Settings
+from store.times import now_ms
+from webapp import doctor
+
+
+class _Endpoint(BaseHTTPRequestHandler):
+    status = 200
+    asked: list[str | None]
+
+    def do_GET(self) -> None:
+        type(self).asked = [self.path, self.headers.get("Authorization")]
+        self.send_response(type(self).status)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests are quiet."""
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), _Endpoint)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_endpoint_is_asked_for_its_models_with_its_key(endpoint: str) -> None:
+    _Endpoint.status = 200
+    check = doctor.check_model(ChatSettings(base_url=endpoint, model="qwen", api_key="secret"))
+    assert (check.verdict, _Endpoint.asked) == ("OK", ["/v1/models", "Bearer secret"])
+    assert "secret" not in check.sentence + check.action
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(401, "X"), (403, "X"), (404, "OK"), (500, "!"), (429, "!")])
+def test_what_the_endpoint_answers_becomes_a_verdict(endpoint: str, status: int, verdict: str) -> None:
+    _Endpoint.status = status
+    check = doctor.check_model(ChatSettings(base_url=endpoint))
+    assert check.verdict == verdict
+    assert bool(check.action) == (verdict != "OK")
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "no address", "http://[::bad/v1"])
+def test_an_endpoint_that_cannot_be_reached_does_not_work(address: str) -> None:
+    check = doctor.check_model(ChatSettings(base_url=address))
+    assert check.verdict == "X" and check.action
+
+
+def test_no_endpoint_is_a_choice() -> None:
+    assert doctor.check_model(ChatSettings()).verdict == "--"
+
+
+def test_reading_that_is_switched_off_is_a_choice() -> None:
+    settings = OcrSettings(engine="off")
+    assert doctor.check_reading(settings).verdict == "--"
+    assert doctor.check_languages(settings).verdict == "--"
+
+
+def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    class English:
+        name = "tesserocr"
+
+        def close(self) -> None:
+            """Nothing is held."""
+
+    def only_english(engine: str, languages: list[str]) -> English:
+        if "chi_sim" in languages:
+            raise OcrUnavailable("apt install tesseract-ocr-chi-sim")
+        return English()
+
+    monkeypatch.setattr(doctor, "open_ocr", only_english)
+    reading = doctor.check_reading(OcrSettings())
+    assert (reading.verdict, reading.action) == ("X", "apt install tesseract-ocr-chi-sim")
+    languages = doctor.check_languages(OcrSettings())
+    assert (languages.verdict, languages.action) == ("X", "apt install tesseract-ocr-chi-sim")
+    assert "chi_sim cannot be read; eng could" in languages.sentence
+
+
+def test_an_engine_nobody_knows_is_told_with_the_known_ones() -> None:
+    check = doctor.check_reading(OcrSettings(engine="magic"))
+    assert check.verdict == "X" and "tesserocr" in check.action
+
+
+def test_a_display_that_capture_cannot_use_is_told_in_its_words(data_dir: DataDir) -> None:
+    state = CaptureState(1, now_ms(), now_ms(), state="failing", detail="No display found.")
+    write_state(data_dir.spool, state)
+    check = doctor.check_display(data_dir)
+    assert (check.verdict, check.sentence) == ("X", "No display found.")
+    write_state(data_dir.spool, replace(state, state="recording", monitors=("DP-1", "DP-2")))
+    assert doctor.check_display(data_dir).sentence == "recording, DP-1, DP-2"
+
+
+def test_without_a_display_it_says_what_to_do(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    check = doctor.check_display(data_dir)
+    assert check.verdict == "X" and "folder:DIR" in check.action
+    assert doctor.check_display(data_dir, "folder:/pictures").verdict == "--"
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert doctor.check_display(data_dir).verdict == "--"
+
+
+def test_a_home_that_others_can_enter_does_not_pass(data_dir: DataDir) -> None:
+    """SEC-12."""
+    assert doctor.check_folder(data_dir).verdict == "OK"
+    data_dir.home.chmod(0o755)
+    check = doctor.check_folder(data_dir)
+    assert (check.verdict, check.action) == ("X", f"chmod 700 {data_dir.home}")
+
+
+def test_a_damaged_database_is_told_and_left_as_it_is(data_dir: DataDir) -> None:
+    data_dir.database.write_bytes(b"not a database " * 100)
+    check = doctor.check_database(data_dir)
+    assert check.verdict == "X" and "backups" in check.action
+    assert data_dir.database.read_bytes() == b"not a database " * 100
+
+
+def test_an_empty_home_passes_apart_from_its_screen(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
+    checks = doctor.check_all(data_dir, Settings())
+    assert [check.name for check in checks if check.verdict in ("X", "!")] == []

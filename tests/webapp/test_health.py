@@ -1,0 +1,218 @@
+"""Health: a table of injected faults gives the expected facts (HEA-1 to HEA-3)."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pytest
+
+from store import ingest_state
+from store.capture_state import CaptureState, write_state
+from store.database import Database
+from store.ingest_state import IngestState
+from store.paths import DataDir
+from tests.factories import capture, picture, store_frame, webp
+from tests.webapp.conftest import Actor, Clock
+from webapp import health, recording
+from webapp.health import Part, check
+from webapp.services import Services
+
+
+@pytest.fixture
+def alive(own: Services, now: Clock) -> Callable[..., None]:
+    """Both daemons say that all is well, apart from what a test changes."""
+
+    def write(capture_changes: dict[str, Any] | None = None, **ingest_changes: Any) -> None:
+        well = CaptureState(
+            pid=1,
+            started_ms=now() - 60_000,
+            written_ms=now() - 1_000,
+            looked_ms=now() - 500,
+            state="recording",
+        )
+        write_state(own.data_dir.spool, replace(well, **(capture_changes or {})))
+        worker = IngestState(pid=2, started_ms=now() - 60_000, written_ms=now() - 1_000, state="running")
+        ingest_state.write_state(own.data_dir.spool, replace(worker, **ingest_changes))
+
+    return write
+
+
+def part(own: Services, name: str) -> Part:
+    return next(each for each in check(own).parts if each.name == name)
+
+
+def test_all_well_is_healthy_and_every_part_is_told(own: Services, alive: Callable[..., None]) -> None:
+    alive()
+    found = check(own)
+    assert found.status == "healthy"
+    assert [each.name for each in found.parts] == [
+        "capture", "ingest", "index", "storage", "model", "canary"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "value"),
+    [
+        ({}, "ok", "recording"),
+        ({"state": "locked"}, "ok", "locked"),
+        ({"state": "excluded"}, "ok", "excluded"),
+        ({"state": "failing", "detail": "No display found."}, "bad", "failing"),
+        ({"state": "stopped"}, "off", "stopped"),
+        ({"written_ms": -20_000}, "bad", "gone"),
+        ({"looked_ms": -31_000}, "bad", "silent"),
+        ({"looked_ms": None, "started_ms": -40_000}, "bad", "silent"),
+        ({"looked_ms": None, "started_ms": -1_000}, "ok", "recording"),
+    ],
+)
+def test_what_capture_says_becomes_a_verdict(
+    own: Services,
+    alive: Callable[..., None],
+    now: Clock,
+    change: dict[str, Any],
+    verdict: str,
+    value: str,
+) -> None:
+    """A table of faults; times are relative to now."""
+    absolute = {name: now() + given if isinstance(given, int) else given for name, given in change.items()}
+    alive(absolute)
+    found = part(own, "capture")
+    assert (found.verdict, found.value) == (verdict, value)
+    if verdict == "bad":
+        assert found.why and found.action
+        assert check(own).status == "unhealthy"
+
+
+def test_a_pause_is_no_fault(program: Actor, own: Services, alive: Callable[..., None], now: Clock) -> None:
+    """HEA-2: 200 with `paused`."""
+    alive({"looked_ms": now() - 600_000})
+    recording.pause(own.data_dir, 30, now())
+    answer = program.get("/api/v1/health")
+    assert (answer.status_code, answer.get_json()["parts"]["capture"]["value"]) == (200, "paused")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"state": "stopped"}, {"written_ms": 0}, {"problem": "The disk is full."}],
+)
+def test_a_worker_that_does_not_work_is_503(
+    program: Actor, stranger: Actor, alive: Callable[..., None], change: dict[str, Any]
+) -> None:
+    alive(None, **change)
+    answer = program.get("/api/v1/health")
+    assert (answer.status_code, answer.get_json()["parts"]["ingest"]["verdict"]) == (503, "bad")
+    assert stranger.get("/api/v1/health").get_json() == {"status": "unhealthy"}
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "verdict"), [(1_000, "ok"), (119_000, "ok"), (121_000, "warn"), (901_000, "bad")]
+)
+def test_an_old_queue_is_told(
+    own: Services, alive: Callable[..., None], now: Clock, age_ms: int, verdict: str
+) -> None:
+    alive()
+    own.spool.put(capture(now() - age_ms, capture_id=str(uuid.uuid4())), webp(picture()))
+    found = part(own, "ingest")
+    assert (found.verdict, found.value) == (verdict, "1 waiting")
+
+
+def test_what_was_set_aside_is_told_with_the_command_that_retries(
+    own: Services, alive: Callable[..., None], now: Clock
+) -> None:
+    """HEA-6: whatever loses data shows."""
+    alive()
+    name = own.spool.put(capture(now()), webp(picture()))
+    own.spool.take(name)
+    own.spool.fail(name, "broken")
+    found = part(own, "ingest")
+    assert found.verdict == "warn" and "ingest retry" in found.action
+    assert check(own).status == "degraded"
+
+
+def test_a_missing_engine_degrades_and_says_so(own: Services, alive: Callable[..., None]) -> None:
+    alive(None, engine_problem="tesseract is not installed")
+    found = part(own, "index")
+    assert (found.verdict, found.why) == ("warn", "tesseract is not installed")
+    assert check(own).status == "degraded"
+
+
+def test_a_backlog_of_hours_is_told(
+    own: Services, alive: Callable[..., None], database: Database, data_dir: DataDir
+) -> None:
+    alive(None, reads_per_minute=0.01)
+    store_frame(database, data_dir)
+    found = part(own, "index")
+    assert (found.verdict, found.value) == ("warn", "1 to read")
+
+
+class _Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+@pytest.mark.parametrize(("free", "verdict"), [(500, "ok"), (90, "warn"), (0.5, "bad")])
+def test_a_full_disk_is_told(
+    own: Services,
+    alive: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    free: float,
+    verdict: str,
+) -> None:
+    alive()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**12, 0, round(free * 10**9)))
+    assert part(own, "storage").verdict == verdict
+
+
+def test_a_full_spool_is_told(own: Services, alive: Callable[..., None], now: Clock) -> None:
+    alive()
+    own.spool.put(capture(now()), webp(picture()))
+    full = replace(own.settings, spool=replace(own.settings.spool, max_entries=1))
+    found = part(replace(own, settings=full), "storage")
+    assert (found.verdict, found.why) == ("bad", "the spool is full")
+
+
+# -- the canary (HEA-1) ---------------------------------------------------------------------
+
+
+def test_without_words_there_is_nothing_to_look_for(
+    own: Services, database: Database, data_dir: DataDir
+) -> None:
+    store_frame(database, data_dir)
+    store_frame(database, data_dir, 1_000, text="")
+    assert part(own, "canary").verdict == "off"
+
+
+@pytest.mark.parametrize("text", ["hello", "会", "C++", 'the "quoted" NEAR(', "ﬁle", "a-b_c OR"])
+def test_the_newest_words_are_found(own: Services, database: Database, data_dir: DataDir, text: str) -> None:
+    store_frame(database, data_dir, text=text)
+    assert part(own, "canary").verdict == "ok"
+
+
+def test_an_index_that_lost_the_newest_frame_is_unhealthy(
+    own: Services, alive: Callable[..., None], database: Database, data_dir: DataDir
+) -> None:
+    alive()
+    store_frame(database, data_dir, 1_000, text="older words")
+    store_frame(database, data_dir, text="newest words")
+    assert check(own).status == "healthy"
+    with database.write() as connection:
+        connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")
+    assert part(own, "canary").verdict == "bad"
+    assert check(own).status == "unhealthy"
+
+
+def test_capture_that_was_never_started_degrades(own: Services, alive: Callable[..., None]) -> None:
+    alive()
+    (own.data_dir.spool / "capture.json").unlink()
+    assert (part(own, "capture").verdict, check(own).status) == ("off", "degraded")
+    assert health.ALIVE_MS < health.SILENT_MS
+
+
+@pytest.fixture(autouse=True)
+def _no_leftovers(own: Services) -> Iterator[None]:
+    yield
+    recording.resume(own.data_dir)
