@@ -26,6 +26,7 @@ from ingest.scroll import shifted, vertical_shift
 
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
 _SCROLL_ABOVE = 0.04  # of the tiles: less than a strip of lines is cheaper to read than to explain
+_NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen
 _MARGIN = 24  # pixels around a region: the engine needs to see its background
 _MEMORY_BYTES = 96_000_000  # of remembered pixels: eleven 1080p screens, two 4K ones
 
@@ -56,17 +57,20 @@ class IncrementalReader:
         return lines
 
     def _nearest(self, monitor: str, pixels: Pixels) -> tuple[_Screen, npt.NDArray[np.bool_]] | None:
-        """The remembered screen with the fewest changed tiles, and these tiles."""
+        """The last screen with its changed tiles, or an older one that is much nearer.
+
+        A little nearer is not enough: after a scroll all screens differ about as much, and only
+        from the last one is the way short.
+        """
         best: tuple[_Screen, npt.NDArray[np.bool_]] | None = None
-        fewest = pixels.size
         for screen in reversed(self._screens):
-            if screen.monitor == monitor and screen.pixels.shape == pixels.shape:
-                tiles = changed_tiles(screen.pixels, pixels)
-                count = int(tiles.sum())
-                if count < fewest:
-                    best, fewest = (screen, tiles), count
-                if count == 0:
-                    break
+            if screen.monitor != monitor or screen.pixels.shape != pixels.shape:
+                continue
+            tiles = changed_tiles(screen.pixels, pixels)
+            if best is None or tiles.sum() < best[1].sum() / 2:
+                best = (screen, tiles)
+            if best[1].mean() <= _NEAR_ENOUGH:
+                break
         return best
 
     def _read_changes(
@@ -81,8 +85,10 @@ class IncrementalReader:
         regions = changed_regions(tiles, [word.box for word in words], image.size)
         if area(regions) > _READ_WHOLE_ABOVE * image.width * image.height:
             return None
-        kept = [word for word in words if not any(centre_inside(word.box, box) for box in regions)]
-        return lines_of([*kept, *(word for box in regions for word in self._words_in(box, image))])
+        for region in regions:
+            words = [word for word in words if not centre_inside(word.box, region)]
+            words += self._words_in(region, image)
+        return lines_of(words)
 
     def _words_in(self, region: Box, image: Image.Image) -> list[OcrWord]:
         left, top = max(0, region.x - _MARGIN), max(0, region.y - _MARGIN)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from engines.ocr import Box
 
 TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
+_JOIN_WASTE = 1.3  # how much larger than both together a joined rectangle may be
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
 
 
@@ -23,16 +24,14 @@ def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
 
 
 def changed_regions(tiles: npt.NDArray[np.bool_], words: Sequence[Box], size: tuple[int, int]) -> list[Box]:
-    """Rectangles around changed tiles, grown to every earlier word they touch, none overlapping.
+    """Rectangles around changed tiles, grown to every earlier word that changed with them.
 
-    A word is read whole or kept whole. `size` is width and height of the screen.
+    They may overlap: a tall scroll bar and a wide new line stay two rectangles. Growing happens
+    once; until nothing is touched any more it would climb from line to line through a whole page.
+    `size` is width and height of the screen.
     """
     regions = _joined([_clipped(box, size) for box in _components(tiles)])
-    while True:
-        grown = _joined([_with_words(region, words) for region in regions])
-        if grown == regions:
-            return regions
-        regions = grown
+    return _joined([_with_words(region, words) for region in regions])
 
 
 def area(regions: Iterable[Box]) -> int:
@@ -78,17 +77,18 @@ def _with_words(region: Box, words: Sequence[Box]) -> Box:
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:
-    """Boxes that touch become one, until none do."""
+    """Boxes that touch become one where that adds little area, until none do."""
     result: list[Box] = []
     for box in boxes:
-        while True:
-            other = next((other for other in result if touches(box, other)), None)
-            if other is None:
-                break
+        while (other := next((other for other in result if _belong_together(box, other)), None)) is not None:
             result.remove(other)
             box = _around([box, other])
         result.append(box)
     return result
+
+
+def _belong_together(a: Box, b: Box) -> bool:
+    return touches(a, b) and area([_around([a, b])]) <= _JOIN_WASTE * area([a, b])
 
 
 def _around(boxes: Sequence[Box]) -> Box:
