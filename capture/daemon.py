@@ -57,6 +57,7 @@ class Daemon:
         self._status = Status(parts.spool.folder, self._clock.now_ms())
         self._trouble = Trouble()
         self._blank = BlankWatch()
+        self._noticed: dict[str, str] = {}  # what could not be seen at the last look, and why
         self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
         self._jumps = JumpWatch()
         self._flushed_s = self._clock.monotonic_s()
@@ -122,7 +123,7 @@ class Daemon:
         monitors = sources.screens.monitors()
         wanted = chosen(monitors, self._parts.settings.monitors)
         self.keeping.follow(tuple(monitor.name for monitor in wanted))
-        before = read_windows(sources.windows)
+        before, unknown = read_windows(sources.windows)
         now_ms = self._clock.now_ms()
         hold = away_hold(activity, before is not None and is_locker_shown(before))
         if hold:
@@ -134,8 +135,8 @@ class Daemon:
             raise next(iter(seen.failures.values()))
         self._trouble.over()
         self._status.note(looked_ms=now_ms)
+        self._notice({"windows": unknown or seen.unknown, **{n: str(e) for n, e in seen.failures.items()}})
         for name, error in seen.failures.items():
-            log.warning("monitor %s cannot be grabbed: %s", name, error.cause)
             self.keeping.leave_out(name, now_ms, "failed", error.reason)
         reasons = [self._decide(shot, seen, activity, due_s) for shot in seen.shots.values()]
         self._excluded = reasons[0] if all(reasons) else ""
@@ -156,6 +157,13 @@ class Daemon:
         assert self._sources is not None
         self.keeping.decide(Look(shot, verdict.identity, due_s), activity, self._sources.kind)
         return ""
+
+    def _notice(self, unseen: dict[str, str]) -> None:
+        """Log what cannot be seen when it begins, not at every look."""
+        for name, cause in unseen.items():
+            if cause and self._noticed.get(name) != cause:
+                log.warning("%s cannot be seen: %s", name, cause)
+        self._noticed = unseen
 
     def _open(self) -> Sources:
         self._sources = self._parts.open_sources()
@@ -207,7 +215,8 @@ class Daemon:
             left_s = max(0.0, trouble.next_try_s - self._clock.monotonic_s())
             next_try_ms = self._clock.now_ms() + round(left_s * 1000)
         return self._publish(
-            **account(hold, trouble, self._blank.detail, self._excluded), next_try_ms=next_try_ms
+            **account(hold, trouble, self._blank.detail, self._excluded, self._noticed.get("windows", "")),
+            next_try_ms=next_try_ms,
         )
 
     def _publish(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,8 +10,6 @@ from capture.idle import ActivitySource
 from capture.privacy import Windows
 from capture.screens import Monitor, Screenshot, ScreenSource
 from capture.windows import WindowSource
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,8 @@ class Observation:
     failures: dict[str, SourceFailed]
     before: Windows
     after: Windows
+    unknown: str = ""
+    """Why windows are not known, when they are not."""
 
 
 def chosen(monitors: list[Monitor], names: tuple[str, ...]) -> list[Monitor]:
@@ -73,13 +72,13 @@ def observe(sources: Sources, monitors: list[Monitor], wanted: list[Monitor], be
             shots[monitor.name] = sources.screens.grab(monitor)
         except SourceFailed as error:
             failures[monitor.name] = error
-    return Observation(tuple(monitors), shots, failures, before, read_windows(sources.windows))
+    after, unknown = read_windows(sources.windows)
+    return Observation(tuple(monitors), shots, failures, before, after, unknown)
 
 
-def read_windows(source: WindowSource) -> Windows:
-    """Visible windows, or None when they cannot be told: privacy then decides."""
+def read_windows(source: WindowSource) -> tuple[Windows, str]:
+    """Visible windows, or None and why they cannot be told: privacy then decides."""
     try:
-        return source.windows()
+        return source.windows(), ""
     except SourceFailed as error:
-        log.warning("windows are not known: %s", error.cause)
-        return None
+        return None, str(error)

@@ -62,8 +62,13 @@ _WHY_EXCLUDED = {
 _EXCLUDED = "A window that a privacy rule leaves out is in view; nothing is kept while it is."
 
 
-def account(hold: Hold | None, trouble: Trouble, blank: str, excluded: str) -> dict[str, str]:
-    """State, reason and detail: what holds capture first, then trouble, then what privacy leaves out."""
+def account(
+    hold: Hold | None, trouble: Trouble, blank: str, excluded: str, unknown: str = ""
+) -> dict[str, str]:
+    """State, reason and detail: what holds capture first, then trouble, then what privacy leaves out.
+
+    `unknown` says why windows are not known, when that is the reason.
+    """
     if hold:
         return {"state": hold.state, "reason": hold.reason, "detail": hold.detail}
     if trouble.reason:
@@ -72,5 +77,7 @@ def account(hold: Hold | None, trouble: Trouble, blank: str, excluded: str) -> d
         return {"state": "failing", "reason": "blank_frames", "detail": blank}
     if excluded:
         detail = _WHY_EXCLUDED.get(excluded, _EXCLUDED)
+        if unknown and excluded == "unknown_window":
+            detail = f"{detail} {unknown.rstrip('.')}."
         return {"state": "excluded", "reason": excluded, "detail": detail}
     return {"state": "recording"}

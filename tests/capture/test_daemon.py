@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import itertools
+import logging
 import threading
 
 import numpy as np
@@ -205,10 +206,15 @@ def test_what_is_excluded_leaves_nothing_but_a_reason(data_dir: DataDir, kind: s
 
 
 @pytest.mark.parametrize("listed", [SourceFailed("no"), DisplayLost("gone")], ids=["refused", "lost"])
-def test_a_window_source_that_raises_stores_no_pixels(bench: Bench, listed: SourceFailed) -> None:
+def test_a_window_source_that_raises_stores_no_pixels(
+    bench: Bench, listed: SourceFailed, caplog: pytest.LogCaptureFixture
+) -> None:
     """PRI-3."""
     bench.windows.listed = listed
-    bench.look(4)
+    with caplog.at_level(logging.WARNING):
+        bench.look(4)
+    assert len(caplog.records) == 1  # said when it begins, not at every look
+    assert listed.cause in bench.daemon.state.detail
     done = bench.finish()
     assert done.frames == []
     assert done.total("excluded", "unknown_window") == 4
