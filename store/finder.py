@@ -65,7 +65,7 @@ class Finder:
     def count(self, at_most: int) -> int:
         """How many frames match, counted no further than `at_most`.
 
-        Quicker after `by_relevance` of the first page, which has seen the newest block already.
+        Quicker after the first page was found, which has seen some or all of them.
         """
         seen, rest = self._seen
         if rest.low >= rest.high or seen >= at_most:
@@ -84,7 +84,10 @@ class Finder:
             f" order by {self._id} {direction} limit :limit offset :offset"
         )
         rows = self._connection.execute(sql, self._bound(block, limit=limit, offset=offset))
-        return [frame_id for (frame_id,) in rows]
+        found = [frame_id for (frame_id,) in rows]
+        if after is None and len(found) < limit and (found or not offset):
+            self._seen = (offset + len(found), Block(0, 0))
+        return found
 
     @property
     def phrase_count(self) -> int:

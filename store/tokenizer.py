@@ -39,8 +39,8 @@ class Token(NamedTuple):
 def register(connection: apsw.Connection) -> None:
     """Make the tokenizer and the SQL functions of search known to this connection, and to no other.
 
-    ``recollect_literal(word, text, ...)`` is true when the normalised `word` stands in one of the
-    normalised texts: for words whose signs are part of the name, such as C++ and C#.
+    ``recollect_literal(word, text, ...)`` is true when `word`, normalised and ending in + or #, stands
+    in one of the normalised texts: for names with signs, such as C++ and C#.
     ``recollect_casefold(text)`` is for comparisons without case beyond ASCII.
     """
     connection.register_fts5_tokenizer(NAME, _factory)
@@ -76,6 +76,8 @@ def compatible(text: str) -> str:
 # A plain ASCII separator always ends a token, whatever follows it.
 _RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 _CONTROLS = {code: " " for code in (*range(32), 127)}
+# What normalises to + or #. Texts without them, nearly all, need not be normalised to be refused.
+_SIGN = re.compile("[+#\u207a\u208a\ufb29\ufe5f\ufe62\uff03\uff0b]")
 # Longer clusters (a letter under a heap of accents) are not worth remembering.
 _MAX_CACHED_CLUSTER = 4
 
@@ -198,7 +200,7 @@ def _byte_distance(text: str, start: int, end: int) -> int:
 
 def _literal(*values: Any) -> bool:
     word, *texts = values
-    return any(word in normalise(text) for text in texts)
+    return any(_SIGN.search(text) and word in normalise(text) for text in texts)
 
 
 def _casefold(*values: Any) -> str | None:

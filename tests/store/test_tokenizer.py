@@ -86,6 +86,18 @@ def test_every_character_that_composes_with_another_stays_in_its_cluster() -> No
             assert normalise(parts) == normalise(character), hex(code)
 
 
+def test_every_form_of_a_sign_is_a_sign() -> None:
+    """A text is refused unread when it holds none of these."""
+    forms = {chr(code) for code in range(0x110000) if set("+#") & set(normalise(chr(code)))}
+    connection = apsw.Connection(":memory:")
+    tokenizer.register(connection)
+    for form in forms:
+        sign = normalise(form)[-1]
+        sql = "select recollect_literal(?, ?, ?)"
+        assert connection.execute(sql, (f"c{sign}", "plain", f"C{form}")).fetchone() == (1,), hex(ord(form))
+        assert connection.execute(sql, (f"d{sign}", "plain", f"C{form}")).fetchone() == (0,)
+
+
 @given(odd_texts)
 def test_tokens_are_ordered_pieces_of_the_text(text: str) -> None:
     found = tokens(text)
