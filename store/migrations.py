@@ -161,6 +161,7 @@ def m002_text_index(connection: apsw.Connection) -> None:
             content = 'frame_texts', content_rowid = 'id', tokenize = 'recollect'
         );
         insert into frames_fts (frames_fts, rank) values ('secure-delete', 1);
+        insert into frames_fts (frames_fts) values ('rebuild');
         """
     )
 

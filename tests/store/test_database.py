@@ -1,0 +1,227 @@
+"""The one way to SQLite: own connections, immediate writes, one place where busy is understood."""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+
+import apsw
+import pytest
+
+from store import conversations
+from store import database as store_database
+from store.database import Database, open_database, rows, scalar
+from store.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
+from store.paths import DataDir
+from store.schema import Preference
+
+ENDLESS = "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
+
+
+def put(connection: apsw.Connection, key: str) -> None:
+    connection.execute("insert into preferences (key, value) values (?, '1')", (key,))
+
+
+def keys(database: Database) -> list[str]:
+    with database.read() as connection:
+        return [key for (key,) in rows(connection, "select key from preferences order by key")]
+
+
+def test_file_is_the_owners_alone(database: Database, data_dir: DataDir) -> None:
+    assert data_dir.database.stat().st_mode & 0o777 == 0o600
+    assert data_dir.home.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [
+        ("journal_mode", "wal"),
+        ("synchronous", 2),
+        ("foreign_keys", 1),
+        ("recursive_triggers", 1),
+        ("secure_delete", 1),
+        ("temp_store", 2),
+    ],
+)
+def test_every_connection_is_prepared(database: Database, pragma: str, value: object) -> None:
+    found: list[object] = []
+
+    def look() -> None:
+        found.append(scalar(database.connection(), f"pragma {pragma}"))
+        database.close_thread()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert [*found, scalar(database.connection(), f"pragma {pragma}")] == [value, value]
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+def test_write_that_raises_changes_nothing(database: Database) -> None:
+    with pytest.raises(KeyError), database.write() as connection:
+        put(connection, "a")
+        raise KeyError
+    assert keys(database) == []
+    with database.write() as connection:
+        put(connection, "b")
+    assert keys(database) == ["b"]
+
+
+def test_write_is_seen_by_others_when_it_is_over(database: Database) -> None:
+    with database.write() as connection:
+        put(connection, "a")
+        assert seen_elsewhere(database) == []
+    assert seen_elsewhere(database) == ["a"]
+
+
+def seen_elsewhere(database: Database) -> list[str]:
+    found: list[str] = []
+
+    def look() -> None:
+        found.extend(keys(database))
+        database.close_thread()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    return found
+
+
+def test_writers_of_one_process_take_turns(database: Database) -> None:
+    def work(n: int) -> None:
+        for k in range(5):
+            with database.write() as connection:
+                put(connection, f"{n}-{k}")
+        database.close_thread()
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(keys(database)) == 30
+
+
+def test_peewee_joins_the_transaction_it_finds(database: Database) -> None:
+    with pytest.raises(KeyError), database.write():
+        Preference.insert(key="a", value="1").execute(database.peewee)
+        raise KeyError
+    assert keys(database) == []
+
+
+def test_lock_held_by_another_process_is_store_busy(
+    database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_database, "BUSY_TIMEOUT_MS", 50)
+    impatient = Database(data_dir)
+    other = apsw.Connection(str(data_dir.database))
+    other.execute("begin immediate")
+    with pytest.raises(StoreBusy), impatient.write():
+        pass
+    other.execute("rollback")
+    with impatient.write() as connection:
+        put(connection, "a")
+    other.close()
+    impatient.close_thread()
+
+
+def test_full_disk_is_an_os_error(database: Database) -> None:
+    connection = database.connection()
+    pages = scalar(connection, "pragma page_count")
+    connection.execute(f"pragma max_page_count = {pages}").fetchall()
+    with pytest.raises(OSError) as caught, database.write() as connection:
+        connection.execute("insert into preferences (key, value) values ('a', zeroblob(1000000))")
+    assert caught.value.errno == errno.ENOSPC
+    assert keys(database) == []
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def test_read_sees_one_moment(database: Database) -> None:
+    with database.read() as connection:
+        assert rows(connection, "select key from preferences") == []
+
+        def write() -> None:
+            with database.write() as other:
+                put(other, "meanwhile")
+            database.close_thread()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert rows(connection, "select key from preferences") == []
+    assert keys(database) == ["meanwhile"]
+
+
+def test_deadline_stops_the_statement_itself_and_leaves_the_connection_usable(database: Database) -> None:
+    """SEA-10."""
+    began = time.monotonic()
+    with pytest.raises(DeadlineExceeded), database.read(deadline_s=0.05) as connection:
+        rows(connection, ENDLESS)
+    assert time.monotonic() - began < 60
+    assert keys(database) == []
+
+
+def test_nested_read_does_not_lift_the_deadline(database: Database) -> None:
+    with pytest.raises(DeadlineExceeded), database.read(deadline_s=0.05) as connection:
+        assert keys(database) == []
+        rows(connection, ENDLESS)
+
+
+def test_read_inside_a_write_sees_what_was_written(database: Database) -> None:
+    with database.write() as connection:
+        put(connection, "a")
+        assert keys(database) == ["a"]
+        put(connection, "b")
+    assert keys(database) == ["a", "b"]
+
+
+# -- the log ------------------------------------------------------------------------------
+
+
+def test_checkpoint_empties_the_log(database: Database, data_dir: DataDir) -> None:
+    conversations.create(database, "title", 1)
+    log = data_dir.database.with_name("recollect.db-wal")
+    assert log.stat().st_size > 0
+    assert database.checkpoint() is True
+    assert log.stat().st_size == 0
+
+
+def test_checkpoint_says_when_a_reader_keeps_the_log_in_use(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_database, "BUSY_TIMEOUT_MS", 50)
+    impatient = open_database(data_dir)
+    reader = Database(data_dir)
+    begun, done = threading.Event(), threading.Event()
+
+    def read() -> None:
+        with reader.read() as connection:
+            rows(connection, "select * from preferences")
+            begun.set()
+            done.wait(10)
+        reader.close_thread()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    begun.wait(10)
+    conversations.create(impatient, "title", 1)
+    assert impatient.checkpoint() is False
+    done.set()
+    thread.join()
+    impatient.close_thread()
+
+
+# -- files that are none ------------------------------------------------------------------
+
+
+def test_file_that_is_no_database_is_left_alone(data_dir: DataDir) -> None:
+    content = b"this is not a database, and somebody may want it back" * 100
+    data_dir.database.write_bytes(content)
+    with pytest.raises(DatabaseDamaged):
+        open_database(data_dir)
+    assert data_dir.database.read_bytes() == content
