@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -221,11 +222,16 @@ def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
         unknown = set(value) - {f.name for f in fields(ChatModelSettings)}
         if unknown:
             raise SettingsError(f"{origin}: unknown key {sorted(unknown)[0]!r} in {key}")
-        return ChatModelSettings(**value)
+        kinds = get_type_hints(ChatModelSettings)
+        return ChatModelSettings(
+            **{name: _typed(f"{key} {name}", kinds[name], item, origin) for name, item in value.items()}
+        )
     elif get_origin(kind) is dict and isinstance(value, dict):
-        return value
+        if all(isinstance(part, str) for item in value.items() for part in item):
+            return value
     elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        if math.isfinite(value):
+            return float(value)
     elif kind in (str, bool, int) and type(value) is kind:
         return value
     name = getattr(kind, "__name__", str(kind))

@@ -1,0 +1,120 @@
+"""Settings: file, then environment, then argument; what is wrong is named with what would be right."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from store import settings
+from store.errors import SettingsError
+from store.paths import DataDir
+from store.settings import ChatModelSettings, Settings, load
+
+
+def write(data_dir: DataDir, text: str) -> None:
+    data_dir.config.write_text(text, encoding="utf-8")
+
+
+def test_defaults_without_a_file(data_dir: DataDir) -> None:
+    assert load(data_dir, {}) == Settings()
+
+
+def test_later_sources_win(data_dir: DataDir) -> None:
+    write(data_dir, "[web]\nport = 1\n[ocr]\nworkers = 2\n[spool]\nmax_entries = 3\n")
+    found = load(
+        data_dir,
+        {"RECOLLECT_WEB_PORT": "11", "RECOLLECT_OCR_WORKERS": "12", "RECOLLECT_HOME": "/elsewhere"},
+        {"web.port": 21},
+    )
+    assert (found.web.port, found.ocr.workers, found.spool.max_entries) == (21, 12, 3)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("WEB_ALLOW_LAN", "true", True),
+        ("WEB_ALLOW_LAN", "False", False),
+        ("CAPTURE_INTERVAL_S", "2", 2.0),
+        ("CAPTURE_MIN_FREE_GB", "0", 0.0),
+        ("CAPTURE_MONITORS", "DP-1, DP-2", ("DP-1", "DP-2")),
+        ("CAPTURE_MONITORS", '["DP,1"]', ("DP,1",)),
+        ("OCR_LANGUAGES", "eng", ("eng",)),
+        ("CHAT_MODEL", "123", "123"),
+    ],
+)
+def test_environment_is_read_by_the_type_of_the_key(
+    data_dir: DataDir, key: str, text: str, value: object
+) -> None:
+    found = load(data_dir, {f"RECOLLECT_{key}": text})
+    section, _, name = key.lower().partition("_")
+    assert getattr(getattr(found, section), name) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[web]\nprot = 1\n", "did you mean 'web.port'"),
+        ("[wbe]\nport = 1\n", "did you mean 'web.port'"),
+        ("[web]\nport = 'x'\n", "web.port must be int, not 'x'"),
+        ("[web]\nport = true\n", "web.port must be int, not True"),
+        ("[web]\nport = -1\n", "web.port must be at least 0"),
+        ("[web]\nallow_lan = 1\n", "web.allow_lan must be bool"),
+        ("[capture]\ninterval_s = 0\n", "capture.interval_s must be at least 0.1"),
+        ("[capture]\ninterval_s = nan\n", "capture.interval_s must be"),
+        ("[capture]\nidle_interval_s = inf\n", "capture.idle_interval_s must be"),
+        ("[ocr]\nlanguages = [1]\n", "ocr.languages must be str"),
+        ("[privacy]\nexclude = [{app = 1}]\n", "privacy.exclude must be"),
+        ("[[chat.models]]\nnmae = 'x'\n", "unknown key 'nmae' in chat.models"),
+        ("[[chat.models]]\ncontext_tokens = 'many'\n", "chat.models"),
+        ("port = 1\n", "'port' must be a \\[section\\]"),
+        ("[web\n", "not valid TOML"),
+        ("\udcff", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_named(data_dir: DataDir, text: str, said: str) -> None:
+    data_dir.config.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(SettingsError, match=said):
+        load(data_dir, {})
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_number_from_the_environment_is_finite(data_dir: DataDir, text: str) -> None:
+    with pytest.raises(SettingsError):
+        load(data_dir, {"RECOLLECT_CAPTURE_INTERVAL_S": text})
+
+
+def test_unknown_key_of_the_environment_is_refused(data_dir: DataDir) -> None:
+    with pytest.raises(SettingsError, match=r"environment: unknown setting 'web\.prot'"):
+        load(data_dir, {"RECOLLECT_WEB_PROT": "1"})
+
+
+def test_more_models_are_tables(data_dir: DataDir) -> None:
+    write(data_dir, "[[chat.models]]\nname = 'a'\nbase_url = 'http://127.0.0.1/v1'\nsupports_tools = true\n")
+    assert load(data_dir, {}).chat.models == (
+        ChatModelSettings(name="a", base_url="http://127.0.0.1/v1", supports_tools=True),
+    )
+
+
+def test_openai_environment_fills_what_is_unset(data_dir: DataDir) -> None:
+    environ = {"OPENAI_BASE_URL": "http://a/v1", "OPENAI_API_KEY": "k"}
+    assert load(data_dir, environ).chat.base_url == "http://a/v1"
+    write(data_dir, "[chat]\nbase_url = 'http://b/v1'\n")
+    found = load(data_dir, environ).chat
+    assert (found.base_url, found.api_key) == ("http://b/v1", "k")
+
+
+def test_every_setting_has_a_default_and_a_sentence_of_help() -> None:
+    described: dict[str, Any] = {setting.key: setting for setting in settings.describe()}
+    for section in fields(Settings()):
+        for f in fields(getattr(Settings(), section.name)):
+            found = described.pop(f"{section.name}.{f.name}")
+            assert found.help.endswith(".")
+            assert found.default == getattr(getattr(Settings(), section.name), f.name)
+    assert described == {}
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        Settings().web.port = 1  # type: ignore[misc]
