@@ -179,7 +179,8 @@ def _packed(values: Any) -> str:
 
 _junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=9),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
 )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import apsw
 import pytest
 
-from store.database import Database
+from store.database import Database, open_database
+from store.paths import DataDir
 from store.search import Filters, Order, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame
@@ -19,12 +20,14 @@ APPS = ("Code", "WeChat", "Zoom")
 _HARMLESS = ("SCAN (subquery", "SCAN names")
 
 
-@pytest.fixture
-def filled(database: Database) -> Database:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    database = open_database(DataDir(tmp_path_factory.mktemp("filled") / "home"))
     with database.write() as connection:
         for number in range(60):
             add_frame(connection, "some words", NOON_MS + number, app_name=APPS[number % 3])
-    return database
+    yield database
+    database.close_thread()
 
 
 def statements(
