@@ -21,6 +21,7 @@ from store.settings import Settings
 from store.spool import MAX_IMAGE_BYTES, Spool
 from store.times import now_ms
 from webapp import access, errors, guards
+from webapp.assistant.models import ChatModels
 from webapp.converters import IdConverter
 from webapp.services import Services
 
@@ -41,7 +42,7 @@ def create_app(
     settings: Settings,
     database: Database,
     *,
-    chat_models: Any,
+    chat_models: ChatModels,
     clock: Callable[[], int] = now_ms,
 ) -> Flask:
     """The WSGI application of one home folder.
@@ -60,7 +61,9 @@ def create_app(
     return app
 
 
-def _services(settings: Settings, database: Database, chat_models: Any, clock: Callable[[], int]) -> Services:
+def _services(
+    settings: Settings, database: Database, chat_models: ChatModels, clock: Callable[[], int]
+) -> Services:
     data_dir = database.data_dir
     limits = settings.spool
     return Services(

@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, g, render_template, request
+from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
 from store import errors as store_errors
@@ -108,7 +109,7 @@ def answer(problem: Problem) -> Response:
 
 
 def _page(problem: Problem) -> Response:
-    names = [f"{problem.status}.html", "error.html"]
+    names: list[str | Template] = [f"{problem.status}.html", "error.html"]
     if wants_fragment():
         names.insert(0, "_error.html")
     try:

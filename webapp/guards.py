@@ -59,7 +59,9 @@ def is_our_host(host: str, names: frozenset[str], port: int) -> bool:
 def _host_names() -> frozenset[str]:
     host = services().settings.web.host
     if host in ("", "0.0.0.0", "::"):
-        return _LOOPBACK_NAMES
+        # Listening everywhere: the address this connection came in by. Rebinding needs a name.
+        connection = request.environ.get("werkzeug.socket")
+        host = connection.getsockname()[0] if connection else "127.0.0.1"
     return _LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower()}
 
 

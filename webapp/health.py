@@ -14,7 +14,7 @@ from typing import Literal
 
 from store import capture_state, frames, ingest_state, readings, tokenizer
 from store.capture_state import CaptureState
-from store.database import Database, scalar
+from store.database import Database, rows, scalar
 from store.ingest_state import IngestState
 from store.search import Filters, search
 from webapp.recording import current_pause
@@ -203,9 +203,11 @@ def canary_part(database: Database) -> Part:
 
 def _newest_word(database: Database) -> tuple[int | None, str]:
     with database.read() as connection:
-        newest = connection.execute(
-            "select id from frames where reading_state = 'read' order by id desc limit ?", (_CANARY_LOOKBACK,)
-        ).fetchall()
+        newest = rows(
+            connection,
+            "select id from frames where reading_state = 'read' order by id desc limit ?",
+            (_CANARY_LOOKBACK,),
+        )
     for (frame_id,) in newest:
         reading = readings.current(database, frame_id)
         words = tokenizer.tokens(reading.text) if reading else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from store.paths import FILE_MODE, DataDir, replace_file
 
-if os.name == "nt":
+if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
@@ -54,7 +55,7 @@ def only_one(data_dir: DataDir) -> Iterator[None]:
 
 def _lock(descriptor: int) -> bool:
     try:
-        if os.name == "nt":
+        if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from flask import current_app
 
@@ -13,6 +13,7 @@ from store.media import Media
 from store.paths import DataDir
 from store.settings import Settings
 from store.spool import Spool
+from webapp.assistant.models import ChatModels
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Services:
     database: Database
     media: Media
     spool: Spool
-    chat_models: Any  # webapp.assistant's registry of chat models
+    chat_models: ChatModels
     clock: Callable[[], int]  # now, in epoch milliseconds
     token: str  # what a bearer must show; every other secret is derived from it
 

@@ -26,7 +26,7 @@ class PauseRequest(Request):
 class PauseAnswer(Answer):
     state: Literal["paused", "resumed"]
     since: float | None = None
-    until: float | None = Field(None, description="Epoch seconds; null while it lasts until resumed.")
+    until: float | None = Field(default=None, description="Epoch seconds; null while it lasts until resumed.")
 
 
 @endpoint(

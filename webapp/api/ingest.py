@@ -188,8 +188,10 @@ Status = Literal["queued", "stored", "searchable", "deduplicated", "excluded", "
 class OutcomeAnswer(Answer):
     capture_id: str
     status: Status
-    frame_id: int | None = Field(None, description="The frame; for `deduplicated` the frame it equals.")
-    reason: str | None = Field(None, description="Why it failed or was left out.")
+    frame_id: int | None = Field(
+        default=None, description="The frame; for `deduplicated` the frame it equals."
+    )
+    reason: str | None = Field(default=None, description="Why it failed or was left out.")
 
 
 @endpoint(

@@ -178,8 +178,11 @@ def _described() -> tuple[dict[Any, Any], dict[str, Any]]:
 
 def _parts(each: Endpoint) -> list[type[BaseModel]]:
     """The parts of an upload that are models."""
-    fields = each.upload.model_fields.values() if each.upload else ()
-    kinds = (field.annotation for field in fields)
+    return _parts_of(each.upload) if each.upload else []
+
+
+def _parts_of(upload: type[BaseModel]) -> list[type[BaseModel]]:
+    kinds = (field.annotation for field in upload.model_fields.values())
     return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
 
 
@@ -199,8 +202,8 @@ def _upload_schema(upload: type[BaseModel]) -> dict[str, Any]:
         if field.annotation is bytes:
             properties[name] = {"type": "string", "format": "binary", "description": field.description}
         else:
-            assert field.annotation is not None
-            properties[name] = _reference(field.annotation)
+            (part,) = [kind for kind in _parts_of(upload) if kind is field.annotation]
+            properties[name] = _reference(part)
     return {
         "type": "object",
         "properties": properties,

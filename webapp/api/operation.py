@@ -8,7 +8,7 @@ from typing import Literal
 from flask import Response, g
 from pydantic import RootModel
 
-from store.database import scalar
+from store.database import rows, scalar
 from store.times import to_seconds
 from webapp import health as app_health
 from webapp.access import Permission
@@ -97,7 +97,8 @@ def stats() -> StatsAnswer:
     own = services()
     entries, used = own.spool.usage()
     with own.database.read() as connection:
-        total, read, pending, failed, size, first, last = connection.execute(
+        ((total, read, pending, failed, size, first, last),) = rows(
+            connection,
             """
             select count(*), count(*) filter (where reading_state = 'read'),
                 count(*) filter (where reading_state = 'pending'),
@@ -105,8 +106,8 @@ def stats() -> StatsAnswer:
                 coalesce(sum(size_bytes) filter (where media_path is not null), 0),
                 min(captured_ms), max(captured_ms)
             from frames
-            """
-        ).fetchone()
+            """,
+        )
         chats = scalar(connection, "select count(*) from conversations")
     return StatsAnswer(
         frames=total,

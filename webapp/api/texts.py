@@ -66,8 +66,8 @@ def text(frame_id: int, query: TextQuery) -> TextAnswer:
     return TextAnswer(
         frame_id=frame_id,
         status=frame.status,
-        engine=reading and reading.engine,
-        language=reading and reading.language,
+        engine=reading.engine if reading else None,
+        language=reading.language if reading else None,
         lines=[] if reading is None else _lines(reading, query.q or ""),
     )
 

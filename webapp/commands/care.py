@@ -37,13 +37,13 @@ def doctor(home: Path | None, as_json: bool) -> int:
 @json_option
 def verify(home: Path | None, as_json: bool) -> None:
     """Compare index, rows, pictures and ledger; name every difference."""
-    from store import verify as store_verify
     from store.media import Media
     from store.spool import Spool
+    from store.verify import verify as compare
 
     data_dir = open_home(home).data_dir
     database = open_database(data_dir)
-    report = store_verify.verify(database, Media(data_dir.media), Spool(data_dir.spool))
+    report = compare(database, Media(data_dir.media), Spool(data_dir.spool))
     if as_json:
         print_json(dataclasses.asdict(report))
     else:

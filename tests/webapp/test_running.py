@@ -1,0 +1,74 @@
+"""What runs on a home folder, told by the operating system and never by a leftover file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from store.paths import DataDir
+from webapp.running import Address, AlreadyRunning, announced, only_one, web_address
+
+
+def test_the_address_is_there_while_the_pages_are_served(data_dir: DataDir) -> None:
+    assert web_address(data_dir) is None
+    with announced(data_dir, "127.0.0.1", 9000) as address:
+        assert web_address(data_dir) == address == Address(os.getpid(), "127.0.0.1", 9000)
+    assert web_address(data_dir) is None
+
+
+def test_the_address_of_a_dead_process_is_none(data_dir: DataDir) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    document = {"pid": ended.pid, "host": "127.0.0.1", "port": 9000}
+    (data_dir.home / "web.json").write_text(json.dumps(document))
+    assert web_address(data_dir) is None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}', "\x00"])
+def test_a_file_that_cannot_be_read_is_no_address(data_dir: DataDir, content: str) -> None:
+    (data_dir.home / "web.json").write_text(content)
+    assert web_address(data_dir) is None
+
+
+def test_an_older_web_process_does_not_take_the_newer_ones_address_away(data_dir: DataDir) -> None:
+    with announced(data_dir, "127.0.0.1", 9000), announced(data_dir, "127.0.0.1", 9001):
+        pass
+    with announced(data_dir, "127.0.0.1", 9000):
+        newer = json.dumps({"pid": os.getppid(), "host": "127.0.0.1", "port": 9001})
+        (data_dir.home / "web.json").write_text(newer)
+    found = web_address(data_dir)
+    assert found is not None and found.port == 9001
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:9000"),
+        ("0.0.0.0", "http://127.0.0.1:9000"),
+        ("", "http://127.0.0.1:9000"),
+        ("::1", "http://[::1]:9000"),
+        ("::", "http://[::1]:9000"),
+        ("localhost", "http://localhost:9000"),
+    ],
+)
+def test_a_link_leads_to_this_machine(host: str, url: str) -> None:
+    assert Address(1, host, 9000).url == url
+
+
+def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
+    """A crash leaves the file and not the lock."""
+    code = (
+        "import os, sys; from pathlib import Path; from store.paths import DataDir; "
+        "from webapp.running import only_one; "
+        f"lock = only_one(DataDir(Path({str(data_dir.home)!r}))); lock.__enter__(); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    assert (data_dir.home / "up.lock").exists()
+    with only_one(data_dir), pytest.raises(AlreadyRunning), only_one(data_dir):
+        pass
+    with only_one(data_dir):
+        pass
