@@ -7,16 +7,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from store import conversations
-from store.times import to_ms, to_seconds
+from store.times import to_ms
 from webapp.api.endpoint import endpoint, invalid
-from webapp.api.texts import BoxAnswer
+from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, check_range
 from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from webapp.assistant.records import (
     MAX_MESSAGE_CHARS,
-    Coverage,
-    EvidenceItem,
-    Query,
     TurnDeps,
     TurnError,
     TurnFilters,
@@ -59,86 +56,6 @@ class ChatRequest(Request):
     def _ordered(self) -> Self:
         check_range(self.start_time, self.end_time)
         return self
-
-
-class RangeAnswer(Answer):
-    start_time: float
-    end_time: float
-    timezone: str
-
-
-class EvidenceAnswer(Answer):
-    """A frame of this turn's selection; `n` is its citation number, null when it was not cited."""
-
-    n: int | None
-    frame_id: int | None = Field(description="Null once the frame was deleted.")
-    timestamp: float
-    local_time: str
-    app_name: str | None
-    window_name: str | None
-    focused: bool | None
-    browser_url: str | None
-    ocr_snippet: str
-    quote: str
-    boxes: list[BoxAnswer] = Field(description="Where the quote stands, in pixels of the frame.")
-    state: str = Field(description="found, not_found, not_checked, retrieved or deleted.")
-    frame_url: str | None
-
-
-class ClaimAnswer(Answer):
-    """One sentence of the answer, `answer_md[start:end]`, with the numbers it cites."""
-
-    text: str
-    start: int
-    end: int
-    citations: list[int]
-    state: str = Field(description="found, not_found, not_checked or no_evidence.")
-
-
-class CoverageGapAnswer(Answer):
-    start: float
-    end: float
-    reason: str
-
-
-class QueryAnswer(Answer):
-    start_time: float
-    end_time: float
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    focused: bool | None
-    hits: int
-
-
-class CoverageAnswer(Answer):
-    frames_in_range: int
-    frames_sampled: int
-    gaps: list[CoverageGapAnswer]
-    queries: list[QueryAnswer]
-    index_fresh_to: float | None
-
-
-class UsageAnswer(Answer):
-    """Tokens as the endpoint counted them; null where it did not say."""
-
-    input_tokens: int | None
-    output_tokens: int | None
-
-
-class TurnAnswer(Answer):
-    chat_id: int
-    turn_id: int = Field(description="Number of the turn in its chat, from 1.")
-    mode: Literal["evidence"]
-    model: str
-    answer_md: str
-    time_range: RangeAnswer
-    evidence: list[EvidenceAnswer]
-    claims: list[ClaimAnswer]
-    coverage: CoverageAnswer
-    sources: list[str] = Field(default_factory=list, description="Sources beside frames; none yet.")
-    usage: UsageAnswer | None
-    warnings: list[str]
 
 
 class RunningAnswer(Answer):
@@ -222,80 +139,6 @@ def _failed(error: TurnError, chat_id: int, turn_id: int) -> Problem:
     detail = f"{error.message} {error.action}".strip()
     return Problem(
         status, error.code, detail, headers=headers, extra={"chat_id": chat_id, "turn_id": turn_id}
-    )
-
-
-def turn_answer(result: TurnResult) -> TurnAnswer:
-    """A finished turn as the API tells it."""
-    return TurnAnswer(
-        chat_id=result.chat_id,
-        turn_id=result.turn_id,
-        mode=result.mode,
-        model=result.model,
-        answer_md=result.answer_md,
-        time_range=RangeAnswer(
-            start_time=to_seconds(result.start_ms),
-            end_time=to_seconds(result.end_ms),
-            timezone=result.timezone,
-        ),
-        evidence=[_evidence(item) for item in result.evidence],
-        claims=[
-            ClaimAnswer(
-                text=claim.text,
-                start=claim.start,
-                end=claim.end,
-                citations=list(claim.citations),
-                state=claim.state,
-            )
-            for claim in result.claims
-        ],
-        coverage=_coverage(result.coverage),
-        usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
-        warnings=list(result.warnings),
-    )
-
-
-def _evidence(item: EvidenceItem) -> EvidenceAnswer:
-    return EvidenceAnswer(
-        n=item.n,
-        frame_id=item.frame_id,
-        timestamp=to_seconds(item.captured_ms),
-        local_time=item.local_time,
-        app_name=item.app_name,
-        window_name=item.window_name,
-        focused=item.focused,
-        browser_url=item.browser_url,
-        ocr_snippet=item.ocr_snippet,
-        quote=item.quote,
-        boxes=[BoxAnswer.model_validate(box) for box in item.boxes],
-        state=item.state,
-        frame_url=item.frame_url,
-    )
-
-
-def _coverage(coverage: Coverage) -> CoverageAnswer:
-    fresh_ms = coverage.index_fresh_to_ms
-    return CoverageAnswer(
-        frames_in_range=coverage.frames_in_range,
-        frames_sampled=coverage.frames_sampled,
-        gaps=[
-            CoverageGapAnswer(start=to_seconds(gap.start_ms), end=to_seconds(gap.end_ms), reason=gap.reason)
-            for gap in coverage.gaps
-        ],
-        queries=[_query(query) for query in coverage.queries],
-        index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
-    )
-
-
-def _query(query: Query) -> QueryAnswer:
-    return QueryAnswer(
-        start_time=to_seconds(query.start_ms),
-        end_time=to_seconds(query.end_ms),
-        app_name=query.filters.app_name,
-        window_name=query.filters.window_name,
-        browser_url=query.filters.browser_url,
-        focused=query.filters.focused,
-        hits=query.hits,
     )
 
 

@@ -66,7 +66,7 @@ def ask(
 
 def _print_turn(result: TurnResult, as_json: bool) -> None:
     if as_json:
-        from webapp.api.chat import turn_answer
+        from webapp.api.turns import turn_answer
 
         click.echo(turn_answer(result).model_dump_json(indent=2))
         return
