@@ -129,11 +129,11 @@ def refused(error: TurnRefused) -> Problem:
 
 def _finished(result: TurnResult) -> TurnAnswer:
     if result.error:
-        raise _failed(result.error, result.chat_id, result.turn_id)
+        raise failed(result.error, result.chat_id, result.turn_id)
     return turn_answer(result)
 
 
-def _failed(error: TurnError, chat_id: int, turn_id: int) -> Problem:
+def failed(error: TurnError, chat_id: int, turn_id: int) -> Problem:
     headers = {} if error.retry_after_s is None else {"Retry-After": str(max(1, round(error.retry_after_s)))}
     status = _STATUS_OF.get(error.code, 502)
     detail = f"{error.message} {error.action}".strip()
