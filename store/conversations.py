@@ -10,78 +10,51 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import apsw
 from peewee import fn
 
+from store.conversation_records import (
+    Chat,
+    StoredEvidence,
+    StoredMessage,
+    StoredTurn,
+    chat_of,
+    evidence_of,
+    turn_of,
+)
 from store.database import Database, scalar
 from store.schema import Conversation, Evidence, Message, Turn
+
+__all__ = [
+    "DELETED_ANSWER",
+    "MAX_TITLE_CHARS",
+    "Chat",
+    "StoredEvidence",
+    "StoredMessage",
+    "StoredTurn",
+    "add_turn",
+    "blank",
+    "create",
+    "delete",
+    "fail_interrupted",
+    "fail_turn",
+    "finish_turn",
+    "forget_answer",
+    "get",
+    "list_chats",
+    "messages",
+    "title_of",
+    "turn",
+    "turns",
+]
 
 MAX_TITLE_CHARS = 80
 
 DELETED_ANSWER = "This answer was removed because a frame it rested on was deleted."
 """Stands in for an answer whose source the person deleted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    id: int
-    title: str
-    created_ms: int
-    updated_ms: int
-    turns: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
-    """One message of the transcript. `turn` counts from 1."""
-
-    turn: int
-    role: str
-    content: str
-    created_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEvidence:
-    """One frame shown for a turn. Once the frame is deleted `state` is ``deleted``, `frame_id` is
-    None and nothing of it is left but its time. Boxes are [x, y, w, h] in pixels of the frame.
-    """
-
-    n: int | None
-    frame_id: int | None
-    captured_ms: int
-    app_name: str | None = None
-    window_name: str | None = None
-    focused: bool | None = None
-    browser_url: str | None = None
-    snippet: str = ""
-    quote: str = ""
-    boxes: tuple[tuple[int, int, int, int], ...] = ()
-    state: str = "retrieved"
-    reading_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredTurn:
-    """A turn as stored. `status` is running, done or failed; `n` counts from 1 in its chat."""
-
-    id: int
-    chat_id: int
-    n: int
-    mode: str
-    model: str
-    status: str
-    question: str
-    answer_md: str
-    start_ms: int | None
-    end_ms: int | None
-    timezone: str
-    payload: dict[str, Any]
-    created_ms: int
-    evidence: tuple[StoredEvidence, ...] = field(default=())
 
 
 # -- chats --------------------------------------------------------------------------------
@@ -108,7 +81,7 @@ def get(database: Database, chat_id: int) -> Chat | None:
     """One chat, or None when there is none with this id."""
     with database.read():
         row = _chats().where(Conversation.id == chat_id).first(database.peewee)
-    return _chat(row) if row else None
+    return chat_of(row) if row else None
 
 
 def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | None = None) -> list[Chat]:
@@ -121,7 +94,7 @@ def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | No
             | ((Conversation.updated_ms == updated_ms) & (Conversation.id < chat_id))
         )
     with database.read():
-        return [_chat(row) for row in query.execute(database.peewee)]
+        return [chat_of(row) for row in query.execute(database.peewee)]
 
 
 def delete(database: Database, chat_id: int) -> bool:
@@ -272,10 +245,6 @@ def _chats() -> Any:
     return Conversation.select(Conversation, count.alias("turn_count"))
 
 
-def _chat(row: Any) -> Chat:
-    return Chat(row.id, row.title, row.created_ms, row.updated_ms, row.turn_count)
-
-
 def _say(database: Database, chat_id: int, n: int, role: str, content: str, now_ms: int) -> None:
     Message.insert(conversation_id=chat_id, turn=n, role=role, content=content, created_ms=now_ms).execute(
         database.peewee
@@ -317,32 +286,8 @@ def _turns(database: Database, condition: Any) -> list[StoredTurn]:
         )
         by_turn: dict[int, list[StoredEvidence]] = {}
         for item in items:
-            by_turn.setdefault(item.turn_id, []).append(_evidence(item))
-    return [_turn(row, tuple(by_turn.get(row.id, ()))) for row in found]
-
-
-def _turn(row: Any, evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
-    return StoredTurn(
-        row.id, row.conversation_id, row.n, row.mode, row.model, row.status, row.question, row.answer_md,
-        row.start_ms, row.end_ms, row.timezone, json.loads(row.payload), row.created_ms, evidence,
-    )  # fmt: skip
-
-
-def _evidence(row: Any) -> StoredEvidence:
-    return StoredEvidence(
-        n=row.n,
-        frame_id=row.frame_id,
-        captured_ms=row.captured_ms,
-        app_name=row.app_name,
-        window_name=row.window_name,
-        focused=None if row.focused is None else bool(row.focused),
-        browser_url=row.browser_url,
-        snippet=row.snippet,
-        quote=row.quote,
-        boxes=tuple(tuple(box) for box in json.loads(row.boxes)),
-        state=row.state,
-        reading_id=row.reading_id,
-    )
+            by_turn.setdefault(item.turn_id, []).append(evidence_of(item))
+    return [turn_of(row, tuple(by_turn.get(row.id, ()))) for row in found]
 
 
 def _exists(connection: apsw.Connection, item: StoredEvidence) -> bool:

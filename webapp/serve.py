@@ -8,12 +8,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from store import conversations, deletion
+from store import apps, conversations, deletion
 from store.database import Database, open_database
 from store.errors import StoreError
 from store.media import Media
 from store.paths import DataDir
 from store.settings import Settings
+from store.times import now_ms
 from webapp.access import launch_link
 from webapp.address import check_address, listen
 from webapp.app import create_app
@@ -52,11 +53,16 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
 
 
 def _sweep(database: Database) -> None:
-    """Finish deletions that a crash cut short, beside the serving: a long spool takes seconds."""
+    """Finish deletions that a crash cut short, and give the most used apps their colours.
+
+    Beside the serving: a long spool, or a month of activity, takes seconds.
+    """
     try:
         deletion.sweep(database, Media(database.data_dir.media))
+        with database.write() as connection:
+            apps.assign_slots(connection, now_ms())
     except (StoreError, OSError):
-        log.exception("what a deletion left could not be swept")
+        log.exception("what a deletion left could not be swept, or no colours given")
     finally:
         database.close_thread()
 
