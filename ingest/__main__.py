@@ -13,9 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
@@ -26,6 +24,7 @@ from ingest.importers import video as video_import
 from ingest.importers.feeding import Feeding
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.importers.progress import Progress
+from ingest.importers.zones import moment_ms, zone_named
 from ingest.worker import Worker
 from store import frames
 from store.errors import StoreError
@@ -66,7 +65,7 @@ def imports() -> None:
 @click.pass_obj
 def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     """Import the pictures of DIRECTORY, each at the time its file says."""
-    zone = _zone(tz)
+    zone = zone_named(tz)
     found = image_import.find(directory, zone)
     items = image_import.read(found, zone)
     with Progress(len(found)) as progress:
@@ -84,8 +83,8 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
 @click.pass_obj
 def video(home: Home, file: Path, start: str, interval: float, tz: str | None, as_json: bool) -> None:
     """Import a screen recording; its sound is ignored."""
-    zone = _zone(tz)
-    start_ms = _moment_ms(start, zone)
+    zone = zone_named(tz)
+    start_ms = moment_ms(start, zone)
     clip = video_import.look(file)
     items = video_import.read(clip, start_ms, interval, zone)
     with Progress(max(1, round(clip.seconds or 1))) as progress:
@@ -182,42 +181,6 @@ def _engine_of(home: Home) -> Callable[[], OcrEngine]:
         return open_ocr(ocr.engine, ocr.languages)
 
     return opened
-
-
-def _zone(name: str | None) -> tzinfo:
-    if name is None:
-        return _local_zone()
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise click.BadParameter(f"{name!r} is not an IANA zone such as Europe/Berlin") from error
-
-
-def _local_zone() -> tzinfo:
-    """This machine's zone, with its daylight-saving changes where the system names it."""
-    name = os.environ.get("TZ") or _linked_zone()
-    try:
-        return ZoneInfo(name) if name else datetime.now(UTC).astimezone().tzinfo or UTC
-    except (ZoneInfoNotFoundError, ValueError):
-        return datetime.now(UTC).astimezone().tzinfo or UTC
-
-
-def _linked_zone() -> str:
-    """The zone that /etc/localtime points to; "" where it is no link."""
-    target = str(Path("/etc/localtime").resolve())
-    return target.partition("/zoneinfo/")[2]
-
-
-def _moment_ms(text: str, zone: tzinfo) -> int:
-    try:
-        return round(float(text) * 1000)
-    except ValueError:
-        pass
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is not a time; use 2026-11-21T14:00 or epoch seconds") from error
-    return round((at if at.tzinfo else at.replace(tzinfo=zone)).timestamp() * 1000)
 
 
 def _log_to_stderr(level: int) -> None:

@@ -21,7 +21,7 @@ from ingest.home import Home
 from ingest.images import Rejected, decode, read_checked
 from ingest.records import checked
 from store import activity, decisions, frames, outcomes
-from store.media import path_of
+from store.media import path_of, temporary_of
 from store.privacy import WindowFacts, load_rules
 from store.spool import Capture, Entry, LookReport
 
@@ -48,9 +48,9 @@ def take_in(home: Home, entry: Entry, now_ms: int) -> Result:
     if isinstance(entry.record, LookReport):
         return _take_in_report(home, entry.record)
     capture = checked(entry.record)
-    known = frames.outcome(home.database, capture.capture_id)
-    if known is not None and known.outcome != "failed":
-        return Result("known", known.frame_id, capture.captured_ms)
+    known = _known(home, capture)
+    if known is not None:
+        return known
     if entry.image is None or entry.folder.is_symlink():
         raise Rejected("not_a_file", "the entry is a link or has no picture")
     content = read_checked(entry.image, capture.image_type, capture.sha256)
@@ -90,23 +90,26 @@ def _excluded_because(home: Home, capture: Capture) -> str:
 def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
     try:
         still = home.media.keep(content, capture.image_type, capture.captured_ms, capture.capture_id)
-    except ValueError as error:
+    except (ValueError, SyntaxError) as error:
         raise Rejected("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:
-        known = frames.outcome(home.database, capture.capture_id)
-        if known is None or known.outcome != "deleted":
+        known = _known(home, capture)
+        if known is None:
             outcomes.forgive(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
             activity.heartbeat(connection, frames.get(home.database, frame_id))
             return Result("stored", frame_id, capture.captured_ms)
-    _sweep(home, capture)  # deleted by the person while it was being taken in
-    return Result("known", None, capture.captured_ms)
+    _sweep(home, capture)
+    return known
 
 
 def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: duplicates.Likeness) -> Result:
     with home.database.write() as connection:
-        outcomes.forgive(connection, capture)
-        frames.extend(connection, earlier.capture_id, capture.captured_ms)
+        known = _known(home, capture)
+        if known is not None:
+            return known
+        if frames.extend(connection, earlier.capture_id, capture.captured_ms) is None:
+            raise NotNow("the frame that shows the same picture has just been deleted")
         activity.extend(connection, earlier.id, capture.captured_ms)
         outcomes.leave_out(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _sweep(home, capture)
@@ -115,12 +118,23 @@ def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: dupl
 
 def _exclude(home: Home, capture: Capture, reason: str) -> Result:
     with home.database.write() as connection:
-        outcomes.forgive(connection, capture)
         outcomes.leave_out(connection, capture, "excluded", reason)
     _sweep(home, capture)
     return Result("excluded", None, capture.captured_ms)
 
 
+def _known(home: Home, capture: Capture) -> Result | None:
+    """The outcome that stands: stored before, or deleted while it waited (asked again before the
+    row is written). A failure does not stand: somebody asked for another try.
+    """
+    outcome = frames.outcome(home.database, capture.capture_id)
+    if outcome is None or outcome.outcome == "failed":
+        return None
+    return Result("known", outcome.frame_id, capture.captured_ms)
+
+
 def _sweep(home: Home, capture: Capture) -> None:
-    """Remove the picture that a try cut off after `Media.keep` may have left."""
-    home.media.remove([path_of(capture.image_type, capture.captured_ms, capture.capture_id)])
+    """Remove the picture that this try, or one that was cut off, has filed for nothing."""
+    if frames.by_capture_id(home.database, capture.capture_id) is None:
+        path = path_of(capture.image_type, capture.captured_ms, capture.capture_id)
+        home.media.remove([path, temporary_of(path)])

@@ -98,7 +98,10 @@ class Storing:
 
     def _take_in(self, entry: Entry) -> None:
         result = take_in(self._home, entry, self._clock())
-        self._home.spool.finish(entry.name)
+        try:
+            self._home.spool.finish(entry.name)
+        except FileNotFoundError:
+            log.info("entry %s was deleted while it was being stored", entry.name)
         self._account.count(result.outcome)
         if result.outcome == "stored" and result.frame_id is not None:
             self._backlog.offer(result.frame_id, result.captured_ms or 0)
@@ -128,6 +131,9 @@ class Storing:
                 with self._home.database.write() as connection:
                     outcomes.leave_out(connection, capture, "failed", code, detail=reason)
             self._home.spool.fail(name, reason)
+        except FileNotFoundError:
+            log.info("entry %s was deleted while it was being stored", name)
+            return True
         except (StoreBusy, OSError) as error:
             return self._later(name, str(error))
         log.error("entry %s set aside: %s", name, reason)

@@ -75,7 +75,7 @@ class Media:
         for parent in reversed(missing):
             parent.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
             sync_directory(parent.parent)
-        temporary = path.with_name(f".{path.name}.tmp")
+        temporary = Path(temporary_of(str(path)))
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -157,6 +157,12 @@ def path_of(media_type: str, captured_ms: int, name: str) -> str:
     """
     day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
     return f"{day}/{uuid.UUID(name)}{SUFFIXES[media_type]}"
+
+
+def temporary_of(path: str) -> str:
+    """Where a picture stands while it is written; left behind only by a crash."""
+    final = Path(path)
+    return str(final.with_name(f".{final.name}.tmp"))
 
 
 def decode(content: bytes, media_type: str) -> Image.Image:

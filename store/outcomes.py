@@ -40,8 +40,10 @@ def leave_out(
     `reason` is a machine word (``exact``, ``rule:app``, ``bad_picture``); `detail` the sentence
     that GET /ingest/{capture_id} shows instead. `frame_id` is the frame a duplicate equals.
     """
-    if _recorded(connection, capture.capture_id) == outcome:
-        return
+    before = _recorded(connection, capture.capture_id)
+    if before not in (None, "failed") or before == outcome:
+        return  # what is stored, or deleted while it waited, stays so
+    forgive(connection, capture)
     frames.record_outcome(
         connection, capture.capture_id, outcome, capture.captured_ms, frame_id, detail or reason
     )

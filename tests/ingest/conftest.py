@@ -1,0 +1,72 @@
+"""A home to work in, and an engine that reads what a test wrote into its script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from PIL import Image
+
+from engines.ocr import Box, OcrEngine, OcrLine, OcrWord
+from ingest.home import Home, open_home
+from store.paths import DataDir
+from store.settings import Settings
+from store.spool import Capture, Entry
+from tests.factories import capture, picture, webp
+
+
+@pytest.fixture
+def home(data_dir: DataDir) -> Iterator[Home]:
+    home = open_home(data_dir, Settings())
+    yield home
+    home.database.close_thread()
+
+
+class ScriptedEngine:
+    """Obeys the protocol of `engines.ocr`: every picture has the same words, or an error."""
+
+    name = "scripted"
+    languages = ("eng",)
+
+    def __init__(self, text: str = "hello world", errors: list[Exception] | None = None) -> None:
+        self.text = text
+        self.errors = errors or []
+        self.reads = 0
+        self.is_closed = False
+
+    def read(self, image: Image.Image) -> list[OcrLine]:
+        self.reads += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return [ocr_line(line, row) for row, line in enumerate(self.text.splitlines())]
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def ocr_line(text: str, row: int = 0) -> OcrLine:
+    words, x = [], 4
+    for word in text.split():
+        words.append(OcrWord(word, Box(x, 4 + 20 * row, 8 * len(word), 14), 0.95))
+        x += 8 * (len(word) + 1)
+    return OcrLine(text, Box(4, 4 + 20 * row, x, 14), 0.95, tuple(words))
+
+
+def opener(engine: OcrEngine) -> Callable[[], OcrEngine]:
+    return lambda: engine
+
+
+def queue(home: Home, image: Image.Image | bytes | None = None, **changes: object) -> Capture:
+    """Put one capture into the spool."""
+    record = capture(**changes)  # type: ignore[arg-type]
+    shown = picture(record.captured_ms) if image is None else image
+    home.spool.put(record, shown if isinstance(shown, bytes) else webp(shown))
+    return record
+
+
+def taken(home: Home, record: Capture | None = None) -> Entry:
+    """Claim the oldest entry, or the one of `record`."""
+    names = [name for name in home.spool.waiting() if record is None or record.capture_id in name]
+    entry = home.spool.take(names[0])
+    assert entry is not None
+    return entry

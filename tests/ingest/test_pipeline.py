@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ingest.home import Home
+from ingest.images import Rejected
+from ingest.pipeline import NotNow, Result, take_in
+from store import activity, decisions, frames, media
+from store.privacy import Rule, save_rules
+from store.spool import DecisionRun, LookReport
+from store.verify import verify
+from tests.factories import NOON_MS, picture
+from tests.ingest.conftest import queue, taken
+
+DAY_MS = 86_400_000
+BATCH = "00000000-0000-4000-8000-000000000001"
+
+
+def test_a_capture_becomes_a_browsable_frame(home: Home) -> None:
+    record = queue(home, picture(5), browser_url="https://example.com/")
+    result = take_in(home, taken(home), NOON_MS + 700)
+    frame = frames.by_capture_id(home.database, record.capture_id)
+    assert frame is not None and result == Result("stored", frame.id, NOON_MS)
+    assert (frame.status, frame.stored_ms, frame.app_name) == ("stored", NOON_MS + 700, "Code")
+    assert frame.pixels_sha256 == media.pixels_sha256(picture(5))
+    assert home.media.image(frame).tobytes() == picture(5).tobytes()
+    assert [s.app_name for s in activity.segments(home.database, NOON_MS, NOON_MS + 1000)] == ["Code"]
+
+
+def test_taking_in_twice_equals_once(home: Home) -> None:
+    """CAP-4: one row, one file, one index entry."""
+    record = queue(home)
+    entry = taken(home)
+    first = take_in(home, entry, NOON_MS)
+    assert take_in(home, entry, NOON_MS + 5000) == Result("known", first.frame_id, NOON_MS)
+    frame = frames.by_capture_id(home.database, record.capture_id)
+    assert frame is not None and frame.stored_ms == NOON_MS
+    assert home.media.files() == [frame.media_path]
+    home.spool.finish(entry.name)
+    assert verify(home.database, home.media, home.spool).problems == ()
+
+
+@pytest.mark.parametrize("source", ["import", "upload", "folder", "video"])
+def test_the_same_picture_again_extends_the_frame(home: Home, source: str) -> None:
+    for seconds in (0, 1, 2):
+        queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, source=source)
+    outcomes = [take_in(home, taken(home), NOON_MS) for _ in range(3)]
+    assert [result.outcome for result in outcomes] == ["stored", "deduplicated", "deduplicated"]
+    assert len({result.frame_id for result in outcomes}) == 1
+    assert frames.get(home.database, outcomes[0].frame_id or 0).ended_ms == NOON_MS + 2000
+    (segment,) = activity.segments(home.database, NOON_MS - 1, NOON_MS + DAY_MS)
+    assert (segment.start_ms, segment.end_ms) == (NOON_MS, NOON_MS + 2000)
+    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 2
+    assert len(home.media.files()) == 1
+
+
+def test_a_still_minute_of_a_clip_keeps_a_real_frame_every_30_seconds(home: Home) -> None:
+    """DUP-3."""
+    for seconds in range(0, 60, 5):
+        queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, source="import")
+        take_in(home, taken(home), NOON_MS)
+    kept = frames.to_read(home.database, NOON_MS, 99)
+    assert [frame.captured_ms - NOON_MS for frame in kept] == [0, 30_000]
+
+
+def test_the_daemons_frames_are_all_kept(home: Home) -> None:
+    """DUP-3, CAP-4: the daemon compared and counted them; dropping one would break its equation."""
+    for seconds in (0, 1):
+        queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, batch_id=BATCH)
+        assert take_in(home, taken(home), NOON_MS).outcome == "stored"
+    home.spool.put(LookReport(BATCH, NOON_MS, NOON_MS + 2000, looks=2))
+    assert take_in(home, taken(home), NOON_MS).outcome == "report"
+    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).difference == 0
+
+
+def test_a_report_extends_the_frame_that_stayed_on_the_screen(home: Home) -> None:
+    record = queue(home, batch_id=BATCH)
+    take_in(home, taken(home), NOON_MS)
+    run = DecisionRun("DP-1", "deduped", "same", NOON_MS + 500, NOON_MS + 9_000, 17, record.capture_id)
+    home.spool.put(LookReport(BATCH, NOON_MS, NOON_MS + 9_000, looks=18, runs=(run,)))
+    entry = taken(home)
+    take_in(home, entry, NOON_MS)
+    take_in(home, entry, NOON_MS)
+    frame = frames.by_capture_id(home.database, record.capture_id)
+    assert frame is not None and frame.ended_ms == NOON_MS + 9_000
+    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 17
+
+
+@pytest.mark.parametrize(
+    ("window", "reason"),
+    [
+        ({"app_name": "Bank"}, "rule:app"),
+        ({"app_name": "Chromium", "browser_url": "https://mail.example.com/inbox"}, "rule:url"),
+        ({"app_name": "KeePassXC", "window_name": "secrets"}, "rule:app"),
+        ({"app_name": "Firefox", "window_name": "News — Mozilla Firefox Private Browsing"}, "private_window"),
+    ],
+)
+def test_an_upload_that_a_rule_leaves_out_leaves_nothing(
+    home: Home, window: dict[str, Any], reason: str
+) -> None:
+    """PRI-2: the outcome at the end of the path."""
+    save_rules(home.data_dir, [Rule(app="Bank"), Rule(url="mail.example.com")])
+    record = queue(home, source="upload", **{"window_name": "a title", **window})
+    assert take_in(home, taken(home), NOON_MS).outcome == "excluded"
+    assert frames.by_capture_id(home.database, record.capture_id) is None
+    assert home.media.files() == []
+    outcome = frames.outcome(home.database, record.capture_id)
+    assert outcome is not None and (outcome.outcome, outcome.reason) == ("excluded", reason)
+    with home.database.read() as connection:
+        ledger = connection.execute("select decision, reason, looks from decisions").fetchall()
+    assert ledger == [("excluded", f"ingest_{reason}", 1)]
+
+
+def test_an_upload_that_names_no_window_is_kept(home: Home) -> None:
+    queue(home, source="upload", app_name=None, window_name=None)
+    assert take_in(home, taken(home), NOON_MS).outcome == "stored"
+
+
+def test_while_rules_cannot_be_read_uploads_wait(home: Home) -> None:
+    home.data_dir.privacy_rules.write_text("{broken")
+    queue(home, source="upload")
+    entry = taken(home)
+    with pytest.raises(NotNow, match="privacy rules"):
+        take_in(home, entry, NOON_MS)
+    home.data_dir.privacy_rules.unlink()
+    assert take_in(home, entry, NOON_MS).outcome == "stored"
+
+
+def test_a_picture_that_was_filed_before_a_crash_goes_when_a_rule_now_leaves_it_out(home: Home) -> None:
+    record = queue(home, picture(3), source="upload", app_name="Bank")
+    entry = taken(home)
+    assert entry.image is not None
+    home.media.keep(entry.image.read_bytes(), "image/webp", record.captured_ms, record.capture_id)
+    save_rules(home.data_dir, [Rule(app="Bank")])
+    assert take_in(home, entry, NOON_MS).outcome == "excluded"
+    assert home.media.files() == []
+
+
+def test_what_was_deleted_while_it_waited_stays_deleted(home: Home) -> None:
+    record = queue(home)
+    entry = taken(home)
+    with home.database.write() as connection:
+        frames.record_outcome(connection, record.capture_id, "deleted", NOON_MS)
+    assert take_in(home, entry, NOON_MS) == Result("known", None, NOON_MS)
+    assert home.media.files() == []
+
+
+def test_what_is_deleted_while_it_is_being_filed_stays_deleted(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = queue(home)
+    keep = media.Media.keep
+
+    def keep_and_delete(*arguments: Any) -> media.Still:
+        still = keep(*arguments)
+        with home.database.write() as connection:
+            frames.record_outcome(connection, record.capture_id, "deleted", NOON_MS)
+        return still
+
+    monkeypatch.setattr(media.Media, "keep", keep_and_delete)
+    assert take_in(home, taken(home), NOON_MS).outcome == "known"
+    assert frames.by_capture_id(home.database, record.capture_id) is None
+    assert home.media.files() == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("captured_ms", 0),
+        ("captured_ms", 2**43),
+        ("captured_ms", 1.5),
+        ("captured_ms", "noon"),
+        ("captured_ms", True),
+        ("monitor", None),
+        ("monitor", 7),
+        ("app_name", ["Code"]),
+        ("window_name", "x" * 8193),
+        ("window_name", "a\0b"),
+        ("window_name", "\ud800"),
+        ("focused", 1),
+        ("focused", "yes"),
+        ("pid", -1),
+        ("utc_offset_min", 1e9),
+    ],
+)
+def test_a_record_that_is_not_what_its_types_say_is_refused(home: Home, field: str, value: Any) -> None:
+    """SEC-18: JSON promises nothing."""
+    queue(home)
+    entry_json = home.spool.folder / "new" / home.spool.waiting()[0] / "entry.json"
+    document = json.loads(entry_json.read_bytes())
+    entry_json.write_text(json.dumps({**document, field: value}))
+    with pytest.raises(Rejected, match=field):
+        take_in(home, taken(home), NOON_MS)
+    assert home.media.files() == []
