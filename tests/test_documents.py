@@ -1,0 +1,84 @@
+"""The documents say what the code does now."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from store.settings import describe
+from webapp.cli import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def settings_document() -> str:
+    """`docs/settings.md`, made from the settings themselves."""
+    lines = [
+        "# Settings",
+        "",
+        "`config.toml` in the home folder, then `RECOLLECT_<SECTION>_<KEY>` in the environment, then",
+        "the command line. An unknown key is refused with the nearest known one.",
+        "",
+        "| key | default | unit | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    for one in describe():
+        default = list(one.default) if isinstance(one.default, tuple) else one.default
+        shown = f"`{default}`" if default not in ("", []) else "–"
+        lines.append(f"| `{one.key}` | {shown} | {one.unit} | {one.help} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_every_setting_is_documented() -> None:
+    """Refresh with RECOLLECT_REFRESH=1."""
+    path = ROOT / "docs" / "settings.md"
+    if os.environ.get("RECOLLECT_REFRESH"):
+        path.write_text(settings_document(), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == settings_document()
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    named = set(re.findall(r"^(?:\.venv/bin/)?recollect (\w+)", README, flags=re.M))
+    named |= set(re.findall(r"`recollect (\w+)[^`]*`", README))
+    assert named
+    assert named <= set(COMMANDS)
+
+
+def test_the_two_commands_of_the_readme_are_targets() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make (\w+)", README, flags=re.M):
+        assert re.search(rf"^{target}:", makefile, flags=re.M), target
+
+
+@pytest.mark.parametrize("document", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+def test_links_between_documents_lead_somewhere(document: str) -> None:
+    path = ROOT / document
+    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+def test_every_dependency_says_why_it_is_here() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    reasons = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
+    for requirement in wanted:
+        name = re.split(r"[<>=;\[ ]", requirement)[0].lower()
+        assert name.removeprefix("pyobjc-framework-") in reasons, name
+
+
+def test_no_path_of_a_machine_is_in_the_project() -> None:
+    """What is committed must make sense anywhere."""
+    suspicious = re.compile(r"/(?:root|work)/\w|/home/\w+/")
+    for path in ROOT.rglob("*"):
+        inside = path.relative_to(ROOT).parts
+        if path.suffix in {".py", ".md", ".toml", ".html", ".js", ".css"} and not inside[0].startswith("."):
+            if inside[:2] == ("tests", "cases") or path == Path(__file__):
+                continue
+            found = suspicious.search(path.read_text(encoding="utf-8"))
+            assert found is None, f"{path.relative_to(ROOT)}: {found and found.group()}"
