@@ -31,6 +31,7 @@ _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _SURE = 0.8  # a word above this keeps its place between Chinese characters
 _INK = 96
+_MOST_OF_THE_INK = 0.7
 _BORDER = 8  # pixels of white that Tesseract wants around text
 
 Recognise = Callable[[Image.Image, str], list[OcrWord]]
@@ -51,8 +52,9 @@ def read_page(image: Image.Image, languages: Sequence[str], recognise: Recognise
     for language in rest:
         words = _read_unsure_again(clean, words, language, recognise)
     ink = np.asarray(clean) < 255 - _INK
-    lines = lines_of(_tightened(word, ink) for word in words if not _is_junk(word))
-    return [line for line in lines if not _is_a_rule(line)]
+    lines = lines_of(word for word in words if not _is_junk(word))
+    drawn = [_tightened(word, ink) for line in lines for word in _own_row(line, ink)]
+    return [line for line in lines_of(drawn) if not _is_a_rule(line)]
 
 
 def words_from_tsv(tsv: str) -> list[OcrWord]:
@@ -175,6 +177,31 @@ def _moved(word: OcrWord, dx: int, dy: int) -> OcrWord:
 def _centre_inside(inner: Box, outer: Box) -> bool:
     x, y = inner.x + inner.w / 2, inner.y + inner.h / 2
     return outer.x <= x < outer.right and outer.y <= y < outer.bottom
+
+
+def _own_row(line: OcrLine, ink: npt.NDArray[Any]) -> list[OcrWord]:
+    """The line's words without what their boxes hold of the lines above and below.
+
+    Chinese boxes come half a line too high: where empty rows divide the line's ink, the part with
+    most of it is the line.
+    """
+    box = line.box
+    amounts = ink[box.y : box.bottom, box.x : box.right].sum(1)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], (amounts > 0).astype(np.int8), [0]))))
+    parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+    if len(parts) < 2:
+        return list(line.words)
+    top, bottom = max(parts, key=lambda part: int(amounts[part[0] : part[1]].sum()))
+    if amounts[top:bottom].sum() < _MOST_OF_THE_INK * amounts.sum():
+        return list(line.words)
+    return [_between(word, box.y + top, box.y + bottom) for word in line.words]
+
+
+def _between(word: OcrWord, top: int, bottom: int) -> OcrWord:
+    first, last = max(word.box.y, top), min(word.box.bottom, bottom)
+    if last <= first:
+        return word
+    return OcrWord(word.text, Box(word.box.x, first, word.box.w, last - first), word.confidence)
 
 
 def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:

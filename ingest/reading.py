@@ -2,7 +2,7 @@
 
 From one look to the next most of a screen stays the same. The reader remembers the last screens of
 each monitor with their words, takes the one nearest to the new picture, reads only the regions that
-differ and keeps every word outside them. Scrolled text is recognised by its rows and moves along
+differ and keeps every word that did not change. Scrolled text is recognised by its rows and moves along
 with its words. On a mixed desktop run this is many times cheaper than reading each frame whole, and
 finds as much of the true text: the figures are in ``bench/reading.py``.
 
@@ -21,7 +21,17 @@ from PIL import Image
 
 from engines.lines import lines_of
 from engines.ocr import Box, OcrEngine, OcrLine, OcrWord
-from ingest.regions import TILE_H, TILE_W, Pixels, area, centre_inside, changed_regions, changed_tiles
+from ingest.regions import (
+    TILE_H,
+    TILE_W,
+    Pixels,
+    area,
+    centre_inside,
+    changed_regions,
+    changed_tiles,
+    has_changed,
+    same_place,
+)
 from ingest.scroll import shifted, vertical_shift
 
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
@@ -82,12 +92,14 @@ class IncrementalReader:
         words = [word for line in screen.lines for word in line.words]
         if tiles.mean() > _SCROLL_ABOVE:
             tiles, words = _follow_scroll(screen.pixels, tiles, words, pixels)
-        regions = changed_regions(tiles, [word.box for word in words], image.size)
+        stale = [word.box for word in words if has_changed(word.box, tiles)]
+        regions = changed_regions(tiles, stale, image.size)
         if area(regions) > _READ_WHOLE_ABOVE * image.width * image.height:
             return None
+        words = [word for word in words if not has_changed(word.box, tiles)]
         for region in regions:
-            words = [word for word in words if not centre_inside(word.box, region)]
-            words += self._words_in(region, image)
+            found = self._words_in(region, image)
+            words += [new for new in found if not any(same_place(new.box, old.box) for old in words)]
         return lines_of(words)
 
     def _words_in(self, region: Box, image: Image.Image) -> list[OcrWord]:

@@ -23,15 +23,23 @@ def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
     return np.asarray(padded.reshape(rows, TILE_H, columns, TILE_W).any((1, 3)))
 
 
-def changed_regions(tiles: npt.NDArray[np.bool_], words: Sequence[Box], size: tuple[int, int]) -> list[Box]:
-    """Rectangles around changed tiles, grown to every earlier word that changed with them.
+def has_changed(box: Box, tiles: npt.NDArray[np.bool_]) -> bool:
+    """Whether a word changed, or something so near that it may belong to the word now."""
+    near = box.h // 2
+    left, right = max(0, box.x - near) // TILE_W, (box.right - 1 + near) // TILE_W
+    return bool(tiles[box.y // TILE_H : (box.bottom - 1) // TILE_H + 1, left : right + 1].any())
 
-    They may overlap: a tall scroll bar and a wide new line stay two rectangles. Growing happens
-    once; until nothing is touched any more it would climb from line to line through a whole page.
-    `size` is width and height of the screen.
+
+def changed_regions(
+    tiles: npt.NDArray[np.bool_], changed_words: Sequence[Box], size: tuple[int, int]
+) -> list[Box]:
+    """Rectangles that hold every changed tile and, whole, every word that changed.
+
+    They may overlap: a tall scroll bar and a wide new line stay two rectangles. `size` is width and
+    height of the screen.
     """
     regions = _joined([_clipped(box, size) for box in _components(tiles)])
-    return _joined([_with_words(region, words) for region in regions])
+    return _joined([_with_words(region, changed_words) for region in regions])
 
 
 def area(regions: Iterable[Box]) -> int:
@@ -40,6 +48,11 @@ def area(regions: Iterable[Box]) -> int:
 
 def touches(a: Box, b: Box) -> bool:
     return a.x < b.right and b.x < a.right and a.y < b.bottom and b.y < a.bottom
+
+
+def same_place(a: Box, b: Box) -> bool:
+    """Whether two words stand where only one can."""
+    return centre_inside(a, b) or centre_inside(b, a)
 
 
 def centre_inside(inner: Box, outer: Box) -> bool:

@@ -6,6 +6,7 @@ really look at and not a torture test.
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,18 +63,17 @@ class TerminalFrame:
 
 
 def _wrapped(width: int) -> tuple[str, ...]:
-    import textwrap
-
     paragraphs = [*prose.GARDEN, *prose.HARBOUR, *prose.WORKSHOP]
     return tuple(line for text in paragraphs for line in [*textwrap.wrap(text, width), ""])
 
 
 def _listing() -> tuple[str, ...]:
-    rows = [
-        f"-rw-r--r-- 1 keeper harbour {int(float(row[3].replace(',', '')) * 37):>8} Mar {number + 3:>2} "
-        f"{8 + number % 9:02}:{(number * 17) % 60:02} {row[1].lower().replace(', ', '_').replace(' ', '-')}.csv"
-        for number, row in enumerate(prose.PARTS)
-    ]
+    rows = []
+    for number, row in enumerate(prose.PARTS):
+        size_bytes = int(row[3].replace(",", "")) * 37
+        file = row[1].lower().replace(", ", "_").replace(" ", "-")
+        clock = f"{8 + number % 9:02}:{number * 17 % 60:02}"
+        rows.append(f"-rw-r--r-- 1 keeper harbour {size_bytes:>8} Mar {number + 3:>2} {clock} {file}.csv")
     return ("keeper@quay:~/inventory$ ls -l", *rows, "keeper@quay:~/inventory$ python tides.py",
             *prose.CODE.splitlines()[:34])  # fmt: skip
 

@@ -36,6 +36,7 @@ HERE = Path(__file__).parent
 WIDTH, HEIGHT = 1920, 1080
 DISPLAY = ":97"
 CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_ARGS = ["--no-sandbox", "--disable-gpu"]
 
 # Words in view, not covered by anything; a Han character is a word of its own.
 WORDS_JS = r"""
@@ -64,7 +65,8 @@ WORDS_JS = r"""
     for (let e = element; e; e = e.parentElement) {
       if (getComputedStyle(e).overflow === 'visible') continue;
       const b = e.getBoundingClientRect();
-      if (r.left < b.left - 1 || r.top < b.top - 1 || r.right > b.right + 1 || r.bottom > b.bottom + 1) return false;
+      if (r.left < b.left - 1 || r.right > b.right + 1) return false;
+      if (r.top < b.top - 1 || r.bottom > b.bottom + 1) return false;
     }
     return true;
   }
@@ -77,7 +79,7 @@ def main(names: list[str]) -> None:
     wanted = [frame for frame in FRAMES if not names or frame.name in names]
     with xvfb(), sync_playwright() as playwright:
         browsers = {
-            False: playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]),
+            False: playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGS),
             True: lcd_browser(playwright),
         }
         for frame in wanted:
@@ -196,7 +198,7 @@ def lcd_browser(playwright: Any) -> Browser:
     environment = os.environ | {"DISPLAY": DISPLAY, "FONTCONFIG_FILE": str(folder / "fonts.conf")}
     browser: Browser = playwright.chromium.launch(
         executable_path=CHROMIUM, headless=False, env=environment,
-        args=["--no-sandbox", "--disable-gpu", "--enable-lcd-text", "--enable-font-subpixel-positioning"],
+        args=[*CHROMIUM_ARGS, "--enable-lcd-text", "--enable-font-subpixel-positioning"],
     )  # fmt: skip
     return browser
 
