@@ -70,6 +70,7 @@ class Database:
         self.peewee = _Peewee(str(data_dir.database), lock_type="IMMEDIATE", thread_safe=True)
         # Writers of this process queue here instead of spinning on SQLite's lock.
         self._writing = threading.Lock()
+        self._local = threading.local()
 
     def connection(self) -> apsw.Connection:
         """This thread's raw connection."""
@@ -86,19 +87,36 @@ class Database:
         """
         connection = self.connection()
         nested = connection.in_transaction
-        if deadline_s is not None:
-            end = time.monotonic() + deadline_s
-            connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_CHECKS)
+        with self._deadline(connection, deadline_s):
+            try:
+                with _translated():
+                    if not nested:
+                        connection.execute("begin deferred")
+                    yield connection
+            finally:
+                if not nested and connection.in_transaction:
+                    connection.execute("rollback")
+
+    @contextmanager
+    def _deadline(self, connection: apsw.Connection, seconds: float | None) -> Iterator[None]:
+        """Stop statements of this block after `seconds`, or earlier when a block around it says so."""
+        around: float | None = getattr(self._local, "end_s", None)
+        if seconds is None:
+            yield
+            return
+        end = time.monotonic() + seconds if around is None else min(around, time.monotonic() + seconds)
+        self._stop_at(connection, end)
         try:
-            with _translated():
-                if not nested:
-                    connection.execute("begin deferred")
-                yield connection
+            yield
         finally:
-            if deadline_s is not None:  # a nested read must not lift the deadline around it
-                connection.set_progress_handler(None)
-            if not nested and connection.in_transaction:
-                connection.execute("rollback")
+            self._stop_at(connection, around)
+
+    def _stop_at(self, connection: apsw.Connection, end_s: float | None) -> None:
+        self._local.end_s = end_s
+        if end_s is None:
+            connection.set_progress_handler(None)
+        else:
+            connection.set_progress_handler(lambda: time.monotonic() > end_s, _STEPS_BETWEEN_CHECKS)
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -111,11 +129,11 @@ class Database:
             connection.execute("begin immediate")
             try:
                 yield connection
+                connection.execute("commit")
             except BaseException:
-                if connection.in_transaction:
+                if connection.in_transaction:  # a commit on a full disk may have ended it already
                     connection.execute("rollback")
                 raise
-            connection.execute("commit")
 
     def checkpoint(self) -> bool:
         """Fold the write-ahead log into the database file and truncate it.

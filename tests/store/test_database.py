@@ -225,3 +225,26 @@ def test_file_that_is_no_database_is_left_alone(data_dir: DataDir) -> None:
     with pytest.raises(DatabaseDamaged):
         open_database(data_dir)
     assert data_dir.database.read_bytes() == content
+
+
+ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+
+
+def test_a_read_inside_a_read_does_not_lift_the_deadline_around_it(database: Database) -> None:
+    with pytest.raises(DeadlineExceeded), database.read(deadline_s=0.2) as connection:
+        with database.read(deadline_s=30) as inner:
+            inner.execute("select 1").fetchall()
+        connection.execute(ENDLESS).fetchall()
+    with database.read() as connection:
+        assert connection.execute("select 1").fetchall() == [(1,)]
+
+
+def test_a_commit_that_fails_leaves_no_transaction_open(database: Database) -> None:
+    with pytest.raises(apsw.ConstraintError), database.write() as connection:
+        connection.execute("pragma defer_foreign_keys = on")
+        connection.execute(
+            "insert into readings (frame_id, engine, language, text, layout, words, duration_ms, read_ms,"
+            " is_current) values (1, '', '', '', '', 0, 0, 0, 1)"
+        )
+    with database.write() as connection:
+        connection.execute("insert into preferences (key, value) values ('still', '1')")
