@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from ingest import pipeline, storing
+from ingest.account import Account
+from ingest.backlog import Backlog
+from ingest.home import Home
+from ingest.storing import Storing
+from store import decisions, frames
+from store.database import open_database
+from store.media import Media
+from store.spool import Spool
+from store.verify import verify
+from tests.factories import NOON_MS, picture, webp
+from tests.ingest.conftest import queue
+
+DAY_MS = 86_400_000
+
+
+class Died(BaseException):
+    """The process ends here: nothing may catch this and carry on."""
+
+
+@pytest.fixture
+def account() -> Account:
+    return Account(lambda: NOON_MS)
+
+
+@pytest.fixture
+def store(home: Home, account: Account) -> Storing:
+    return restarted(home, account)
+
+
+def restarted(home: Home, account: Account) -> Storing:
+    clock: Callable[[], int] = lambda: NOON_MS  # noqa: E731
+    fresh = Storing(home, Backlog(home.database, clock), account, clock)
+    fresh.recover()
+    return fresh
+
+
+def states(home: Home) -> dict[str, list[str]]:
+    parts = ("new", "taken", "failed")
+    return {part: sorted(path.name for path in (home.spool.folder / part).iterdir()) for part in parts}
+
+
+EMPTY: dict[str, list[str]] = {"new": [], "taken": [], "failed": []}
+
+
+# -- crashes ------------------------------------------------------------------------------
+
+POINTS = [
+    (pipeline, "read_checked"),
+    (Media, "keep"),
+    (pipeline.outcomes, "forgive"),
+    (pipeline.frames, "insert"),
+    (pipeline.activity, "heartbeat"),
+    (Spool, "finish"),
+    (storing.Backlog, "offer"),
+]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("owner", "name"), POINTS, ids=[name for _, name in POINTS])
+def test_a_death_at_any_step_loses_and_doubles_nothing(
+    home: Home, account: Account, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
+) -> None:
+    """CAP-4, CAP-5: one row, one file, one index entry, an empty spool, an even ledger."""
+    records = [queue(home, picture(n), captured_ms=NOON_MS + n, source="import") for n in range(3)]
+    real = getattr(owner, name)
+
+    def fatal(*arguments: Any, **options: Any) -> Any:
+        if when == "after":
+            real(*arguments, **options)
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, fatal)
+        with pytest.raises(Died):
+            restarted(home, account).store_some(10)
+    assert restarted(home, account).store_some(10) in (True, False)
+    assert states(home) == EMPTY
+    assert all(frames.by_capture_id(home.database, record.capture_id) for record in records)
+    assert len(home.media.files()) == 3
+    report = verify(home.database, home.media, home.spool)
+    assert report.problems == () and report.counts["frames"] == report.counts["index rows"] == 3
+    ledger = decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS)
+    assert (ledger.kept, ledger.difference) == (3, 0)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ["leave_out", "fail"])
+def test_a_death_while_poison_is_set_aside_counts_it_once(
+    home: Home, account: Account, monkeypatch: pytest.MonkeyPatch, name: str, when: str
+) -> None:
+    record = queue(home, webp(picture(1))[:30])
+    owner: Any = storing.outcomes if name == "leave_out" else Spool
+    real = getattr(owner, name)
+
+    def fatal(*arguments: Any, **options: Any) -> Any:
+        if when == "after":
+            real(*arguments, **options)
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, fatal)
+        with pytest.raises(Died):
+            restarted(home, account).store_some(10)
+    restarted(home, account).store_some(10)
+    assert [name for name, _ in home.spool.failed()] == [f"{NOON_MS:015d}-{record.capture_id}"]
+    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).failed == 1
+    assert home.media.files() == []
+
+
+def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
+    home: Home, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HEA-5: a picture that crashes a decoder must not stop every other one."""
+    poison, good = queue(home, picture(1)), queue(home, picture(2), captured_ms=NOON_MS + 1)
+    take_in = pipeline.take_in
+
+    def crash(home: Home, entry: Any, now_ms: int) -> Any:
+        if poison.capture_id in entry.name:
+            raise Died
+        return take_in(home, entry, now_ms)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storing, "take_in", crash)
+        for _ in range(storing.MAX_TRIES):
+            with pytest.raises(Died):
+                restarted(home, account).store_some(10)
+        restarted(home, account).store_some(10)
+    ((name, reason),) = home.spool.failed()
+    assert poison.capture_id in name and "died 5 times" in reason
+    assert frames.by_capture_id(home.database, good.capture_id)
+    home.spool.retry(name)
+    restarted(home, account).store_some(10)
+    assert frames.by_capture_id(home.database, poison.capture_id)
+
+
+# -- not now ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def other_writer(home: Home) -> Iterator[apsw.Connection]:
+    """Another program's connection; our own waits for it 20 ms only."""
+    home.database.connection().set_busy_timeout(20)
+    other = apsw.Connection(str(home.data_dir.database))
+    yield other
+    other.close()
+
+
+def test_while_the_database_is_locked_captures_wait(
+    home: Home, store: Storing, account: Account, other_writer: apsw.Connection
+) -> None:
+    """CAP-3: hold the write lock while 100 frames are captured, then release it."""
+    other_writer.execute("begin immediate")
+    for n in range(100):
+        queue(home, picture(n % 7), captured_ms=NOON_MS + n)
+        if n % 20 == 0:
+            assert not store.store_some(10)
+    assert account.problem and store.wait_s > 0
+    assert len(states(home)["new"]) == 100
+    other_writer.execute("commit")
+    while store.store_some(30):
+        assert account.problem == ""
+    assert states(home) == EMPTY and store.wait_s == 0
+    assert verify(home.database, home.media, home.spool).counts["frames"] == 100
+
+
+@pytest.mark.parametrize("where", ["picture", "database"])
+def test_a_full_disk_keeps_the_queue_and_says_so(
+    home: Home, store: Storing, account: Account, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """STO-5."""
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise full
+
+    queue(home)
+    with monkeypatch.context() as patch:
+        if where == "picture":
+            patch.setattr(Media, "_write", refuse)
+        else:
+            patch.setattr(pipeline.frames, "insert", refuse)
+        for _ in range(8):
+            assert not store.store_some(10)
+    assert "disk is full" in account.problem and store.is_stuck
+    assert len(states(home)["new"]) == 1 and account["failed"] == 0
+    assert store.store_some(10) and states(home) == EMPTY and account.problem == ""
+
+
+def test_an_unexpected_error_is_tried_five_times_and_then_set_aside(
+    home: Home, store: Storing, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = queue(home)
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline.activity, "heartbeat", lambda *_: 1 / 0)
+        tries = [store.store_some(10) for _ in range(storing.MAX_TRIES)]
+    assert tries == [False] * 4 + [True]
+    ((_, reason),) = home.spool.failed()
+    assert reason == "gave up after 5 tries: ZeroDivisionError"
+    outcome = frames.outcome(home.database, record.capture_id)
+    assert outcome is not None and (outcome.outcome, outcome.reason) == ("failed", reason)
+
+
+# -- never --------------------------------------------------------------------------------
+
+
+def truncated(entry: Path) -> None:
+    image = entry / "image.webp"
+    image.write_bytes(image.read_bytes()[:30])
+
+
+def mislabelled(entry: Path) -> None:
+    (entry / "image.webp").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+
+
+def empty(entry: Path) -> None:
+    (entry / "image.webp").write_bytes(b"")
+
+
+def huge(entry: Path) -> None:
+    os.truncate(entry / "image.webp", 26 * 1024 * 1024)
+
+
+def linked_image(entry: Path) -> None:
+    image = entry / "image.webp"
+    image.rename(entry.parent.parent / "elsewhere.webp")
+    image.symlink_to(entry.parent.parent / "elsewhere.webp")
+
+
+def linked_entry(entry: Path) -> None:
+    entry.rename(entry.parent.parent / "elsewhere")
+    entry.symlink_to(entry.parent.parent / "elsewhere")
+
+
+def no_image(entry: Path) -> None:
+    (entry / "image.webp").unlink()
+
+
+def broken_json(entry: Path) -> None:
+    (entry / "entry.json").write_bytes(b'{"kind": "capture", "capture_id": ')
+
+
+def giant_json(entry: Path) -> None:
+    os.truncate(entry / "entry.json", 2 * 1024 * 1024)
+
+
+def unknown_kind(entry: Path) -> None:
+    (entry / "entry.json").write_bytes(b"[1, 2, 3]")
+
+
+MISFITS = [
+    truncated, mislabelled, empty, huge, linked_image, linked_entry, no_image, broken_json, giant_json,
+    unknown_kind,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", MISFITS)
+def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
+    home: Home, store: Storing, account: Account, spoil: Callable[[Path], None]
+) -> None:
+    """SEC-18."""
+    misfit = queue(home, picture(1))
+    good = queue(home, picture(2), captured_ms=NOON_MS + 1)
+    spoil(home.spool.folder / "new" / home.spool.waiting()[0])
+    assert store.store_some(10)
+    assert [name for name, _ in home.spool.failed()] == [f"{NOON_MS:015d}-{misfit.capture_id}"]
+    assert (account["failed"], account["stored"]) == (1, 1)
+    outcome = frames.outcome(home.database, misfit.capture_id)
+    assert outcome is not None and outcome.outcome == "failed" and outcome.reason
+    ledger = decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS)
+    assert (ledger.failed, ledger.difference) == (1, 0)
+    frame = frames.by_capture_id(home.database, good.capture_id)
+    assert frame is not None and home.media.files() == [frame.media_path]
+
+
+def test_a_file_that_is_no_entry_is_set_aside(home: Home, store: Storing) -> None:
+    (home.spool.folder / "new" / "notes.txt").write_text("hello")
+    queue(home)
+    store.store_some(10)
+    assert [name for name, _ in home.spool.failed()] == ["notes.txt"]
+    assert states(home)["new"] == []
+
+
+def test_a_mended_entry_that_is_retried_counts_as_kept_and_no_longer_as_failed(
+    home: Home, store: Storing
+) -> None:
+    record = queue(home, picture(1))
+    name = home.spool.waiting()[0]
+    image = home.spool.folder / "new" / name / "image.webp"
+    whole = image.read_bytes()
+    image.write_bytes(whole[:30])
+    store.store_some(10)
+    home.spool.retry(name)
+    store.store_some(10)
+    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).failed == 1
+    home.spool.retry(name)
+    image.write_bytes(whole)
+    store.store_some(10)
+    frame = frames.by_capture_id(home.database, record.capture_id)
+    outcome = frames.outcome(home.database, record.capture_id)
+    assert frame is not None and outcome is not None
+    assert (outcome.outcome, outcome.frame_id) == ("stored", frame.id)
+    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).failed == 0
+
+
+def test_entries_are_stored_oldest_first(home: Home, store: Storing) -> None:
+    for n in (3, 1, 2):
+        queue(home, picture(n), captured_ms=NOON_MS + n)
+    store.store_some(2)
+    assert [name[:15] for name in home.spool.waiting()] == [f"{NOON_MS + 3:015d}"]
+
+
+def test_a_second_database_connection_sees_a_frame_at_once(home: Home, store: Storing) -> None:
+    """STO-8."""
+    record = queue(home)
+    store.store_some(1)
+    other = open_database(home.data_dir)
+    assert frames.by_capture_id(other, record.capture_id)
+    other.close_thread()
