@@ -33,13 +33,13 @@ class TesserocrEngine:
 
     name = "tesserocr"
 
-    def __init__(self, languages: Sequence[str], folders: Sequence[Path] | None = None) -> None:
+    def __init__(self, languages: Sequence[str]) -> None:
         self.languages = tuple(languages)
         try:
             import tesserocr
         except ImportError as error:
             raise OcrUnavailable("tesserocr is not installed; run: pip install tesserocr") from error
-        folder = _folder_with(self.languages, list(_folders()) if folders is None else folders)
+        folder = folder_with(self.languages, list(usual_folders()))
         self._apis = {language: self._open(tesserocr, folder, language)
                       for language in tesseract_page.passes(self.languages)}  # fmt: skip
 
@@ -74,14 +74,14 @@ class TesserocrEngine:
             api.Clear()  # a picture of 8 million pixels is not kept until the next one
 
 
-def _folders() -> Iterator[Path]:
+def usual_folders() -> Iterator[Path]:
     prefix = os.environ.get("TESSDATA_PREFIX")
     if prefix:
         yield from (Path(prefix), Path(prefix) / "tessdata")
     yield from map(Path, _USUAL_PLACES)
 
 
-def _folder_with(languages: Sequence[str], folders: Sequence[Path]) -> Path:
+def folder_with(languages: Sequence[str], folders: Sequence[Path]) -> Path:
     """The first folder that holds the data of every language."""
     present = [folder for folder in folders if any(folder.glob("*.traineddata"))]
     for folder in present:

@@ -1,0 +1,204 @@
+"""Every OCR engine keeps the same promises, and a missing one says what to type."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from engines import ocr_rapid, ocr_tesseract, ocr_tesserocr
+from engines.ocr import OCR_ENGINES, Box, OcrEngine, OcrError, OcrLine, OcrUnavailable, open_ocr
+from engines.registry import UnknownName
+from tests.golden.truth import TrueWord, compare, golden, overlap
+
+LANGUAGES = ("eng", "chi_sim")
+# A part of a frame with a few lines: enough to keep a promise, cheap enough to read often.
+ENGLISH, CHINESE = ("docs_dark13", (180, 40, 1100, 340)), ("chinese_light16", (30, 80, 620, 200))
+
+
+def installed() -> list[str]:
+    """tesserocr and tesseract always run here; the bundled engine where its extra is installed."""
+    return ["tesserocr", "tesseract", *(["rapidocr"] if find_spec("rapidocr") else [])]
+
+
+@pytest.fixture(scope="module", params=installed())
+def engine(request: pytest.FixtureRequest) -> Iterator[OcrEngine]:
+    engine = open_ocr(request.param, LANGUAGES)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def english(engine: OcrEngine) -> list[OcrLine]:
+    """The English part as this engine reads it."""
+    return engine.read(part(*ENGLISH)[0])
+
+
+def part(name: str, area: tuple[int, int, int, int]) -> tuple[Image.Image, list[TrueWord]]:
+    """A cut of a golden frame with the words that stand in it."""
+    frame = golden(name)
+    left, top, right, bottom = area
+    words = []
+    for word in frame.words:
+        box = word.box
+        if box and left <= box.x and box.right <= right and top <= box.y and box.bottom <= bottom:
+            words.append(TrueWord(word.text, Box(box.x - left, box.y - top, box.w, box.h)))
+    return frame.image().crop(area), words
+
+
+def test_an_engine_says_its_name_and_languages(engine: OcrEngine) -> None:
+    assert engine.name in OCR_ENGINES.names()
+    assert engine.languages == LANGUAGES
+
+
+def test_english_is_found_where_it_stands(english: list[OcrLine]) -> None:
+    _, true = part(*ENGLISH)
+    read = {word.text.strip(".,;:").lower() for line in english for word in line.words}
+    wanted = {word.text.strip(".,;:").lower() for word in true if word.text.strip(".,;:").isalpha()}
+    assert len(wanted & read) >= 0.8 * len(wanted)
+    by_text = {word.text: word.box for line in english for word in line.words}
+    found = [(word.box, by_text[word.text]) for word in true if word.text in by_text and len(word.text) > 4]
+    near = [overlap(box, other) > 0.4 for box, other in found if box]
+    assert len(near) > 10
+    assert sum(near) > 0.6 * len(near)
+
+
+def test_chinese_reaches_the_engine(engine: OcrEngine) -> None:  # OCR-1
+    image, true = part(*CHINESE)
+    text = "".join(line.text for line in engine.read(image))
+    assert sum(word.text in text for word in true) >= 0.9 * len(true)
+
+
+def test_boxes_and_confidences_are_sound(english: list[OcrLine]) -> None:
+    image, _ = part(*ENGLISH)
+    for line in english:
+        assert line.words
+        for box in [line.box, *(word.box for word in line.words)]:
+            assert box.w > 0 and box.h > 0
+            assert box.x >= 0 and box.right <= image.width
+            assert box.y >= 0 and box.bottom <= image.height
+        for word in line.words:
+            assert word.text == word.text.strip() != ""
+            assert word.text in line.text
+            assert 0 <= word.confidence <= 1
+        assert 0 <= line.confidence <= 1
+
+
+def test_the_same_picture_gives_the_same_lines(engine: OcrEngine) -> None:
+    image = part(*CHINESE)[0].crop((0, 0, 300, 120))
+    assert engine.read(image) == engine.read(image) != []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 200), (200, 3), (64, 64)])
+def test_an_empty_picture_has_no_lines(engine: OcrEngine, size: tuple[int, int]) -> None:
+    assert engine.read(Image.new("RGB", size, "#1e1f22")) == []
+
+
+@pytest.mark.parametrize("mode", ["L", "RGBA", "P"])
+def test_any_mode_of_picture_is_read(engine: OcrEngine, mode: str) -> None:
+    image = part(*ENGLISH)[0].crop((0, 0, 420, 160))
+    assert "low" in " ".join(line.text for line in engine.read(image.convert(mode))).lower()
+
+
+@pytest.mark.parametrize("name", installed())
+def test_a_closed_engine_refuses_to_read(name: str) -> None:
+    engine = open_ocr(name, ["eng"])
+    engine.close()
+    engine.close()
+    with pytest.raises(OcrError, match="closed"):
+        engine.read(Image.new("RGB", (50, 50)))
+
+
+@pytest.mark.parametrize("name", ["tesserocr", "tesseract", "rapidocr"])
+def test_missing_language_data_is_said_at_opening(name: str) -> None:  # OCR-1
+    with pytest.raises(OcrUnavailable, match=r"\bxyz\b.*; run: .*xyz"):
+        open_ocr(name, ["eng", "xyz"])
+
+
+def test_no_language_is_refused() -> None:
+    with pytest.raises(OcrUnavailable, match=r"ocr\.languages"):
+        open_ocr("auto", [])
+
+
+def test_an_unknown_engine_lists_the_known() -> None:
+    with pytest.raises(UnknownName, match="known: tesserocr, tesseract, rapidocr"):
+        open_ocr("abbyy", ["eng"])
+
+
+def test_auto_takes_the_first_engine_that_reads_the_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise OcrUnavailable("not here; run: install it")
+
+    for module, kind, name in [
+        (ocr_tesserocr, "TesserocrEngine", "tesserocr"),
+        (ocr_tesseract, "TesseractEngine", "tesseract"),
+        (ocr_rapid, "RapidEngine", "rapidocr"),
+    ]:
+        if name in installed():
+            opened = open_ocr("auto", LANGUAGES)
+            assert opened.name == name
+            opened.close()
+        monkeypatch.setattr(module, kind, missing)
+    with pytest.raises(OcrUnavailable, match="not here; run: install it"):
+        open_ocr("auto", LANGUAGES)
+
+
+def test_a_folder_without_a_language_is_passed_over(tmp_path: Path) -> None:
+    poor, rich = tmp_path / "poor", tmp_path / "rich"
+    for folder, names in [(poor, ["eng"]), (rich, ["eng", "chi_sim"])]:
+        folder.mkdir()
+        for name in names:
+            (folder / f"{name}.traineddata").touch()
+    folders = [tmp_path / "absent", poor, rich]
+    assert ocr_tesserocr.folder_with(("eng", "chi_sim"), folders) == rich
+    assert ocr_tesserocr.folder_with(("eng",), folders) == poor
+    with pytest.raises(OcrUnavailable, match="no data for deu; run"):
+        ocr_tesserocr.folder_with(("eng", "deu"), folders)
+
+
+def test_tessdata_prefix_is_looked_at_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
+    assert list(ocr_tesserocr.usual_folders())[:2] == [tmp_path, tmp_path / "tessdata"]
+
+
+def test_a_missing_program_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/apt-get" if name == "apt-get" else None)
+    with pytest.raises(
+        OcrUnavailable,
+        match="not installed; run: sudo apt-get install tesseract-ocr tesseract-ocr-eng tesseract-ocr-chi-",
+    ):
+        open_ocr("tesseract", LANGUAGES)
+
+
+def test_the_tesseract_program_uses_one_thread() -> None:
+    open_ocr("tesseract", ["eng"]).close()
+    assert os.environ["OMP_THREAD_LIMIT"] == "1"
+
+
+@pytest.mark.parametrize("name", ["settings_light15", "docs_light_hidpi15", "article_light_hidpi2"])
+def test_boxes_fit_their_words_at_every_scale(name: str) -> None:  # OCR-5
+    frame = golden(name)
+    engine = open_ocr("tesserocr", ["eng"])
+    read = [word for line in engine.read(frame.image()) for word in line.words]
+    engine.close()
+    fits = []
+    for word in frame.words:
+        same = [other.box for other in read if other.text == word.text]
+        if word.box and same and word.text.isalnum() and len(word.text) > 1:
+            fits.append(max(overlap(word.box, box) for box in same) >= 0.7)
+    assert len(fits) > 60
+    assert sum(fits) >= 0.98 * len(fits)
+
+
+def test_words_of_both_windows_are_found() -> None:  # MON-6
+    frame = golden("windows_side_by_side")
+    engine = open_ocr("tesserocr", ["eng"])
+    lines = engine.read(frame.image())
+    engine.close()
+    assert compare(frame, lines).recall >= 0.97
+    assert not [line.text for line in lines if line.box.x < 940 and line.box.right > 980]
