@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 
 from engines.ocr import OcrEngine, OcrError, OcrLine
+from engines.registry import UnknownName
 from ingest import urls
 from ingest.account import Account
 from ingest.backlog import Backlog
@@ -101,18 +102,23 @@ class ReaderLoop(threading.Thread):
 
     def _ready_reader(self) -> IncrementalReader | None:
         if self._reader is None and time.monotonic() >= self._next_open_s:
-            self._open()
-            self.is_ready.set()
+            try:
+                self._open()
+            finally:
+                self.is_ready.set()
         return self._reader
 
     def _open(self) -> None:
         self._next_open_s = time.monotonic() + ENGINE_RETRY_S
         try:
             self._engine = self._open_engine()
-        except (OcrError, ImportError, LookupError, OSError) as error:
-            if self._account.engine_problem != str(error):
-                log.warning("no text can be read: %s", error)
-            self._account.say_engine("", (), str(error) or type(error).__name__)
+        except Exception as error:
+            # Loading foreign code: whatever it raises, frames are still to be stored and found.
+            expected = isinstance(error, OcrError | UnknownName)
+            problem = str(error) if expected else f"the OCR engine does not open ({type(error).__name__})"
+            if self._account.engine_problem != problem:
+                log.warning("no text can be read: %s", problem, exc_info=not expected)
+            self._account.say_engine("", (), problem)
             return
         self._reader = IncrementalReader(self._engine)
         self._account.say_engine(self._engine.name, self._engine.languages)

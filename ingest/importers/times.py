@@ -15,18 +15,21 @@ from PIL import Image, UnidentifiedImageError
 
 _EARLIEST_MS = 946_684_800_000  # 2000-01-01
 _LATEST_MS = 4_102_444_800_000  # 2100-01-01
-_EXIF, _DATE_TIME_ORIGINAL, _OFFSET_TIME_ORIGINAL = 0x8769, 0x9003, 0x9011
+_EXIF = 0x8769
+_DATE_TIME_ORIGINAL, _OFFSET_TIME_ORIGINAL, _SUBSEC_TIME_ORIGINAL = 0x9003, 0x9011, 0x9291
 
 _EPOCH = re.compile(r"(?<!\d)(\d{13}|\d{10}(?:\.\d{1,3})?)(?!\d)")
 _WRITTEN = re.compile(
     r"""(?<!\d)(\d{4}) ([-_.:]?) (\d\d) \2 (\d\d)          # 2026-11-20, 20261120
         (?: [T_\s-]+ | \s+at\s+ )                          # T, a blank, _ or " at "
         (\d\d?) ([-_.:]?) (\d\d) \6 (\d\d)                 # 14-30-05, 143005, 2.30.05
-        (?: [.,] (\d{1,6}) )?
+        (?: [.,] (\d{1,6}) | (\d{3}) )?                    # .250, or 250 behind the seconds
         \s? ([AaPp][Mm])?
         (Z | [+-]\d\d:?\d\d)? (?!\d)""",
     re.VERBOSE,
 )
+# 14 or 17 digits in a row; fewer would be mistaken for an epoch time, and the other way round.
+_DIGITS = re.compile(r"(?<!\d)(\d{8})(\d{6}(?:\d{3})?)(?!\d)")
 
 
 def taken_ms(path: Path, zone: tzinfo) -> int:
@@ -43,7 +46,8 @@ def from_name(name: str, zone: tzinfo) -> int | None:
     >>> from_name("Screenshot 20261120T143005Z", timezone.utc)
     1795185005000
     """
-    return _first(_written(match, zone) for match in _WRITTEN.finditer(name)) or _first(
+    spaced = _DIGITS.sub(r"\1T\2", name)
+    return _first(_written(match, zone) for match in _WRITTEN.finditer(spaced)) or _first(
         _epoch(match.group()) for match in _EPOCH.finditer(name)
     )
 
@@ -53,12 +57,13 @@ def _first(found: Iterable[int | None]) -> int | None:
 
 
 def _epoch(digits: str) -> int | None:
-    ms = int(digits) if len(digits) == 13 else round(float(digits) * 1000)
+    is_ms = len(digits) == 13 and "." not in digits
+    ms = int(digits) if is_ms else round(float(digits) * 1000)
     return ms if _EARLIEST_MS <= ms < _LATEST_MS else None
 
 
 def _written(match: re.Match[str], zone: tzinfo) -> int | None:
-    year, _, month, day, hour_text, _, minute, second, fraction, half, offset = match.groups()
+    year, _, month, day, hour_text, _, minute, second, fraction, thousandths, half, offset = match.groups()
     hour = int(hour_text)
     if half:
         if not 1 <= hour <= 12:
@@ -70,7 +75,7 @@ def _written(match: re.Match[str], zone: tzinfo) -> int | None:
         return None
     if offset:
         at = at.replace(tzinfo=_offset(offset))
-    ms = round(at.timestamp() * 1000) + round(float(f"0.{fraction or 0}") * 1000)
+    ms = round(at.timestamp() * 1000) + round(float(f"0.{fraction or thousandths or 0}") * 1000)
     return ms if _EARLIEST_MS <= ms < _LATEST_MS else None
 
 
@@ -88,4 +93,6 @@ def _from_exif(path: Path, zone: tzinfo) -> int | None:
     except (OSError, UnidentifiedImageError, SyntaxError, ValueError, Image.DecompressionBombError):
         return None  # what is wrong with the picture is said where it is checked
     written = str(facts.get(_DATE_TIME_ORIGINAL, ""))
-    return from_name(f"{written}{facts.get(_OFFSET_TIME_ORIGINAL, '')}", zone)
+    subsec = str(facts.get(_SUBSEC_TIME_ORIGINAL, "")).strip()[:6]
+    fraction = f".{subsec}" if subsec.isdecimal() else ""
+    return from_name(f"{written}{fraction}{facts.get(_OFFSET_TIME_ORIGINAL, '')}", zone)

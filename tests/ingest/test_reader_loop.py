@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from engines.ocr import OcrEngine, OcrError, OcrUnavailable, open_ocr
+from ingest.account import Account
+from ingest.backlog import Backlog
+from ingest.home import Home
+from ingest.reader_loop import RETRY_AFTER_MS, ReaderLoop
+from ingest.suspect import DEATHS, Suspect
+from store import activity, frames, readings, search
+from store.filters import Filters
+from store.frames import FrameRow
+from tests.factories import NOON_MS, store_frame
+from tests.ingest.conftest import ScriptedEngine, opener
+
+
+class Desk:
+    """One reader loop with a clock that a test turns."""
+
+    def __init__(self, home: Home, open_engine: Callable[[], OcrEngine]) -> None:
+        self.home = home
+        self.now_ms = NOON_MS + 60_000
+        self.account = Account(lambda: self.now_ms)
+        self.backlog = Backlog(home.database, lambda: self.now_ms)
+        self.loop = ReaderLoop(
+            home, self.backlog, self.account, open_engine, lambda: self.now_ms, threading.Event()
+        )
+
+    def work(self) -> int:
+        """Steps until nothing is left; returns how many."""
+        steps = 0
+        while self.loop.step():
+            steps += 1
+        return steps
+
+
+def fresh(home: Home, frame: FrameRow) -> FrameRow:
+    return frames.get(home.database, frame.id)
+
+
+def found(home: Home, words: str) -> list[int]:
+    page = search.search(home.database, words, Filters(NOON_MS - 1000, NOON_MS + 1000_000))
+    return [hit.frame_id for hit in page.hits]
+
+
+def test_a_stored_frame_becomes_searchable(home: Home) -> None:
+    frame = store_frame(home.database, home.data_dir)
+    desk = Desk(home, opener(ScriptedEngine("quarterly report\nhttps://example.com/a see")))
+    assert desk.work() == 1
+    now = fresh(home, frame)
+    assert (now.status, now.read_ms) == ("searchable", desk.now_ms)
+    assert found(home, "quarterly") == [frame.id]
+    reading = readings.current(home.database, frame.id)
+    assert reading is not None and (reading.engine, reading.language) == ("scripted", "eng")
+    assert reading.text == "quarterly report\nhttps://example.com/a see"
+    (box,) = readings.boxes_for_span(reading, 10, 16)
+    assert box == readings.Box(4 + 8 * 10, 4, 8 * 6, 14)
+    assert readings.urls(home.database, frame.id) == ["https://example.com/a"]
+    assert (desk.account["read"], desk.account.engine) == (1, "scripted")
+
+
+def test_the_address_field_of_a_browser_fills_in_what_capture_did_not_know(home: Home) -> None:
+    text = "File Edit View\nexample.com/orders/17\nYour orders"
+    frame = store_frame(
+        home.database,
+        home.data_dir,
+        image=Image.new("RGB", (800, 600), "white"),
+        app_name="Chromium",
+        window_name="Orders",
+    )
+    with home.database.write() as connection:
+        activity.heartbeat(connection, frame)
+    Desk(home, opener(ScriptedEngine(text))).work()
+    assert fresh(home, frame).browser_url == "https://example.com/orders/17"
+    by_url = Filters(NOON_MS, NOON_MS + 1, browser_url="example.com/orders")
+    assert [hit.frame_id for hit in search.search(home.database, "", by_url).hits] == [frame.id]
+    (segment,) = activity.segments(home.database, NOON_MS, NOON_MS + 1000)
+    assert segment.browser_url == "https://example.com/orders/17"
+
+
+def test_an_address_that_capture_knew_is_never_replaced(home: Home) -> None:
+    frame = store_frame(
+        home.database, home.data_dir, app_name="Chromium", browser_url="https://known.example/"
+    )
+    Desk(home, opener(ScriptedEngine("example.com/orders/17"))).work()
+    assert fresh(home, frame).browser_url == "https://known.example/"
+
+
+def test_a_failing_reading_is_a_state_with_a_bounded_number_of_tries(home: Home) -> None:
+    """OCR-2."""
+    frame = store_frame(home.database, home.data_dir)
+    engine = ScriptedEngine(errors=[OcrError("page too odd")] * 99)
+    desk = Desk(home, opener(engine))
+    for wait_ms in RETRY_AFTER_MS:
+        assert desk.work() == 1
+        now = fresh(home, frame)
+        assert (now.status, now.reading_error) == ("stored", "page too odd")
+        assert now.reading_next_ms == desk.now_ms + wait_ms
+        desk.now_ms += wait_ms
+    assert desk.work() == 1
+    now = fresh(home, frame)
+    assert (now.status, now.reading_attempts, engine.reads) == ("failed", 5, 5)
+    desk.now_ms += 10**9
+    assert desk.work() == 0
+    assert readings.current(home.database, frame.id) is None
+    assert found(home, "") == [frame.id]  # still found by app and time
+    assert desk.account["reading_failed"] == 1
+
+
+def test_one_bad_frame_does_not_stop_the_next(home: Home) -> None:
+    bad = store_frame(home.database, home.data_dir, NOON_MS)
+    good = store_frame(home.database, home.data_dir, NOON_MS + 1)
+    engine = ScriptedEngine(errors=[ZeroDivisionError("secret words of the screen")])
+    desk = Desk(home, opener(engine))
+    assert desk.work() == 2
+    assert fresh(home, bad).reading_error == "ZeroDivisionError"
+    assert fresh(home, good).status == "searchable"
+    assert engine.is_closed  # opened afresh after the failure
+
+
+def test_no_screen_text_reaches_the_log(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    store_frame(home.database, home.data_dir)
+    store_frame(home.database, home.data_dir, NOON_MS + 1)
+    with caplog.at_level(logging.DEBUG):
+        Desk(home, opener(ScriptedEngine("tulip", errors=[ValueError("tulip")]))).work()
+    assert caplog.records and "tulip" not in caplog.text
+
+
+def test_without_an_engine_frames_wait_and_are_read_when_it_comes(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = store_frame(home.database, home.data_dir)
+    engines: list[OcrEngine] = []
+
+    def open_engine() -> OcrEngine:
+        if not engines:
+            raise OcrUnavailable("no Tesseract; apt install tesseract-ocr")
+        return engines[0]
+
+    monkeypatch.setattr("ingest.reader_loop.ENGINE_RETRY_S", 0.0)
+    desk = Desk(home, open_engine)
+    desk.work()
+    now = fresh(home, frame)
+    assert (now.reading_state, now.status) == ("unavailable", "stored")
+    assert now.reading_error == "no Tesseract; apt install tesseract-ocr"
+    assert desk.account.engine_problem == now.reading_error
+    assert now.reading_attempts == 0
+    engines.append(ScriptedEngine("found again"))
+    desk.work()
+    assert fresh(home, frame).status == "searchable"
+    assert desk.account.engine_problem == ""
+
+
+def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Home) -> None:
+    frame = store_frame(home.database, home.data_dir)
+    desk = Desk(home, lambda: open_ocr("eng", None))  # type: ignore[arg-type]
+    desk.work()
+    assert fresh(home, frame).reading_state == "unavailable"
+    assert desk.loop.is_ready.is_set()
+    desk = Desk(home, lambda: open_ocr("no such engine", ["eng"]))
+    desk.work()
+    assert "unknown OCR engine" in desk.account.engine_problem
+
+
+def test_a_missing_engine_is_not_tried_at_every_step(home: Home) -> None:
+    tries = []
+
+    def open_engine() -> OcrEngine:
+        tries.append(1)
+        raise OcrUnavailable("none")
+
+    desk = Desk(home, open_engine)
+    for n in range(5):
+        store_frame(home.database, home.data_dir, NOON_MS + n)
+        desk.work()
+    assert len(tries) == 1
+
+
+def test_a_frame_deleted_while_it_is_read_is_no_error(home: Home) -> None:
+    frame = store_frame(home.database, home.data_dir)
+    engine = ScriptedEngine()
+    desk = Desk(home, opener(engine))
+    read = engine.read
+
+    def delete_and_read(image: Image.Image) -> object:
+        with home.database.write() as connection:
+            connection.execute("delete from frames where id = ?", (frame.id,))
+        return read(image)
+
+    engine.read = delete_and_read  # type: ignore[method-assign, assignment]
+    desk.work()
+    with home.database.read() as connection:
+        assert connection.execute("select count(*) from readings").fetchone() == (0,)
+    assert (desk.account["reading_failed"], desk.account["reading_postponed"]) == (0, 0)
+
+
+def test_a_frame_whose_picture_is_gone_is_given_up_with_the_reason(home: Home) -> None:
+    """STO-2: never another frame's words."""
+    frame = store_frame(home.database, home.data_dir)
+    path = home.data_dir.media / str(frame.media_path)
+    path.write_bytes(path.read_bytes() + b"!")
+    engine = ScriptedEngine()
+    Desk(home, opener(engine)).work()
+    now = fresh(home, frame)
+    assert now.status == "failed" and "altered" in str(now.reading_error)
+    assert engine.reads == 0
+
+
+def test_a_frame_at_which_the_worker_keeps_dying_is_postponed(home: Home) -> None:
+    """HEA-5."""
+    frame = store_frame(home.database, home.data_dir)
+    for _ in range(DEATHS):
+        assert Suspect(home.data_dir.spool).begin(frame.id)
+        assert fresh(home, frame).reading_attempts == 0
+    engine = ScriptedEngine()
+    desk = Desk(home, opener(engine))
+    desk.work()
+    assert (fresh(home, frame).reading_attempts, engine.reads) == (1, 0)
+    desk.now_ms += RETRY_AFTER_MS[0]
+    desk.work()
+    assert fresh(home, frame).status == "searchable"
+
+
+def test_deaths_at_different_frames_prove_nothing(tmp_path: Path) -> None:
+    for frame_id in (1, 2, 1, 2, 1, 2, 1, 2):
+        assert Suspect(tmp_path).begin(frame_id)
+    suspect = Suspect(tmp_path)
+    assert suspect.begin(3)
+    suspect.end()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tesseract_reads_a_rendered_screen(home: Home) -> None:
+    """The real engine, from picture to hit."""
+    image = Image.new("RGB", (900, 300), "#1e1e1e")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(22)
+    draw.text((40, 40), "Invoice 4711 for the walnut desk", fill="#dddddd", font=font)
+    draw.text((40, 120), "see https://shop.example.com/orders", fill="#88ccff", font=font)
+    frame = store_frame(home.database, home.data_dir, image=image)
+    engine = open_ocr("auto", ["eng"])
+    Desk(home, lambda: engine).work()
+    assert found(home, "walnut") == found(home, "4711") == [frame.id]
+    reading = readings.current(home.database, frame.id)
+    assert reading is not None
+    at = reading.text.index("walnut")
+    (box,) = readings.boxes_for_span(reading, at, at + 6)
+    assert 40 < box.x < 500 and 30 < box.y < 80
+    engine.close()
