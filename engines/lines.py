@@ -24,7 +24,7 @@ _COLUMN_GAP = 1.2  # line heights of emptiness that make a column
 def lines_of(words: Iterable[OcrWord]) -> list[OcrLine]:
     """Every word exactly once, in lines, in reading order."""
     rows: dict[int, list[list[OcrWord]]] = defaultdict(list)
-    for word in sorted(words, key=lambda word: (word.box.x, word.box.y, word.text)):
+    for word in sorted(words, key=_from_the_left):
         row = _row_that_ends_before(word, rows)
         if row is None:
             rows[_bucket(word.box)].append([word])
@@ -53,6 +53,12 @@ def around(boxes: Sequence[Box]) -> Box:
 def is_cjk(character: str) -> bool:
     """Han, kana and their punctuation: scripts written without spaces between words."""
     return "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\uffef"
+
+
+def _from_the_left(word: OcrWord) -> tuple[int, int, str, int, int, float]:
+    """Total, so that the order in which words were found cannot show."""
+    box = word.box
+    return box.x, box.y, word.text, box.w, box.h, word.confidence
 
 
 def _touch(left: OcrWord, right: OcrWord) -> bool:
