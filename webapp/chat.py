@@ -118,7 +118,7 @@ def _turn(result: TurnResult) -> Response:
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     """The question as the form gives it; the browser's milliseconds win over its words."""
     form = request.form
-    chosen = ranges.read(form, who, "from_ms", "to_ms")
+    chosen = _range(who)
     now = form.get("now_ms", "")
     is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
     return TurnRequest(
@@ -133,12 +133,19 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     )
 
 
+def _range(who: Viewer) -> ranges.Range:
+    """The range of the form; one that was offered after a refusal goes before the others."""
+    form = request.form
+    values = {"when": form["offered"]} if form.get("offered") else form
+    return ranges.read(values, who, "from_ms", "to_ms")
+
+
 def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
     """The same page with the message kept, why it was not asked, and ranges to choose from."""
     form = request.form
     composer = Composer(
         message=form.get("message", ""),
-        range=ranges.read(form, who, "from_ms", "to_ms"),
+        range=_range(who),
         app=form.get("app", ""),
         model=form.get("model", ""),
         refusal=str(refusal),

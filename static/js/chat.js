@@ -1,10 +1,12 @@
 // The composer: Enter sends, Shift+Enter makes a line; the question stands in the transcript at
 // once while the server works on it. Without scripts the form posts and the page comes back.
 
+import { all } from './dom.js'
+
 const NEAR_END_PX = 80
 
 export function enhance(root) {
-  for (const form of root.querySelectorAll('[data-composer]')) {
+  for (const form of all(root, '[data-composer]')) {
     if (!form.dataset.ready) composer(form)
   }
   if (root.matches?.('[data-turn]')) arrived(root)
@@ -22,9 +24,11 @@ function composer(form) {
     form.querySelector('[data-now]').value = Date.now()
     pending(message.value)
   }, { capture: true })
-  document.addEventListener('htmx:afterRequest', event => {
-    if (event.detail.elt === form) settled(form, message, event.detail.xhr.status)
+  document.addEventListener('page:answered', event => {
+    if (event.detail.elt === form) settled(form, message, event.detail.status)
   })
+  // A composer that comes back with a refusal: nothing is being worked on.
+  if (form.querySelector('#refusal')) document.querySelector('[data-pending]')?.setAttribute('hidden', '')
 }
 
 function pending(question) {

@@ -1,10 +1,11 @@
 // Buttons that copy: a path becomes a whole address, anything else is copied as it is.
 
+import { all } from './dom.js'
 import { say } from './toast.js'
 
 export function enhance(root) {
   if (!navigator.clipboard) return
-  for (const button of root.querySelectorAll('[data-copy][hidden]')) {
+  for (const button of all(root, '[data-copy][hidden]')) {
     button.hidden = false
     button.addEventListener('click', () => copy(button.dataset.copy))
   }

@@ -1,4 +1,5 @@
-// The one place that listens to htmx (its event names change with version 4).
+// The one place that knows htmx: its event names change with version 4. Others hear page: events
+// and call `swapIn`.
 
 import { say } from './toast.js'
 
@@ -6,9 +7,24 @@ export function listen(enhance) {
   enhance(document)
   document.addEventListener('htmx:load', event => enhance(event.detail.elt))
   document.addEventListener('htmx:beforeSwap', event => keepPicture(event.detail.target))
-  document.addEventListener('htmx:afterSettle', focusFirstNew)
+  document.addEventListener('htmx:afterSettle', event => {
+    focusFirstNew(event)
+    tell('page:settled', { elt: event.detail.elt })
+  })
+  document.addEventListener('htmx:afterRequest', event => {
+    tell('page:answered', { elt: event.detail.elt, status: event.detail.xhr.status })
+  })
   document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Is Recollect still running?'))
   document.addEventListener('htmx:timeout', () => say('The server did not answer in time.'))
+}
+
+// Load a fragment into a place of the page; settles when it is there.
+export function swapIn(address, target, swap) {
+  return window.htmx.ajax('GET', address, { target, swap })
+}
+
+function tell(name, detail) {
+  document.dispatchEvent(new CustomEvent(name, { detail }))
 }
 
 // The old frame stays on the stage until the new one is decoded: a cut, never a flash.

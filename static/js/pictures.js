@@ -1,7 +1,9 @@
 // A picture that does not arrive says so; it never stays a broken icon or a spinner.
 
+import { all } from './dom.js'
+
 export function enhance(root) {
-  for (const image of root.querySelectorAll('img[data-picture]')) {
+  for (const image of all(root, 'img[data-picture]')) {
     image.addEventListener('error', () => failed(image), { once: true })
     if (image.complete && image.currentSrc && !image.naturalWidth) failed(image)
   }

@@ -1,12 +1,13 @@
 // A chosen range travels as epoch milliseconds: hidden fields are filled from the preset or the
 // wall-clock fields, whose own values then stay at home.
 
+import { all } from './dom.js'
 import { dayAt, fieldWall, wallAt, wallToMs } from './localtime.js'
 
 const MINUTE_MS = 60000
 
 export function enhance(root) {
-  for (const place of root.querySelectorAll('[data-range]')) {
+  for (const place of all(root, '[data-range]')) {
     if (place.dataset.ready) continue
     place.dataset.ready = ''
     place.querySelectorAll('[data-range-start], [data-range-end]').forEach(field => field.removeAttribute('name'))

@@ -1,13 +1,15 @@
 // The scrubber: a native range input over the band. Hover and drag show a small picture at once;
 // after a rest the stage follows.
 
+import { all } from './dom.js'
+import { swapIn } from './events.js'
 import { preview } from './previews.js'
 
 const REST_MS = 120
 const TEN_MINUTES_MS = 600000
 
 export function enhance(root) {
-  for (const place of root.querySelectorAll('[data-timeline]')) {
+  for (const place of all(root, '[data-timeline]')) {
     if (!place.dataset.ready) scrubber(place)
   }
 }
@@ -47,7 +49,7 @@ function scrubber(place) {
   box.addEventListener('pointerleave', hide)
   box.addEventListener('wheel', event => wheel(event, place, input, state, settle, show), { passive: false })
   input.addEventListener('keydown', event => key(event, place, input, state, settle))
-  document.addEventListener('htmx:afterSettle', () => follow(place, input))
+  document.addEventListener('page:settled', () => follow(place, input))
 }
 
 function key(event, place, input, state, settle) {
@@ -113,7 +115,7 @@ async function open(place, id) {
   running = true
   try {
     const address = place.dataset.address.replace('ID', id)
-    await window.htmx.ajax('GET', address, { target: '#stage', swap: 'outerHTML' })
+    await swapIn(address, '#stage', 'outerHTML')
   } finally {
     running = false
     if (queued !== null) {

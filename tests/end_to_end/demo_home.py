@@ -11,8 +11,8 @@ import json
 import random
 import sys
 import uuid
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -46,11 +46,11 @@ SCENES = (
     Scene("Chrome", "SQLite FTS5 Extension", "https://sqlite.org/fts5.html", ("docs_sidebar",), 4),
     Scene("Chrome", "Retention in practice", "https://en.wikipedia.org/wiki/Data_retention",
           ("article_sans14", "article_serif16", "article_sans12_2col"), 4),
-    Scene("Chrome", "产品周报 - 第 46 周", "https://docs.example.cn/weekly/46", ("zh_light16", "zh_mixed14"), 3),
+    Scene("Chrome", "产品周报 第46周", "https://docs.example.cn/weekly/46", ("zh_light16", "zh_mixed14"), 3),
     Scene("Slack", "#backend - Recall", None, ("chat_dark",), 5),
     Scene("Thunderbird", "Inbox - Mozilla Thunderbird", None, ("mail_light",), 2),
     Scene("Grafana", "Ingest - Dashboards", "http://localhost:3000/d/ingest", ("dash_dark", "dash_light"), 2),
-    Scene("LibreOffice Calc", "costs-2026.ods - LibreOffice Calc", None, ("table_light12", "table_zebra11"), 2),
+    Scene("LibreOffice Calc", "costs-2026.ods - Calc", None, ("table_light12", "table_zebra11"), 2),
     Scene("Terminal", "pytest -q", None, ("xt_dejavu10_code", "xt_noto11_dark"), 1),
 )  # fmt: skip
 
@@ -115,15 +115,23 @@ def _frame(
         activity.heartbeat(connection, frame)
 
 
-_stills: dict[str, Still] = {}
+_stills: dict[tuple[Path, str], Still] = {}
 
 
 def _still(shelf: Media, name: str, captured_ms: int, capture_id: str) -> Still:
-    """Each screen is kept once and shared: the pages do not mind, and the disk is spared."""
-    if name not in _stills or not (shelf.folder / _stills[name].media_path).exists():
+    """Each screen is decoded once; every further frame of it is a link to the same file."""
+    first = _stills.get((shelf.folder, name))
+    if first is None:
         content = (SCREENS / f"{name}.webp").read_bytes()
-        _stills[name] = shelf.keep(content, "image/webp", captured_ms, capture_id)
-    return _stills[name]
+        first = shelf.keep(content, "image/webp", captured_ms, capture_id)
+        _stills[shelf.folder, name] = first
+        return first
+    day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
+    relative = f"{day}/{capture_id}.webp"
+    path = shelf.folder / relative
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.hardlink_to(shelf.folder / first.media_path)
+    return replace(first, media_path=relative)
 
 
 def truth(path: Path) -> TextDraft:
