@@ -208,7 +208,12 @@ class Spool:
         """Remove a claimed entry. Renamed away first, so that no half-removed entry is ever seen."""
         gone = self.folder / "tmp" / f"done.{name}.{uuid.uuid4().hex[:8]}"
         (self.folder / "taken" / name).rename(gone)
+        size = sum(file.stat().st_size for file in os.scandir(gone))
         shutil.rmtree(gone)
+        with self._lock:  # room for who feeds and drains the spool in one process: an import
+            if self._usage is not None:
+                stamp, entries, used = self._usage
+                self._usage = (stamp, max(0, entries - 1), max(0, used - size))
 
     def fail(self, name: str, reason: str) -> None:
         """Set a claimed entry aside in `failed`, with a sentence saying why."""
