@@ -70,3 +70,9 @@ def taken(home: Home, record: Capture | None = None) -> Entry:
     entry = home.spool.take(names[0])
     assert entry is not None
     return entry
+
+
+@pytest.fixture(autouse=True)
+def plenty_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker's limit is meant for its own process, not for one that runs a test suite."""
+    monkeypatch.setattr("ingest.worker.used_bytes", lambda: None)
