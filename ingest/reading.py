@@ -37,7 +37,7 @@ from ingest.scroll import shifted, vertical_shift
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
 _SCROLL_ABOVE = 0.04  # of the tiles: less than a strip of lines is cheaper to read than to explain
 _NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen
-_MARGIN = 24  # pixels around a region: the engine needs to see its background
+_MARGIN_X, _MARGIN_Y = 48, 8  # pixels around a region: enough of its background, little of other lines
 _MEMORY_BYTES = 96_000_000  # of remembered pixels: eleven 1080p screens, two 4K ones
 
 
@@ -103,8 +103,9 @@ class IncrementalReader:
         return lines_of(words)
 
     def _words_in(self, region: Box, image: Image.Image) -> list[OcrWord]:
-        left, top = max(0, region.x - _MARGIN), max(0, region.y - _MARGIN)
-        right, bottom = min(image.width, region.right + _MARGIN), min(image.height, region.bottom + _MARGIN)
+        left, top = max(0, region.x - _MARGIN_X), max(0, region.y - _MARGIN_Y)
+        right = min(image.width, region.right + _MARGIN_X)
+        bottom = min(image.height, region.bottom + _MARGIN_Y)
         lines = self._engine.read(image.crop((left, top, right, bottom)))
         words = (_moved(word, left, top) for line in lines for word in line.words)
         return [word for word in words if centre_inside(word.box, region)]
