@@ -137,7 +137,7 @@ def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
         _leave_at_once(worker, code)
     elif shortfall := worker.shortfall():
         click.echo(f"ingest: {shortfall}", err=True)
-    return code
+    return code if feeding.is_over else code or _SOME_FAILED
 
 
 def _stop_on_signals(worker: Worker) -> None:
@@ -169,7 +169,8 @@ def _tell(feeding: Feeding, as_json: bool, code: int) -> None:
             click.echo(f"skipped {one['name']}: {one['reason']}", err=True)
         if pending:
             click.echo(f"{pending} frames are still to be read", err=True)
-    click.get_current_context().exit(code or (_SOME_FAILED if summary["skipped"] else 0))
+    missing = summary["skipped"] or summary["queued"]
+    click.get_current_context().exit(code or (_SOME_FAILED if missing else 0))
 
 
 def _engine_of(home: Home) -> Callable[[], OcrEngine]:

@@ -85,6 +85,34 @@ def test_a_term_signal_ends_the_worker_and_a_second_one_is_refused(home: Home) -
     assert state_is(home, "stopped")
 
 
+def test_a_term_signal_in_the_middle_of_a_real_reading_abandons_it(home: Home) -> None:
+    dense = Image.new("RGB", (3000, 3000), "white")
+    page = "\n".join(f"line {n} of a page that takes a while to read, word by word" for n in range(90))
+    ImageDraw.Draw(dense).multiline_text((10, 10), page, fill="black", font=ImageFont.load_default(24))
+    record = queue(home, dense)
+    worker = start(home)
+    until(lambda: (home.data_dir.spool / "reading-0.json").exists())
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(20) == 0
+    frame = frames.by_capture_id(home.database, record.capture_id)
+    assert frame is not None and (frame.reading_state, frame.reading_attempts) == ("pending", 0)
+    assert ingest(home, "--once").returncode == 0
+    assert frames.get(home.database, frame.id).status == "searchable"
+
+
+def test_an_import_beside_a_running_worker_leaves_the_storing_to_it(home: Home, tmp_path: Path) -> None:
+    worker = start(home)
+    until(lambda: state_is(home, "running"))
+    for n in range(3):
+        written(f"number {n}", n).save(tmp_path / f"{NOON_MS + n}.png")
+    result = ingest(home, "import", "images", tmp_path, "--json")
+    assert (result.returncode, json.loads(result.stdout)["added"]) == (0, 3)
+    state = ingest_state.read_state(home.data_dir.spool)
+    assert state is not None and state.pid == worker.pid
+    worker.terminate()
+    worker.wait(20)
+
+
 def test_kill_9_at_random_moments_loses_and_doubles_nothing(home: Home) -> None:
     """CAP-3, CAP-4."""
     chance = random.Random(4711)
