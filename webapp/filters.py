@@ -22,6 +22,7 @@ def install(app: Flask) -> None:
         clock_short=lambda ms: wording.clock_short(ms, viewer().zone),
         moment=lambda ms: wording.moment(ms, viewer().zone),
         offset=lambda ms: wording.offset(ms, viewer().zone),
+        offset_min=lambda ms: wording.offset_min(ms, viewer().zone),
         day_long=_day_long,
         day_short=_day_short,
         since=lambda ms: wording.duration(viewer().now_ms - ms),

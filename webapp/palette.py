@@ -9,10 +9,9 @@ from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
 
 from store import apps, conversations
-from webapp import wording
-from webapp.moments import clock_on, day_named
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
+from webapp.views.goto import Goal, goal
 
 blueprint = Blueprint("palette", __name__)
 
@@ -49,7 +48,7 @@ def places(typed: str, who: Viewer) -> list[Place]:
     """Where what was typed may lead."""
     wanted = typed.casefold()
     database = services().database
-    found = _times(typed, who)
+    found = _times(typed, who) if typed else []
     found += [Place(*page) for page in _PAGES if wanted in page[0].casefold()]
     if typed:
         names = [name for name in apps.colour_slots(database) if wanted in name.casefold()]
@@ -64,10 +63,5 @@ def places(typed: str, who: Viewer) -> list[Place]:
 
 
 def _times(typed: str, who: Viewer) -> list[Place]:
-    at_ms = clock_on(who.today, typed, who)
-    if at_ms is not None:
-        return [Place(f"Today at {wording.clock_short(at_ms, who.zone)}", f"/timeline?at={at_ms}", "clock")]
-    day = day_named(typed, who)
-    if day is not None:
-        return [Place(wording.date_long(day.date), f"/timeline?day={day.date.isoformat()}", "calendar")]
-    return []
+    led = goal(typed, who.today, who)
+    return [Place(led.words, led.address, "clock")] if isinstance(led, Goal) else []

@@ -11,7 +11,7 @@ from store.search import BadCursor
 from webapp import fragments, ranges
 from webapp.services import services
 from webapp.viewer import viewer
-from webapp.views.results import Asked, page
+from webapp.views.results import Asked, count_newer, page
 
 blueprint = Blueprint("search", __name__)
 
@@ -32,6 +32,17 @@ def show() -> Response:
         return make_response(html, 400)
     fragment = "search/_more.html" if asked.after else "search/_results.html"
     return fragments.render("search/search.html", fragment, page=found, section="search")
+
+
+@blueprint.get("/search/newer")
+def newer() -> Response:
+    """How many frames came since the list was drawn; they are shown when asked for, never pushed in."""
+    asked, since = _asked(), request.args.get("since", "")
+    since_ms = int(since) if since.isdecimal() and len(since) < 16 else viewer().now_ms
+    # What "today" means now, not when the list was drawn: the end of the range moves with the clock.
+    count = count_newer(services().database, asked, since_ms)
+    html = render_template("search/newer.html", asked=asked, since_ms=since_ms, count=count)
+    return make_response(html)
 
 
 def _asked() -> Asked:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, redirect, request
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from store import frames
 from webapp import fragments
 from webapp.errors import FieldError, Problem
-from webapp.moments import clock_on, day_named, moment
+from webapp.moments import day_named, moment
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
 from webapp.views import band
 from webapp.views.day import page
+from webapp.views.goto import Goal, goal
 from webapp.views.marks import scrub_marks
-from webapp.views.stage import Ask, address, stage
+from webapp.views.stage import Ask, Stage, address, stage
 
 blueprint = Blueprint("timeline", __name__)
 
@@ -25,20 +26,25 @@ _LONGEST_DAY_MS = 27 * 3_600_000
 def show() -> BaseResponse:
     """The day around ``frame``, ``at`` or ``day``; for htmx the stage alone."""
     who = viewer()
-    typed = request.args.get("go", "").strip()
-    if typed:
-        return _go(typed, who)
+    typed = request.args.get("go", "").strip()[:200]
+    led = goal(typed, day_named(request.args.get("day"), who) or who.today, who) if typed else ""
+    if isinstance(led, Goal):
+        return redirect(led.address, 303)
     ask = _ask(who)
     database = services().database
     if fragments.wants_fragment():
-        found = stage(database, ask, who)
-        response = fragments.render("timeline/timeline.html", "timeline/_moment.html", ask=ask, stage=found)
-        if found is not None:
-            response.headers["HX-Replace-Url"] = address(ask, found.frame.id)
-        return response
-    return fragments.render(
-        "timeline/timeline.html", "timeline/_moment.html", page=page(database, ask, who), section="timeline"
-    )
+        return _moment(ask, stage(database, ask, who))
+    found = page(database, ask, who)
+    html = render_template("timeline/timeline.html", page=found, typed=typed, problem=led, section="timeline")
+    return make_response(html, 422 if led else 200)
+
+
+def _moment(ask: Ask, found: Stage | None) -> Response:
+    """The stage with its details; the address bar follows."""
+    response = make_response(render_template("timeline/_moment.html", ask=ask, stage=found))
+    if found is not None:
+        response.headers["HX-Replace-Url"] = address(ask, found.frame.id)
+    return response
 
 
 @blueprint.get("/timeline/marks")
@@ -74,22 +80,6 @@ def _ask(who: Viewer) -> Ask:
     if day is None:
         raise _bad("day", "must be a date such as 2026-11-20")
     return Ask(day, zoom, app_names=apps)
-
-
-def _go(typed: str, who: Viewer) -> BaseResponse:
-    """A typed day, time or phrase, as a redirect to its address."""
-    shown = day_named(request.args.get("day"), who) or who.today
-    at_ms = clock_on(shown, typed, who)
-    if at_ms is not None:
-        return redirect(f"/timeline?at={at_ms}", 303)
-    day = day_named(typed, who)
-    if day is not None:
-        return redirect(f"/timeline?day={day.date.isoformat()}", 303)
-    return redirect(_of_phrase(typed, who), 303)
-
-
-def _of_phrase(typed: str, who: Viewer) -> str:
-    raise _bad("go", f"“{typed}” is not a time I know; try 14:32 or 2026-11-20")
 
 
 def _required(name: str, who: Viewer) -> int:

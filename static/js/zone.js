@@ -1,6 +1,9 @@
 // The browser decides the zone: its name travels as a cookie, and the page follows at once.
 
+import { offsetAt } from './localtime.js'
+
 const YEAR_S = 31536000
+const MAX_SKEW_MS = 60000
 
 export function agree() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -12,6 +15,18 @@ export function agree() {
     // Only when the cookie was really kept: a browser that refuses it would reload for ever.
     if (isOurs && shown.dataset.zone !== zone && cookie('tz') === zone) location.reload()
   }
+  document.querySelectorAll('[data-zone]').forEach(doubt)
+}
+
+// Browser and server bring their own clocks and their own copies of the zone rules.
+function doubt(chip) {
+  const skew = Date.now() - chip.dataset.now
+  const differs = offsetAt(chip.dataset.zone, +chip.dataset.at) !== chip.dataset.offsetMin * 60000
+  const words = differs ? 'this browser knows another offset'
+    : Math.abs(skew) > MAX_SKEW_MS ? `clock differs by ${Math.round(Math.abs(skew) / 60000)} min` : ''
+  if (!words) return
+  chip.classList.add('doubtful')
+  chip.append(` – ${words}`)
 }
 
 function cookie(name) {

@@ -169,7 +169,7 @@ def test_the_sheet_and_the_palette_are_accessible(visitor: Visit) -> None:
     page.keyboard.press("Control+k")
     page.keyboard.type("14:3")
     page.keyboard.type("2")
-    row = page.locator("#palette-list a", has_text="Today at 14:32")
+    row = page.locator("#palette-list a", has_text="Fri 20 Nov at 14:32")
     expect(row).to_be_visible()
     assert Axe().run(page).response["violations"] == []
     row.click()

@@ -272,17 +272,29 @@ def test_a_day_has_a_tick_for_each_of_its_hours(
 
 @pytest.mark.parametrize(
     ("typed", "location"),
-    [("14:32", "/timeline?at=1795156320000"), ("2026-11-18", "/timeline?day=2026-11-18")],
+    [
+        ("14:32", "/timeline?at=1795156320000"),
+        ("2026-11-18", "/timeline?day=2026-11-18"),
+        ("yesterday", "/timeline?day=2026-11-19"),
+        ("yesterday 14:00-14:30", "/timeline?at=1795068000000&z=1h"),
+        ("昨天下午", "/timeline?at=1795060800000"),
+    ],
 )
 def test_a_typed_time_goes_there(visitor: Actor, typed: str, location: str) -> None:
     answer = visitor.get(f"/timeline?day=2026-11-20&go={typed}")
     assert (answer.status_code, answer.headers["Location"]) == (303, location)
 
 
-@pytest.mark.parametrize("query", ["frame=x", "at=soon", "z=week", "day=30.2.", "go=banana", "frame=-1"])
+@pytest.mark.parametrize("query", ["frame=x", "at=soon", "z=week", "day=30.2.", "frame=-1"])
 def test_a_senseless_address_is_refused_in_words(visitor: Actor, query: str) -> None:
     html = page(visitor, f"/timeline?{query}", 400)
     assert "cannot be understood" in html and "Traceback" not in html
+
+
+def test_a_phrase_that_is_not_understood_stays_in_its_field(visitor: Actor) -> None:
+    html = page(visitor, "/timeline?go=next+banana", 422)
+    assert 'value="next banana"' in html and "is not a time I know" in html and 'role="alert"' in html
+    assert "has not come yet" in page(visitor, "/timeline?go=tomorrow", 422)
 
 
 def test_the_index_for_scrubbing_names_each_minute_once(
@@ -333,6 +345,18 @@ def test_load_more_reaches_every_frame_once(visitor: Actor, shoot: Callable[...,
             break
         address = more[1].replace("&amp;", "&")
     assert len(seen) == 45 and set(seen) == frames
+
+
+def test_new_frames_wait_behind_a_pill(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    """TL-3: what is new passes the filter of the page."""
+    shoot(0)
+    address = re.search(r'hx-get="(/search/newer[^"]*)"', page(visitor, "/search?app=Code"))
+    assert address is not None
+    ask_again = html_text.unescape(address[1])
+    assert "new, show" not in page(visitor, ask_again)
+    shoot(1), shoot(2), shoot(3, app_name="Chrome")
+    html = page(visitor, ask_again)
+    assert "2 new, show" in words(html) and 'href="/search?app=Code"' in html
 
 
 def test_an_empty_result_says_which_filter_empties_it(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:

@@ -126,6 +126,7 @@ class ResultsPage:
     note: str
     next_address: str | None
     loads_itself: bool
+    newer_address: str  # where to ask how many frames came since, '' when none can come
     widenings: list[Widening]
     app_names: list[str]
 
@@ -152,9 +153,25 @@ def page(database: Database, asked: Asked, viewer: Viewer, last_day: date | None
         note=_note(parsed, found),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
+        newer_address=_newer_address(asked, found),
         widenings=[] if found.hits or asked.after else _widenings(database, asked),
         app_names=sorted(apps.colour_slots(database), key=str.casefold),
     )
+
+
+def count_newer(database: Database, asked: Asked, since_ms: int) -> int:
+    """How many frames that match came after a moment: the page's own filter decides (TL-3)."""
+    filters = replace(asked.filters, start_ms=max(since_ms + 1, asked.filters.start_ms))
+    return search(database, asked.q, filters, limit=1).total
+
+
+def _newer_address(asked: Asked, found: Page) -> str:
+    """Only a list that begins at now can have something before its first row."""
+    is_open = asked.range.end_ms is None or asked.range.when not in ("", "custom", "yesterday")
+    if asked.after or not is_open or found.strategy not in ("browse", "newest") or not found.hits:
+        return ""
+    newest_ms = found.hits[0].captured_ms
+    return asked.address(since=newest_ms).replace("/search?", "/search/newer?")
 
 
 # -- cards --------------------------------------------------------------------------------

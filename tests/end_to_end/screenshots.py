@@ -1,0 +1,118 @@
+"""Pictures of every page at three widths in two themes, for eyes.
+
+    python -m tests.end_to_end.screenshots FOLDER
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from flask import Flask
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from store.database import Database
+from store.paths import DataDir
+from store.search import Filters, search
+from store.settings import Settings
+from tests.end_to_end import demo_home
+from tests.end_to_end.programs import chromium_path
+from webapp import create_app
+from webapp.access import make_launch_code
+from webapp.assistant.models import ChatModels
+from webapp.server import Server
+
+NOW_MS = round(demo_home.NOW.timestamp() * 1000)
+SIZES = {390: 844, 768: 1024, 1440: 900}
+
+
+def main(folder: Path) -> None:
+    """Fill a home below `folder`, serve it, and take the pictures."""
+    database = demo_home.fill(DataDir(folder / "home").create())
+    demo_home.recording(database.data_dir, NOW_MS)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    app = _app(database, port)
+    server = Server(app, listener, database.close_thread)
+    threading.Thread(target=server.run, daemon=True).start()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        origin, token = f"http://127.0.0.1:{port}", app.extensions["recollect"].token
+        pages = _pages(database, _ask(browser, origin, token))
+        for theme in ("light", "dark"):
+            for width in SIZES:
+                _shoot(browser, origin, token, theme, width, pages, folder)
+        browser.close()
+    server.stop()
+    listener.close()
+
+
+def _app(database: Database, port: int) -> Flask:
+    settings = replace(Settings(), web=replace(Settings().web, port=port))
+    models = ChatModels(settings.chat, {})
+    return create_app(settings, database, chat_models=models, clock=lambda: NOW_MS)
+
+
+def _pages(database: Database, answer: str) -> dict[str, str]:
+    frame = search(database, "command", Filters(0), order="newest").hits[0].frame_id
+    return {
+        "welcome": "/welcome",
+        "timeline": "/timeline",
+        "timeline-hour": f"/timeline?frame={frame}&z=1h&app=Chrome",
+        "timeline-empty": "/timeline?day=2026-11-15",
+        "search": "/search?q=command",
+        "search-browse": "/search",
+        "search-none": "/search?q=command&app=Firefox",
+        "frame": f"/frames/{frame}?q=command&hit=2",
+        "chat-new": "/chat",
+        "chat": answer,
+        "privacy": "/privacy/erase?when=today",
+        "display": "/settings/display",
+        "status": "/status",
+        "missing": "/frames/5",
+    }
+
+
+def _page(browser: Browser, origin: str, token: str, theme: str, width: int) -> Page:
+    context = browser.new_context(
+        viewport={"width": width, "height": SIZES[width]},
+        color_scheme="dark" if theme == "dark" else "light",
+        timezone_id="Asia/Shanghai",
+        locale="en-GB",
+    )
+    context.clock.set_fixed_time(demo_home.NOW)
+    page = context.new_page()
+    page.goto(f"{origin}/launch?code={make_launch_code(token, NOW_MS)}")
+    return page
+
+
+def _ask(browser: Browser, origin: str, token: str) -> str:
+    page = _page(browser, origin, token, "light", 1440)
+    page.goto(f"{origin}/chat")
+    page.fill("#message", "What did I do today?")
+    page.select_option("select[name=when]", "today")
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/chat/*#t1")
+    address = page.url.removeprefix(origin).partition("#")[0]
+    page.context.close()
+    return address
+
+
+def _shoot(
+    browser: Browser, origin: str, token: str, theme: str, width: int, pages: dict[str, str], folder: Path
+) -> None:
+    page = _page(browser, origin, token, theme, width)
+    for name, path in pages.items():
+        page.goto(f"{origin}{path}")
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=folder / f"{name}-{width}-{theme}.png")
+    page.context.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
