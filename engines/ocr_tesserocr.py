@@ -39,6 +39,8 @@ class TesserocrEngine:
             import tesserocr
         except ImportError as error:
             raise OcrUnavailable("tesserocr is not installed; run: pip install tesserocr") from error
+        # Leptonica complains on stderr about boxes it then handles; our errors come as exceptions.
+        tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
         folder = folder_with(self.languages, list(usual_folders()))
         self._apis = {language: self._open(tesserocr, folder, language)
                       for language in tesseract_page.passes(self.languages)}  # fmt: skip
