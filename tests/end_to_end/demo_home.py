@@ -1,6 +1,6 @@
 """A home folder with days of realistic frames, for looking at the pages.
 
-    python -m tests.end_to_end.demo_home FOLDER
+``python -m tests.end_to_end.demo_home FOLDER``
 
 The pictures are the shared screens; their true words stand in for OCR, so nothing is read here.
 """

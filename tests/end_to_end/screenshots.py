@@ -1,7 +1,4 @@
-"""Pictures of every page at three widths in two themes, for eyes.
-
-    python -m tests.end_to_end.screenshots FOLDER
-"""
+"""Pictures of every page at three widths in two themes: ``python -m tests.end_to_end.screenshots FOLDER``."""
 
 from __future__ import annotations
 

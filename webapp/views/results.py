@@ -272,7 +272,7 @@ def _widenings(database: Database, asked: Asked) -> list[Widening]:
     ]
     if asked.is_filtered:
         tries.append(("without any filter", Asked(q=asked.q, sort=asked.sort)))
-    widened = []
+    widened: list[Widening] = []
     for words, wider in filter(None, tries):
         total = search(database, wider.q, wider.filters, limit=1).total
         if total and wider.address() not in {each.address for each in widened}:

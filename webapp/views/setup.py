@@ -123,9 +123,9 @@ def _pace(own: Services, viewer: Viewer) -> str:
     """Pictures of the last day, once there is enough of it to tell."""
     first, after = frames.id_range(viewer.now_ms - _DAY_MS, viewer.now_ms)
     with own.database.read() as connection:
-        size, oldest = connection.execute(
+        [(size, oldest)] = connection.execute(
             "select sum(size_bytes), min(captured_ms) from frames where id >= ? and id < ?", (first, after)
-        ).fetchone()
+        ).fetchall()
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
         return "too early to tell how much a day takes"
     return f"{wording.size(size)} of pictures in the last day"
