@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from store.database import Database, open_database
 from store.paths import DataDir
 from tests.factories import CASES
+
+# Times are measured by `make bench`, never in a test; in CI the same examples run every time.
+hypothesis.settings.register_profile("recollect", deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.load_profile("recollect")
 
 
 @pytest.fixture
