@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from store import locks
 from store.database import Database, open_database
 from store.media import Media
-from store.paths import FILE_MODE, DataDir
+from store.paths import DataDir
 from store.settings import Settings
 from store.spool import Spool
 
@@ -44,29 +44,9 @@ def open_home(data_dir: DataDir, settings: Settings) -> Home:
 def only_worker(data_dir: DataDir) -> Iterator[None]:
     """Holds the place of this home's one worker. Raises `AlreadyRunning` at once when it is taken.
 
-    The lock belongs to the open file: the system gives it back when the process ends, however it
-    ends. Two workers would both take the spool's `taken` folder for their own.
+    Two workers would both take the spool's `taken` folder for their own.
     """
-    path = data_dir.spool / LOCK_NAME
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
-    try:
-        if not _lock(descriptor):
+    with locks.held(data_dir.spool / LOCK_NAME) as is_ours:
+        if not is_ours:
             raise AlreadyRunning("an ingest worker is already running for this home folder")
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

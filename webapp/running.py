@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from store.paths import FILE_MODE, DataDir, replace_file
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from store import locks
+from store.paths import DataDir, replace_file
 
 
 class AlreadyRunning(Exception):
@@ -44,24 +39,10 @@ class Address:
 @contextmanager
 def only_one(data_dir: DataDir) -> Iterator[None]:
     """Hold the home folder while the block runs. Raises `AlreadyRunning`."""
-    descriptor = os.open(data_dir.home / "up.lock", os.O_RDWR | os.O_CREAT, FILE_MODE)
-    try:
-        if not _lock(descriptor):
+    with locks.held(data_dir.home / "up.lock") as is_ours:
+        if not is_ours:
             raise AlreadyRunning(f"Recollect is already running on {data_dir.home}")
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _address_file(data_dir: DataDir) -> Path:
