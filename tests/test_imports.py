@@ -68,3 +68,13 @@ def test_there_is_one_sqlite_library() -> None:
     for folder in (*ARROWS, "tests", "bench"):
         for path in modules(folder):
             assert "sqlite3" not in {name.split(".")[0] for name in imported(path)}, path
+
+
+def test_every_query_lives_in_the_store() -> None:
+    """SQL stands in functions named for their answer, in one room."""
+    for room in ("capture", "ingest", "webapp", "engines"):
+        for path in modules(room):
+            calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+            used = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+            assert not used & {"execute", "executemany", "scalar"}, path
+            assert "store.database.rows" not in set(imported(path)), path

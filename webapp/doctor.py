@@ -18,8 +18,8 @@ from typing import Literal
 
 from engines.ocr import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
-from store import capture_state
-from store.database import open_database, scalar
+from store import capture_state, stats
+from store.database import open_database
 from store.errors import StoreError
 from store.paths import DataDir
 from store.settings import ChatSettings, OcrSettings, Settings
@@ -198,12 +198,12 @@ def check_folder(data_dir: DataDir) -> Check:
 def check_database(data_dir: DataDir) -> Check:
     """SQLite's own check of the file."""
     try:
-        with open_database(data_dir).read(deadline_s=60) as connection:
-            verdict = scalar(connection, "pragma quick_check(1)")
-            frames = scalar(connection, "select count(*) from frames")
+        database = open_database(data_dir)
+        damage = stats.damage(database)
+        frames = stats.stats(database).frames
     except StoreError as error:
         action = f"Keep {data_dir.database} and put the newest file of {data_dir.backups} in its place."
         return Check("Database", "X", f"{data_dir.database.name} cannot be used: {error}", action)
-    if verdict != "ok":
-        return Check("Database", "X", f"{data_dir.database.name} is damaged: {verdict}", "Restore a backup.")
+    if damage:
+        return Check("Database", "X", f"{data_dir.database.name} is damaged: {damage}", "Restore a backup.")
     return Check("Database", "OK", f"{frames} frames")

@@ -12,9 +12,9 @@ import shutil
 from dataclasses import dataclass
 from typing import Literal
 
-from store import capture_state, frames, ingest_state, readings, tokenizer
+from store import capture_state, frames, ingest_state, readings, stats, tokenizer
 from store.capture_state import CaptureState
-from store.database import Database, rows, scalar
+from store.database import Database
 from store.ingest_state import IngestState
 from store.search import Filters, search
 from webapp.recording import current_pause
@@ -179,11 +179,7 @@ def model_part(own: Services) -> Part:
     if chosen is None or not chosen.base_url:
         why = "no endpoint is set: answers are quoted, not written"
         return Part("model", "off", "extractive", why, "Set chat.base_url and chat.model.")
-    with own.database.read() as connection:
-        last = scalar(
-            connection, "select status from turns where status <> 'running' order by id desc limit 1"
-        )
-    if last == "failed":
+    if stats.last_turn_status(own.database) == "failed":
         return Part("model", "warn", chosen.name, "the last question failed", "See `recollect doctor`.")
     return Part("model", "ok", chosen.name, "asked when a question comes")
 
@@ -202,13 +198,7 @@ def canary_part(database: Database) -> Part:
 
 
 def _newest_word(database: Database) -> tuple[int | None, str]:
-    with database.read() as connection:
-        newest = rows(
-            connection,
-            "select id from frames where reading_state = 'read' order by id desc limit ?",
-            (_CANARY_LOOKBACK,),
-        )
-    for (frame_id,) in newest:
+    for frame_id in stats.newest_read(database, _CANARY_LOOKBACK):
         reading = readings.current(database, frame_id)
         words = tokenizer.tokens(reading.text) if reading else []
         if words:

@@ -8,7 +8,7 @@ from typing import Literal
 from flask import Response, g
 from pydantic import RootModel
 
-from store.database import rows, scalar
+from store import stats as store_stats
 from store.times import to_seconds
 from webapp import health as app_health
 from webapp.access import Permission
@@ -96,31 +96,19 @@ def stats() -> StatsAnswer:
     """How much there is."""
     own = services()
     entries, used = own.spool.usage()
-    with own.database.read() as connection:
-        ((total, read, pending, failed, size, first, last),) = rows(
-            connection,
-            """
-            select count(*), count(*) filter (where reading_state = 'read'),
-                count(*) filter (where reading_state = 'pending'),
-                count(*) filter (where reading_state = 'failed'),
-                coalesce(sum(size_bytes) filter (where media_path is not null), 0),
-                min(captured_ms), max(captured_ms)
-            from frames
-            """,
-        )
-        chats = scalar(connection, "select count(*) from conversations")
+    found = store_stats.stats(own.database)
     return StatsAnswer(
-        frames=total,
-        frames_read=read,
-        frames_to_read=pending,
-        frames_failed=failed,
-        pictures_bytes=size,
+        frames=found.frames,
+        frames_read=found.frames_read,
+        frames_to_read=found.frames_to_read,
+        frames_failed=found.frames_failed,
+        pictures_bytes=found.pictures_bytes,
         database_bytes=own.data_dir.database.stat().st_size,
         spool_entries=entries,
         spool_bytes=used,
-        chats=chats,
-        first_frame=None if first is None else to_seconds(first),
-        last_frame=None if last is None else to_seconds(last),
+        chats=found.chats,
+        first_frame=None if found.first_ms is None else to_seconds(found.first_ms),
+        last_frame=None if found.last_ms is None else to_seconds(found.last_ms),
     )
 
 

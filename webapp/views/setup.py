@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from store import frames, privacy
+from store import frames, privacy, stats
 from store.capture_state import read_state
 from webapp import doctor, wording
 from webapp.light import FRESH_MS
@@ -121,11 +121,7 @@ def _space(own: Services, viewer: Viewer) -> Row:
 
 def _pace(own: Services, viewer: Viewer) -> str:
     """Pictures of the last day, once there is enough of it to tell."""
-    first, after = frames.id_range(viewer.now_ms - _DAY_MS, viewer.now_ms)
-    with own.database.read() as connection:
-        [(size, oldest)] = connection.execute(
-            "select sum(size_bytes), min(captured_ms) from frames where id >= ? and id < ?", (first, after)
-        ).fetchall()
+    size, oldest = stats.pictures_between(own.database, viewer.now_ms - _DAY_MS, viewer.now_ms)
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
         return "too early to tell how much a day takes"
     return f"{wording.size(size)} of pictures in the last day"
