@@ -24,7 +24,7 @@ class Stats:
 
 def stats(database: Database) -> Stats:
     with database.read() as connection:
-        (counts,) = rows(
+        ((frames, read, waiting, failed, size, first, last),) = rows(
             connection,
             """
             select count(*), count(*) filter (where reading_state = 'read'),
@@ -36,7 +36,7 @@ def stats(database: Database) -> Stats:
             """,
         )
         chats = scalar(connection, "select count(*) from conversations")
-    return Stats(*counts, chats)
+    return Stats(frames, read, waiting, failed, size, first, last, chats)
 
 
 def pictures_between(database: Database, start_ms: int, end_ms: int) -> tuple[int, int | None]:
