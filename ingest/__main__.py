@@ -26,7 +26,7 @@ from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.importers.progress import Progress
 from ingest.importers.zones import moment_ms, zone_named
 from ingest.worker import Worker
-from store import frames
+from store import reading_queue
 from store.errors import StoreError
 from store.paths import DataDir, default_home, restrict_umask
 from store.settings import load
@@ -126,7 +126,7 @@ def _take_in(feeding: Feeding, progress: Progress) -> int:
 def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
     def show_reading() -> None:
         if feeding.is_over:
-            progress.reading(frames.count_pending(feeding.home.database))
+            progress.reading(reading_queue.count_pending(feeding.home.database))
 
     worker = Worker(feeding.home, _engine_of(feeding.home), tick=show_reading)
     _stop_on_signals(worker)
@@ -159,7 +159,7 @@ def _leave_at_once(worker: Worker, code: int) -> None:
 
 def _tell(feeding: Feeding, as_json: bool, code: int) -> None:
     summary = feeding.summary()
-    pending = frames.count_pending(feeding.home.database)
+    pending = reading_queue.count_pending(feeding.home.database)
     if as_json:
         click.echo(json.dumps({**summary, "pending": pending}, ensure_ascii=False))
     else:

@@ -1,6 +1,6 @@
 """Which frame is read next.
 
-The database is the queue (`frames.to_read`); this is the window on it that reader threads share.
+The database is the queue (`reading_queue.to_read`); this is the window on it that reader threads share.
 A frame that was just captured goes before older ones, so that what is on the screen now can be
 found within seconds while an import of ten thousand pictures is being read behind it. One old
 frame goes after every `FRESH_IN_A_ROW` fresh ones: nothing waits for ever.
@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from store import frames
+from store import frames, reading_queue
 from store.database import Database
 from store.errors import FrameNotFound
 from store.frames import FrameRow
@@ -67,7 +67,7 @@ class Backlog:
     def is_idle(self) -> bool:
         """Whether no frame is being read and none is due."""
         with self._changed:
-            return not self._claimed and not frames.to_read(self._database, self._clock(), 1)
+            return not self._claimed and not reading_queue.to_read(self._database, self._clock(), 1)
 
     def _next_id(self) -> int | None:
         if self._fresh and self._fresh_in_a_row < FRESH_IN_A_ROW:
@@ -76,7 +76,7 @@ class Backlog:
         self._fresh_in_a_row = 0
         if not self._older:
             limit = _WINDOW + len(self._claimed)
-            due = frames.to_read(self._database, self._clock(), limit)
+            due = reading_queue.to_read(self._database, self._clock(), limit)
             self._older.extend(frame.id for frame in due if frame.id not in self._claimed)
         if self._older:
             return self._older.popleft()

@@ -23,7 +23,7 @@ from ingest.backlog import Backlog
 from ingest.home import Home
 from ingest.reading import IncrementalReader
 from ingest.suspect import Suspect
-from store import activity, frames, readings
+from store import activity, frames, reading_queue, readings
 from store.errors import FrameNotFound, MediaGone, StoreBusy
 from store.frames import FrameRow
 from store.readings import Box, DraftLine, DraftWord, TextDraft
@@ -123,7 +123,7 @@ class ReaderLoop(threading.Thread):
         self._reader = IncrementalReader(self._engine)
         self._account.say_engine(self._engine.name, self._engine.languages)
         with self._home.database.write() as connection:
-            queued = frames.requeue_unavailable(connection)
+            queued = reading_queue.requeue_unavailable(connection)
         log.info("%s reads %s, %d frames had waited", self._engine.name, self._account.languages, queued)
 
     def _close_engine(self) -> None:
@@ -134,12 +134,12 @@ class ReaderLoop(threading.Thread):
 
     def _park(self) -> bool:
         """Without an engine: mark what is due as unavailable, with the reason."""
-        due = frames.to_read(self._home.database, self._clock(), _PARKED_AT_ONCE)
+        due = reading_queue.to_read(self._home.database, self._clock(), _PARKED_AT_ONCE)
         if not due:
             return False
         with self._home.database.write() as connection:
             for frame in due:
-                frames.mark_unavailable(connection, frame.id, self._account.engine_problem)
+                reading_queue.mark_unavailable(connection, frame.id, self._account.engine_problem)
         for _ in due:
             self._account.count("parked")
         return True
@@ -192,7 +192,7 @@ class ReaderLoop(threading.Thread):
         with self._home.database.write() as connection:
             if not _exists(self._home, frame.id):
                 return
-            frames.mark_reading_failed(connection, frame.id, str(error), None)
+            reading_queue.mark_reading_failed(connection, frame.id, str(error), None)
         log.error("frame %d: %s", frame.id, error)
         self._account.count("reading_failed")
         self._account.error(str(error))
@@ -202,7 +202,7 @@ class ReaderLoop(threading.Thread):
         wait_ms = RETRY_AFTER_MS[attempt] if attempt < len(RETRY_AFTER_MS) else None
         next_ms = None if wait_ms is None else self._clock() + wait_ms
         with self._home.database.write() as connection:
-            frames.mark_reading_failed(connection, frame.id, reason, next_ms)
+            reading_queue.mark_reading_failed(connection, frame.id, reason, next_ms)
         self._account.count("reading_failed" if next_ms is None else "reading_postponed")
         self._account.error(f"frame {frame.id} could not be read: {reason}")
 

@@ -18,7 +18,7 @@ from ingest.home import Home
 from ingest.memory import used_bytes
 from ingest.reader_loop import OpenEngine, ReaderLoop
 from ingest.storing import Storing
-from store import frames
+from store import reading_queue
 from store.ingest_state import write_state
 from store.times import now_ms
 
@@ -161,7 +161,7 @@ class Worker:
     def _write_state(self, state: str) -> None:
         self._state_due_s = time.monotonic() + _STATE_EVERY_S
         self._state_version = self.account.version
-        waiting, pending = len(self.home.spool.waiting()), frames.count_pending(self.home.database)
+        waiting, pending = len(self.home.spool.waiting()), reading_queue.count_pending(self.home.database)
         try:
             write_state(self.home.data_dir.spool, self.account.state(state, waiting, pending))
         except OSError as error:

@@ -107,20 +107,20 @@ def get_many(database: Database, frame_ids: Iterable[int]) -> dict[int, FrameRow
         return {
             row.id: row
             for frame_id in wanted
-            for row in _rows(connection, "where id = :id", {"id": frame_id})
+            for row in select_rows(connection, "where id = :id", {"id": frame_id})
         }
 
 
 def by_capture_id(database: Database, capture_id: str) -> FrameRow | None:
     with database.read() as connection:
-        rows = _rows(connection, "where capture_id = :capture_id", {"capture_id": capture_id})
+        rows = select_rows(connection, "where capture_id = :capture_id", {"capture_id": capture_id})
     return rows[0] if rows else None
 
 
 def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> FrameRow | None:
     """The last frame of a monitor captured at or before a moment."""
     with database.read() as connection:
-        rows = _rows(
+        rows = select_rows(
             connection,
             "where monitor = :monitor and captured_ms <= :before order by captured_ms desc, id desc limit 1",
             {"monitor": monitor, "before": before_ms},
@@ -160,44 +160,12 @@ def nearest(database: Database, at_ms: int, monitor: str | None = None) -> Frame
     parameters = {"edge": at_ms * ID_STEP, "monitor": monitor}
     on_monitor = "and (:monitor is null or monitor = :monitor)"
     with database.read() as connection:
-        before = _rows(connection, f"where id < :edge {on_monitor} order by id desc limit 1", parameters)
-        after = _rows(connection, f"where id >= :edge {on_monitor} order by id limit 1", parameters)
+        before = select_rows(
+            connection, f"where id < :edge {on_monitor} order by id desc limit 1", parameters
+        )
+        after = select_rows(connection, f"where id >= :edge {on_monitor} order by id limit 1", parameters)
     found = before + after
     return min(found, key=lambda frame: abs(frame.captured_ms - at_ms)) if found else None
-
-
-def to_read(database: Database, now_ms: int, limit: int) -> list[FrameRow]:
-    """Frames whose text is still to be read and whose next try is due, oldest first."""
-    with database.read() as connection:
-        return _rows(
-            connection,
-            """
-            where reading_state = 'pending' and coalesce(reading_next_ms, 0) <= :now
-            order by id
-            limit :limit
-            """,
-            {"now": now_ms, "limit": limit},
-        )
-
-
-def count_pending(database: Database) -> int:
-    """How many frames wait to be read."""
-    with database.read() as connection:
-        return int(scalar(connection, "select count(*) from frames where reading_state = 'pending'"))
-
-
-def index_fresh_to_ms(database: Database) -> int | None:
-    """Up to which moment every frame has been read: None when there is no frame at all.
-
-    Frames that could not be read do not hold it back; they are counted as failed.
-    """
-    with database.read() as connection:
-        waiting = scalar(connection, "select min(id) from frames where reading_state = 'pending'")
-        if waiting is not None:
-            before = scalar(connection, "select max(id) from frames where id < ?", (waiting,))
-            return None if before is None else captured_ms_of(before)
-        newest = scalar(connection, "select max(id) from frames")
-    return None if newest is None else captured_ms_of(newest)
 
 
 def outcome(database: Database, capture_id: str) -> IngestOutcome | None:
@@ -336,45 +304,11 @@ def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> Non
     )
 
 
-def mark_reading_failed(connection: apsw.Connection, frame_id: int, error: str, next_ms: int | None) -> None:
-    """Count a failed reading: tried again at `next_ms`, or given up with None."""
-    connection.execute(
-        """
-        update frames
-        set reading_state = iif(:next_ms is null, 'failed', 'pending'),
-            reading_attempts = reading_attempts + 1,
-            reading_error = :error,
-            reading_next_ms = :next_ms
-        where id = :id
-        """,
-        {"id": frame_id, "error": error, "next_ms": next_ms},
-    )
-
-
-def mark_unavailable(connection: apsw.Connection, frame_id: int, reason: str) -> None:
-    """No engine can read this frame now; `requeue_unavailable` tries again when one can."""
-    connection.execute(
-        "update frames set reading_state = 'unavailable', reading_error = :reason where id = :id",
-        {"id": frame_id, "reason": reason},
-    )
-
-
-def requeue_unavailable(connection: apsw.Connection) -> int:
-    """An engine has become available: queue every frame that waited for one."""
-    connection.execute(
-        """
-        update frames
-        set reading_state = 'pending', reading_error = null
-        where reading_state = 'unavailable'
-        """
-    )
-    return connection.changes()
-
-
 # -- support ------------------------------------------------------------------------------
 
 
-def _rows(connection: apsw.Connection, tail: str, parameters: dict[str, Any]) -> list[FrameRow]:
+def select_rows(connection: apsw.Connection, tail: str, parameters: dict[str, Any]) -> list[FrameRow]:
+    """Frames by the rest of a select statement; `tail` comes from constants, values are bound."""
     return [_row(row) for row in connection.execute(f"select {_COLUMNS} from frames {tail}", parameters)]
 
 

@@ -19,7 +19,7 @@ from typing import Literal
 import apsw
 
 from store import cursor as cursors
-from store import frames, query, snippet
+from store import frames, query, reading_queue, snippet
 from store.cursor import BadCursor, Cursor
 from store.database import Database, scalar
 from store.filters import Filters
@@ -112,7 +112,7 @@ def search(
             rows = _rows(finder, asked, order, place, Cursor(key, end_ms, 0), limit + 1, offset)
             total = finder.count(TOTAL_LIMIT + 1)
         hits = _hits(database, connection, asked, rows[:limit])
-        fresh_to_ms = frames.index_fresh_to_ms(database)
+        fresh_to_ms = reading_queue.index_fresh_to_ms(database)
     return Page(
         hits=hits,
         next_cursor=cursors.encode(rows[limit - 1]) if len(rows) > limit else None,

@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Literal
 
-from store import capture_state, frames, ingest_state, readings, stats, tokenizer
+from store import capture_state, frames, ingest_state, reading_queue, readings, stats, tokenizer
 from store.capture_state import CaptureState
 from store.database import Database
 from store.ingest_state import IngestState
@@ -139,7 +139,7 @@ def _captured_ms(entry_name: str) -> int:
 
 def index_part(database: Database, worker: IngestState | None, now_ms: int) -> Part:
     """How far the reading of text is behind."""
-    pending = frames.count_pending(database)
+    pending = reading_queue.count_pending(database)
     value = f"{pending} to read"
     if worker and worker.engine_problem:
         return Part("index", "warn", value, worker.engine_problem, "`recollect doctor` says what to install.")
@@ -147,7 +147,7 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
         minutes = pending / worker.reads_per_minute
         if minutes > BACKLOG_WARN_MIN:
             return Part("index", "warn", value, f"about {minutes / 60:.1f} h of reading at this pace")
-    fresh_ms = frames.index_fresh_to_ms(database)
+    fresh_ms = reading_queue.index_fresh_to_ms(database)
     if pending and fresh_ms is not None:
         return Part("index", "ok", value, f"everything up to {_seconds(now_ms - fresh_ms)} ago is searchable")
     return Part("index", "ok", value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from store import frames
+from store import reading_queue
 from store.capture_state import FOREVER_MS, CaptureState, Pause, read_pause, read_state
 from webapp import wording
 from webapp.services import Services
@@ -38,7 +38,7 @@ def capture_light(services: Services) -> Light:
     now_ms = services.clock()
     folder = services.data_dir.spool
     return judge(
-        read_state(folder), read_pause(folder, now_ms), frames.count_pending(services.database), now_ms
+        read_state(folder), read_pause(folder, now_ms), reading_queue.count_pending(services.database), now_ms
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from ingest.home import Home
 from ingest.images import Rejected
 from ingest.pipeline import NotNow, Result, take_in
-from store import activity, decisions, frames, media
+from store import activity, decisions, frames, media, reading_queue
 from store.privacy import Rule, save_rules
 from store.spool import DecisionRun, LookReport
 from store.verify import verify
@@ -62,7 +62,7 @@ def test_a_still_minute_of_a_clip_keeps_a_real_frame_every_30_seconds(home: Home
     for seconds in range(0, 60, 5):
         queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, source="import")
         take_in(home, taken(home), NOON_MS)
-    kept = frames.to_read(home.database, NOON_MS, 99)
+    kept = reading_queue.to_read(home.database, NOON_MS, 99)
     assert [frame.captured_ms - NOON_MS for frame in kept] == [0, 30_000]
 
 

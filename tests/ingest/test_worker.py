@@ -11,7 +11,7 @@ from engines.ocr import OcrEngine, OcrError, OcrLine, OcrUnavailable
 from ingest import memory, worker
 from ingest.home import AlreadyRunning, Home, only_worker
 from ingest.worker import RESTART_EXIT_CODE, Worker
-from store import frames, ingest_state
+from store import frames, ingest_state, reading_queue
 from store.settings import OcrSettings, Settings
 from store.verify import verify
 from tests.factories import NOON_MS, picture, store_frame
@@ -79,7 +79,7 @@ def test_several_readers_read_each_frame_once(home: Home) -> None:
 
     Worker(many, open_engine).run(once=True)
     assert len(engines) == 3
-    assert frames.count_pending(home.database) == 0
+    assert reading_queue.count_pending(home.database) == 0
     with home.database.read() as connection:
         assert connection.execute("select count(*) from readings").fetchone() == (40,)
 
@@ -93,9 +93,9 @@ def test_storing_goes_on_while_a_read_takes_its_time(home: Home) -> None:
     assert engine.is_reading.wait(10)
     record = queue(home, picture(3), captured_ms=NOON_MS + 1)
     until(lambda: frames.by_capture_id(home.database, record.capture_id))
-    assert frames.count_pending(home.database) == 2
+    assert reading_queue.count_pending(home.database) == 2
     engine.may_end.set()
-    until(lambda: frames.count_pending(home.database) == 0)
+    until(lambda: reading_queue.count_pending(home.database) == 0)
     made.stop()
     thread.join(10)
     assert codes == [0] and made.was_stopped

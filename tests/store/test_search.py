@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import frames, snippet
+from store import reading_queue, snippet
 from store.database import Database, open_database
 from store.errors import DeadlineExceeded
 from store.paths import DataDir
@@ -283,7 +283,9 @@ def test_a_page_says_up_to_when_the_index_is_fresh(database: Database) -> None:
     with database.write() as connection:
         add_frame(connection, "read", NOON_MS)
         add_frame(connection, None, NOON_MS + 1000)
-    assert search(database, "", ALWAYS).index_fresh_to_ms == frames.index_fresh_to_ms(database) == NOON_MS
+    assert (
+        search(database, "", ALWAYS).index_fresh_to_ms == reading_queue.index_fresh_to_ms(database) == NOON_MS
+    )
 
 
 def test_a_hit_shows_the_frame_and_the_words(database: Database) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import activity, decisions, frames, sample, search
+from store import activity, decisions, reading_queue, sample, search
 from store.database import Database
 from store.decisions import Gap
 from store.filters import Filters
@@ -63,7 +63,7 @@ def retrieve(
         selected = sample.load(connection, select_in(connection, filters, max_frames))
         gaps = decisions.gaps(database, start_ms, end_ms, now_ms)
         totals = None if is_narrowed(filters) else activity.totals(database, start_ms, end_ms)
-        fresh_to_ms = frames.index_fresh_to_ms(database)
+        fresh_to_ms = reading_queue.index_fresh_to_ms(database)
     return Retrieval(filters, tuple(_entries(selected, words)), in_range, tuple(gaps), totals, fresh_to_ms)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, frames, query, readings
+from store import apps, frames, query, reading_queue, readings
 from store.database import Database
 from store.frames import FrameRow
 from store.query import Query
@@ -148,7 +148,7 @@ def page(database: Database, asked: Asked, viewer: Viewer, last_day: date | None
         total=found.total,
         total_is_exact=found.total_is_exact,
         index_fresh_to_ms=found.index_fresh_to_ms,
-        waiting=frames.count_pending(database),
+        waiting=reading_queue.count_pending(database),
         order=_order_words(found),
         note=_note(parsed, found),
         next_address=next_address,
