@@ -293,10 +293,28 @@ def m005_deletion_and_preferences(connection: apsw.Connection) -> None:
     )
 
 
+def m008_access_log(connection: apsw.Connection) -> None:
+    # Counts and names of tools, never content: nothing here belongs to a frame.
+    connection.execute(
+        """
+        create table access_log (
+            id integer primary key,
+            at_ms integer not null,
+            door text not null,
+            tool text not null,
+            outcome text not null check (outcome in ('answered', 'refused', 'failed')),
+            returned integer not null,
+            withheld integer not null
+        );
+        """
+    )
+
+
 STEPS: tuple[Step, ...] = (
     m001_frames,
     m002_text_index,
     m003_ledger_and_activity,
     m004_conversations,
     m005_deletion_and_preferences,
+    m008_access_log,
 )

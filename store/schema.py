@@ -243,6 +243,21 @@ class Preference(Model):
         table_name = "preferences"
 
 
+class AccessRecord(Model):
+    """One call of another program: when, where and how much, never content (`store.access_log`)."""
+
+    id = IntegerField(primary_key=True)
+    at_ms = IntegerField()
+    door = TextField()  # mcp, mcp_http or screenpipe
+    tool = TextField()
+    outcome = TextField()  # answered, refused or failed
+    returned = IntegerField()
+    withheld = IntegerField()  # kept back by the exclusion rules of that moment
+
+    class Meta:
+        table_name = "access_log"
+
+
 MODELS: tuple[type[Model], ...] = (
     Frame,
     Reading,
@@ -258,4 +273,5 @@ MODELS: tuple[type[Model], ...] = (
     Evidence,
     Deletion,
     Preference,
+    AccessRecord,
 )

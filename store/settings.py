@@ -105,6 +105,23 @@ class PrivacySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class McpSettings:
+    port: int = _setting(8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class CompatSettings:
+    screenpipe_port: int = _setting(
+        0, "Also serve the screenpipe-shaped read API on this loopback port; 0 means no.", low=0
+    )
+    token_required: bool = _setting(
+        True,
+        "Ask clients of that port for a token; false lets every program on this machine read it, "
+        "for clients too old to send one.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     capture: CaptureSettings = field(default_factory=CaptureSettings)
@@ -112,6 +129,8 @@ class Settings:
     ocr: OcrSettings = field(default_factory=OcrSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
+    compat: CompatSettings = field(default_factory=CompatSettings)
 
 
 @dataclass(frozen=True, slots=True)
