@@ -63,6 +63,8 @@ class Counts:
     pictures: int = 0
     index_rows: int = 0
     readings: int = 0
+    vectors: int = 0  # of meaning
+    embedding_queue: int = 0  # frames that waited for theirs
     urls: int = 0
     segments: int = 0
     apps: int = 0

@@ -310,11 +310,82 @@ def m008_access_log(connection: apsw.Connection) -> None:
     )
 
 
+def m006_vectors(connection: apsw.Connection) -> None:
+    connection.execute(
+        """
+        create table embedding_models (
+            id integer primary key,
+            name text not null unique,
+            dimension integer not null,
+            is_active integer not null check (is_active in (0, 1))
+        );
+
+        -- Autoincrement: an index in memory knows rows by id, so an id must never come back.
+        create table vectors (
+            id integer primary key autoincrement,
+            kind text not null check (kind in ('frame', 'document')),
+            thing_id integer not null,
+            model_id integer not null references embedding_models (id),
+            chunk_start integer not null,
+            chunk_end integer not null,
+            vector blob not null
+        );
+        create index vectors_by_thing on vectors (kind, thing_id, model_id);
+
+        -- What waits for its vectors. A row goes in the transaction that stores them, so a restart
+        -- goes on where the last run ended.
+        create table embedding_queue (
+            kind text not null,
+            thing_id integer not null,
+            primary key (kind, thing_id)
+        ) without rowid;
+        insert into embedding_queue (kind, thing_id)
+        select 'frame', id from frames where reading_state = 'read';
+        """
+    )
+
+
+def m009_names(connection: apsw.Connection) -> None:
+    # A filter is a piece of a title or an address: looked for among the different ones, of which
+    # there are far fewer than frames, and then in the order of an index (`store.names`). Triggers
+    # keep the two tables, so that no way of writing or deleting a frame can forget them.
+    for column, table in (("window_name", "window_names"), ("browser_url", "browser_urls")):
+        connection.execute(
+            f"""
+            create table {table} (name text primary key) without rowid;
+            insert into {table} (name) select distinct {column} from frames where {column} is not null;
+            create index frames_by_{column} on frames ({column}, id) where {column} is not null;
+
+            create trigger {table}_insert after insert on frames when new.{column} is not null
+            begin
+                insert or ignore into {table} (name) values (new.{column});
+            end;
+            create trigger {table}_update after update of {column} on frames
+            begin
+                insert or ignore into {table} (name) select new.{column} where new.{column} is not null;
+                delete from {table}
+                where name = old.{column} and not exists (
+                    select 1 from frames where {column} = old.{column}
+                );
+            end;
+            create trigger {table}_delete after delete on frames when old.{column} is not null
+            begin
+                delete from {table}
+                where name = old.{column} and not exists (
+                    select 1 from frames where {column} = old.{column}
+                );
+            end;
+            """
+        )
+
+
 STEPS: tuple[Step, ...] = (
     m001_frames,
     m002_text_index,
     m003_ledger_and_activity,
     m004_conversations,
     m005_deletion_and_preferences,
+    m006_vectors,
     m008_access_log,
+    m009_names,
 )

@@ -121,6 +121,16 @@ PLACES = (
         _sql("delete from readings where frame_id in (select id from doomed)"),
     ),
     Place(
+        "vectors",
+        "select count(*) from doomed d cross join vectors v on v.kind = 'frame' and v.thing_id = d.id",
+        _sql("delete from vectors where kind = 'frame' and thing_id in (select id from doomed)"),
+    ),
+    Place(
+        "embedding_queue",
+        "select count(*) from doomed d cross join embedding_queue q on q.kind = 'frame' and q.thing_id = d.id",
+        _sql("delete from embedding_queue where kind = 'frame' and thing_id in (select id from doomed)"),
+    ),
+    Place(
         "urls",
         "select count(*) from doomed d cross join frame_urls u on u.frame_id = d.id",
         _sql("delete from frame_urls where frame_id in (select id from doomed)"),

@@ -258,6 +258,44 @@ class AccessRecord(Model):
         table_name = "access_log"
 
 
+class EmbeddingModel(Model):
+    """A model that vectors are or were made with; one is active."""
+
+    id = IntegerField(primary_key=True)
+    name = TextField(unique=True)
+    dimension = IntegerField()
+    is_active = IntegerField()
+
+    class Meta:
+        table_name = "embedding_models"
+
+
+class Vector(Model):
+    """The meaning of one chunk of a thing's text, one byte per number (`store.vectors`)."""
+
+    id = IntegerField(primary_key=True)
+    kind = TextField()  # frame, document
+    thing_id = IntegerField()  # of that kind
+    model_id = IntegerField()
+    chunk_start = IntegerField()
+    chunk_end = IntegerField()
+    vector = BlobField()
+
+    class Meta:
+        table_name = "vectors"
+
+
+class Waiting(Model):
+    """A thing whose vectors are still to be made."""
+
+    kind = TextField()
+    thing_id = IntegerField()
+
+    class Meta:
+        table_name = "embedding_queue"
+        primary_key = CompositeKey("kind", "thing_id")
+
+
 MODELS: tuple[type[Model], ...] = (
     Frame,
     Reading,
@@ -273,5 +311,8 @@ MODELS: tuple[type[Model], ...] = (
     Evidence,
     Deletion,
     Preference,
+    EmbeddingModel,
+    Vector,
+    Waiting,
     AccessRecord,
 )

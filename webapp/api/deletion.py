@@ -32,6 +32,8 @@ class CountsAnswer(Answer):
     pictures: int
     index_rows: int
     readings: int
+    vectors: int = Field(description="Of meaning.")
+    embedding_queue: int = Field(description="Frames that waited for their vectors.")
     urls: int
     segments: int
     apps: int
