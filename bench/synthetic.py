@@ -19,6 +19,7 @@ WORDS = 150
 VOCABULARY = 20_000
 START_MS = 1_780_000_000_000
 STEP_MS = 30_000
+TITLES = 5_000  # different ones in each app
 APPS = ("Code", "Firefox", "Slack", "Terminal", "WeChat", "Zoom", "LibreOffice", "Files")
 CHINESE = "今天下午开会讨论预算周报总结和下周计划学习教程发布文件会议记录明天部署测试结果项目进度数据分析"
 
@@ -75,12 +76,12 @@ def _frames(rng: random.Random, vocabulary: list[str], frames: int) -> Iterator[
     for number in range(frames):
         at = START_MS + number * STEP_MS
         app = rng.choice(APPS)
-        word = rng.choice(vocabulary)
+        word = vocabulary[rng.randrange(TITLES)]
         yield {
             "id": at * ID_STEP,
             "at": at,
             "app": app,
-            "window": f"{word} - window {rng.randrange(1000)}",
+            "window": f"{word} - {app}",
             "url": f"https://example.com/{word}" if app == "Firefox" else None,
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,10 +47,14 @@ class Finder:
         self._asked = asked
         start_ms = min(max(filters.start_ms, 0), _LATEST_MS)
         self._range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
-        self._seen = (0, self._range)
         on_frame = where(connection, filters)
+        if on_frame.is_empty:
+            self._range = Block(self._range.low, self._range.low)
         conditions = list(on_frame.conditions)
         self._parameters: dict[str, Any] = dict(on_frame.parameters)
+        self._walk = on_frame.walk if asked.tree is None else None
+        if self._walk:
+            self._parameters["walk"] = json.dumps(self._walk.names)
         if asked.tree is None:
             self._id, self._source = "f.id", "frames f"
         else:
@@ -59,7 +64,8 @@ class Finder:
                 self._source += " cross join frames f on f.id = frames_fts.rowid"
             besides = Condition(asked.tree)
             conditions = ["frames_fts match :match", *conditions, *besides.conditions]
-            self._parameters |= {"match": asked.match, **besides.parameters}
+            self._parameters |= {"match": _narrowed(asked.match, on_frame.match), **besides.parameters}
+        self._seen = (0, self._range)
         self._where = " and ".join([f"{self._id} >= :low and {self._id} < :high", *conditions])
 
     def count(self, at_most: int) -> int:
@@ -70,7 +76,10 @@ class Finder:
         seen, rest = self._seen
         if rest.low >= rest.high or seen >= at_most:
             return min(seen, at_most)
-        sql = f"select count(*) from (select 1 from {self._source} where {self._where} limit :limit)"
+        source = self._source
+        if self._walk:
+            source = f"json_each(:walk) n cross join frames f on f.{self._walk.column} = n.value"
+        sql = f"select count(*) from (select 1 from {source} where {self._where} limit :limit)"
         return seen + int(scalar(self._connection, sql, self._bound(rest, limit=at_most - seen)))
 
     def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
@@ -79,10 +88,15 @@ class Finder:
         if after is not None:
             block = Block(block.low, after) if newest_first else Block(after + 1, block.high)
         direction = "desc" if newest_first else "asc"
-        sql = (
-            f"select {self._id} from {self._source} where {self._where}"
-            f" order by {self._id} {direction} limit :limit offset :offset"
-        )
+        source, condition, order = self._source, self._where, f"order by {self._id} {direction}"
+        if self._walk:
+            # The ends of every name's own list, merged: a rare name is not looked for among all.
+            source = "json_each(:walk) n cross join frames f"
+            condition = (
+                f"f.id in (select f.id from frames f where f.{self._walk.column} = n.value and {self._where}"
+                f" {order} limit :limit + :offset)"
+            )
+        sql = f"select {self._id} from {source} where {condition} {order} limit :limit offset :offset"
         rows = self._connection.execute(sql, self._bound(block, limit=limit, offset=offset))
         found = [frame_id for (frame_id,) in rows]
         if after is None and len(found) < limit and (found or not offset):
@@ -146,3 +160,8 @@ class Finder:
 
     def _bound(self, block: Block, **values: Any) -> dict[str, Any]:
         return {**self._parameters, "low": block.low, "high": block.high, **values}
+
+
+def _narrowed(asked: str | None, besides: str | None) -> str | None:
+    """A match expression with another one that must hold as well, its phrases numbered after."""
+    return f"({asked}) AND {besides}" if besides else asked

@@ -377,6 +377,12 @@ def m009_names(connection: apsw.Connection) -> None:
             end;
             """
         )
+    connection.execute(
+        """
+        create index frames_by_focus on frames (focused, id);
+        create index frames_by_screen on frames (monitor, id);
+        """
+    )
 
 
 STEPS: tuple[Step, ...] = (

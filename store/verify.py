@@ -99,6 +99,22 @@ def _rows(connection: apsw.Connection) -> Iterator[str]:
             select count(*) from ingest_records i
             where outcome = 'stored' and not exists (select 1 from frames f where f.id = i.frame_id)
             """,
+        "frames have a window title that filters do not know":
+            """
+            select count(*) from frames
+            where window_name is not null and window_name not in (select name from window_names)
+            """,
+        "frames have an address that filters do not know":
+            """
+            select count(*) from frames
+            where browser_url is not null and browser_url not in (select name from browser_urls)
+            """,
+        "window titles are kept of no frame":
+            "select count(*) from window_names where name not in (select window_name from frames "
+            "where window_name is not null)",
+        "addresses are kept of no frame":
+            "select count(*) from browser_urls where name not in (select browser_url from frames "
+            "where browser_url is not null)",
     }  # fmt: skip
     for sentence, sql in questions.items():
         number = scalar(connection, sql)
