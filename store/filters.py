@@ -47,8 +47,8 @@ class Where:
     """Filters as SQL on ``frames f``, without the time range.
 
     `conditions`, joined by "and", are the whole truth; `parameters` are what they bind. The rest is
-    for speed: `is_empty` when no name is meant, so that no frame can match; `walk` to list
-    the frames of a rare name instead of looking for them among all; `match`, an FTS5 expression
+    for speed: `is_empty` when no name is meant, so that no frame can match; `walk` to list the
+    frames of these names instead of looking for them among all; `match`, an FTS5 expression
     that holds for every frame of these names, so that the index leaves out most others.
     """
 
@@ -112,9 +112,7 @@ def _equals(column: str, names: list[str]) -> tuple[str, str]:
 
 def _walk(meant: dict[str, list[str]]) -> Walk | None:
     for column, names in meant.items():
-        if len(names) > 1:
-            return Walk(_COLLATED.get(column, column), tuple(names))
-        return None
+        return Walk(_COLLATED.get(column, column), tuple(names))
     return None
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import apsw
 
 from store import frames, ranking
 from store.database import scalar
 from store.expression import Condition, matched_phrases
-from store.filters import Filters, where
+from store.filters import Filters, Walk, where
 from store.query import Query
 from store.ranking import Statistics
 from store.times import MAX_EPOCH_SECONDS, to_ms
 
-RANKED_BLOCK = 2_000
-"""Matches that are put in order of relevance together: 5 to 10 ms."""
+RANKED_BLOCK = 1_000
+"""Matches that are put in order of relevance together: 3 to 20 ms, mostly for the scores."""
 
 _HALF_LIFE_IDS = ranking.RECENT_HALF_LIFE_MS * frames.ID_STEP
 _LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
@@ -48,15 +49,19 @@ class Finder:
         start_ms = min(max(filters.start_ms, 0), _LATEST_MS)
         self._range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
         on_frame = where(connection, filters)
+        self._newest = self._range.high
         if on_frame.is_empty:
             self._range = Block(self._range.low, self._range.low)
+        elif on_frame.walk and asked.tree is not None:
+            self._range = self._span(on_frame.walk)
         conditions = list(on_frame.conditions)
         self._parameters: dict[str, Any] = dict(on_frame.parameters)
-        self._walk = on_frame.walk if asked.tree is None else None
-        if self._walk:
-            self._parameters["walk"] = json.dumps(self._walk.names)
+        self._walk: Walk | None = None
         if asked.tree is None:
             self._id, self._source = "f.id", "frames f"
+            if on_frame.walk and len(on_frame.walk.names) > 1:
+                self._walk = on_frame.walk
+                self._parameters["walk"] = json.dumps(self._walk.names)
         else:
             self._id, self._source = "frames_fts.rowid", "frames_fts"
             if conditions:
@@ -104,6 +109,20 @@ class Finder:
         return found
 
     @property
+    def range(self) -> Block:
+        """The ids that the time of the filters allows."""
+        return self._range
+
+    def among(self, ids: Iterable[int]) -> set[int]:
+        """Which of these frames match."""
+        sql = (
+            f"select {self._id} from json_each(:given) given cross join {self._source}"
+            f" where {self._where} and {self._id} = given.value"
+        )
+        given = json.dumps(list(ids))
+        return {found for (found,) in self._connection.execute(sql, self._bound(self._range, given=given))}
+
+    @property
     def phrase_count(self) -> int:
         """How many weights a score takes."""
         return sum(1 for _ in matched_phrases(self._asked.tree)) if self._asked.tree else 0
@@ -123,16 +142,18 @@ class Finder:
         if after is None:
             self._seen = (len(ranked), Block(self._range.low, block.low))
         else:
-            ranked = [each for each in ranked if each[:2] < after[:2]]
-        found = ranked[offset : offset + limit]
+            ranked = [each for each in ranked if each < after[:2]]
+        found = [Ranked(*each, block) for each in ranked[offset : offset + limit]]
         while len(found) < limit and block.low > self._range.low:
             offset = max(0, offset - len(ranked))
             block, ranked = self._ranked(None, block.low, statistics)
-            found += ranked[offset : offset + limit - len(found)]
+            found += [Ranked(*each, block) for each in ranked[offset : offset + limit - len(found)]]
         return found
 
-    def _ranked(self, settled: Block | None, high: int, statistics: Statistics) -> tuple[Block, list[Ranked]]:
-        """The matches of a settled block, or of as many below `high` as make one, best first."""
+    def _ranked(
+        self, settled: Block | None, high: int, statistics: Statistics
+    ) -> tuple[Block, list[tuple[float, int]]]:
+        """(score, id) of a settled block, or of as many below `high` as make one, best first."""
         weights = {f"w{number}": weight for number, weight in enumerate(statistics.weights)}
         sql = f"""
             select recollect_score(
@@ -144,7 +165,7 @@ class Finder:
             limit :limit
         """
         values = {
-            "newest": self._range.high,
+            "newest": self._newest,
             "half_life": _HALF_LIFE_IDS,
             "average": statistics.average,
             # A frame may come in late: a settled block is read whole, though it has grown.
@@ -156,7 +177,28 @@ class Finder:
         if not settled and len(rows) > RANKED_BLOCK:
             rows.pop()
             block = Block(rows[-1][1], high)
-        return block, [Ranked(score, frame_id, block) for score, frame_id in sorted(rows, reverse=True)]
+        return block, sorted(rows, reverse=True)
+
+    def _span(self, walk: Walk) -> Block:
+        """The part of the range from the oldest to the newest frame of these names."""
+        oldest, newest = self._connection.execute(
+            f"""
+            select min(f.id), max(g.id)
+            from json_each(:names) n
+            left join frames f on f.id = (
+                select min(id) from frames
+                where {walk.column} = n.value and id >= :low and id < :high
+            )
+            left join frames g on g.id = (
+                select max(id) from frames
+                where {walk.column} = n.value and id >= :low and id < :high
+            )
+            """,
+            {"names": json.dumps(walk.names), "low": self._range.low, "high": self._range.high},
+        ).fetchone() or (None, None)
+        if oldest is None or newest is None:
+            return Block(self._range.low, self._range.low)
+        return Block(cast(int, oldest), cast(int, newest) + 1)
 
     def _bound(self, block: Block, **values: Any) -> dict[str, Any]:
         return {**self._parameters, "low": block.low, "high": block.high, **values}

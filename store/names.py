@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import apsw
 
+from store.database import rows
+
 MAX_NAMES = 200
 """With more names than this a filter is tested on each frame: then it is a common one."""
 
@@ -44,9 +46,11 @@ def apps(connection: apsw.Connection, needle: str) -> list[str]:
 def containing(connection: apsw.Connection, column: str, needle: str) -> list[str] | None:
     """The titles or addresses (`column`) that contain `needle`; None for more than `MAX_NAMES`."""
     condition, value = contains("name", "needle", needle)
-    found = connection.execute(
-        f"select name from {_TABLES[column]} where {condition} limit {MAX_NAMES + 1}", {"needle": value}
-    ).fetchall()
+    found = rows(
+        connection,
+        f"select name from {_TABLES[column]} where {condition} limit {MAX_NAMES + 1}",
+        {"needle": value},
+    )
     return None if len(found) > MAX_NAMES else [name for (name,) in found]
 
 
