@@ -27,9 +27,13 @@ MAX_ROUNDS = 50
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits that may be seen. `page` is the last page that was read, which says how it searched."""
+    """Hits that may be seen and are wanted. `passed_over` were neither.
+
+    `page` is the last page that was read: it says how it searched, and counts everything.
+    """
 
     hits: tuple[Hit, ...]
+    passed_over: int
     next_cursor: str | None
     page: Page
 
@@ -46,16 +50,18 @@ def find(
 ) -> Found:
     """Up to `limit` hits that the rules let out and `wanted` accepts, and where they go on."""
     hits: list[Hit] = []
+    looked_at = 0
     for _ in range(MAX_ROUNDS):
         page = frames_search.search(
             call.database, text, filters, limit=limit - len(hits), order=order, cursor=cursor
         )
         hits += [hit for hit in page.hits if call.shows(hit) and wanted(hit)]
+        looked_at += len(page.hits)
         cursor = page.next_cursor
         if cursor is None or len(hits) == limit:
             break
     call.returned += len(hits)
-    return Found(tuple(hits), cursor, page)
+    return Found(tuple(hits), looked_at - len(hits), cursor, page)
 
 
 def frame(call: Call, frame_id: int) -> FrameRow:
