@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from engines.embedding import EmbedderOptions, EmbedderUnavailable, EmbeddingError, Vectors, unit
 from engines.wordpiece import WordPiece
@@ -37,6 +36,8 @@ _TOKENS_AT_ONCE = 2_048
 _HEADS = 12
 _EPSILON = 1e-12
 
+Weights = dict[str, Vectors]
+
 
 class LocalEmbedder:
     """The embedder ``local``. One thread of arithmetic, about 90 MB of mapped weights."""
@@ -47,7 +48,7 @@ class LocalEmbedder:
             raise EmbedderUnavailable(f"the local embedder has {NAME} only, not {chosen!r} (embedding.model)")
         folder = model_folder()
         self.name = NAME
-        self._weights: dict[str, npt.NDArray[np.float32]] | None = _weights(folder / "model.safetensors")
+        self._weights: Weights | None = _weights(folder / "model.safetensors")
         self.dimension = int(self._weights["embeddings.LayerNorm.weight"].shape[0])
         vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8")
         self._tokens = WordPiece(vocabulary.rstrip("\n").split("\n"))
@@ -85,7 +86,7 @@ def model_folder() -> Path:
     return folder
 
 
-def _weights(path: Path) -> dict[str, npt.NDArray[np.float32]]:
+def _weights(path: Path) -> Weights:
     """Tensors by name, as views of the mapped file (https://github.com/huggingface/safetensors#format)."""
     mapped = np.memmap(path, dtype=np.uint8, mode="r")
     size = int.from_bytes(mapped[:8].tobytes(), "little")
@@ -121,7 +122,7 @@ def _batches(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 # -- the model: b texts, t tokens, d numbers per token --------------------------------------
 
 
-def _mean_of_tokens(weights: dict[str, npt.NDArray[np.float32]], ids: Sequence[Sequence[int]]) -> Vectors:
+def _mean_of_tokens(weights: Weights, ids: Sequence[Sequence[int]]) -> Vectors:
     """``float32[b, d]``: the mean over each text's own tokens after the last layer."""
     longest = max(map(len, ids))
     tokens = np.zeros((len(ids), longest), dtype=np.int64)
@@ -141,64 +142,63 @@ def _mean_of_tokens(weights: dict[str, npt.NDArray[np.float32]], ids: Sequence[S
 
 
 def _layer(
-    weights: dict[str, npt.NDArray[np.float32]],
+    weights: Weights,
     name: str,
-    hidden: npt.NDArray[np.float32],
-    mask: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
+    hidden: Vectors,
+    mask: Vectors,
+) -> Vectors:
     attended = _attention(weights, f"{name}.attention.self", hidden, mask)
     attended = _linear(weights, f"{name}.attention.output.dense", attended)
     hidden = _normed(weights, f"{name}.attention.output.LayerNorm", hidden + attended)
     inner = _gelu(_linear(weights, f"{name}.intermediate.dense", hidden))
-    return _normed(weights, f"{name}.output.LayerNorm", hidden + _linear(weights, f"{name}.output.dense", inner))
+    return _normed(
+        weights, f"{name}.output.LayerNorm", hidden + _linear(weights, f"{name}.output.dense", inner)
+    )
 
 
 def _attention(
-    weights: dict[str, npt.NDArray[np.float32]],
+    weights: Weights,
     name: str,
-    hidden: npt.NDArray[np.float32],
-    mask: npt.NDArray[np.float32],
-) -> npt.NDArray[np.float32]:
+    hidden: Vectors,
+    mask: Vectors,
+) -> Vectors:
     texts, tokens, numbers = hidden.shape
     size = numbers // _HEADS
 
-    def heads(part: str) -> npt.NDArray[np.float32]:
+    def heads(part: str) -> Vectors:
         found = _linear(weights, f"{name}.{part}", hidden)
         return found.reshape(texts, tokens, _HEADS, size).transpose(0, 2, 1, 3)
 
     scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / np.float32(math.sqrt(size))
-    scores += np.where(mask > 0, np.float32(0), np.float32(-1e9))[:, None, None, :]
+    scores += ((mask - 1) * np.float32(1e9))[:, None, None, :]
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
-    return (scores @ heads("value")).transpose(0, 2, 1, 3).reshape(texts, tokens, numbers)
+    attended = (scores @ heads("value")).transpose(0, 2, 1, 3)
+    return np.asarray(attended.reshape(texts, tokens, numbers), dtype=np.float32)
 
 
-def _linear(
-    weights: dict[str, npt.NDArray[np.float32]], name: str, values: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
+def _linear(weights: Weights, name: str, values: Vectors) -> Vectors:
     flat = values.reshape(-1, values.shape[-1]) @ weights[f"{name}.weight"].T
     flat += weights[f"{name}.bias"]
     return flat.reshape(*values.shape[:-1], -1)
 
 
-def _normed(
-    weights: dict[str, npt.NDArray[np.float32]], name: str, values: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
+def _normed(weights: Weights, name: str, values: Vectors) -> Vectors:
     centred = values - values.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
     return np.asarray(centred / spread * weights[f"{name}.weight"] + weights[f"{name}.bias"])
 
 
-def _gelu(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _gelu(values: Vectors) -> Vectors:
     return values * np.float32(0.5) * (1 + _erf(values * np.float32(math.sqrt(0.5))))
 
 
-def _erf(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _erf(values: Vectors) -> Vectors:
     """The error function, within 1.5e-7: Abramowitz and Stegun, 7.1.26. numpy has none."""
     size = np.abs(values)
     t = 1 / (1 + np.float32(0.3275911) * size)
-    series = np.float32(1.061405429)
+    series = np.full_like(t, 1.061405429)
     for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
         series = series * t + np.float32(factor)
     return np.asarray(np.copysign(1 - series * t * np.exp(-size * size), values), dtype=np.float32)

@@ -5,6 +5,9 @@ files go after it (`store.deletion`). A table that refers to frames and is not l
 test that finds such tables in the schema by itself (DEL-1). Thumbnails, crops and previews are
 made on request and kept nowhere.
 
+Titles and addresses are also kept once each, for filters (`store.names`); triggers on `frames` remove
+those of no frame in the same transaction.
+
 The frames to delete are in the temporary table ``doomed``. Everything goes by their rowids, which
 are also the index's (DEL-6).
 """
@@ -127,7 +130,8 @@ PLACES = (
     ),
     Place(
         "embedding_queue",
-        "select count(*) from doomed d cross join embedding_queue q on q.kind = 'frame' and q.thing_id = d.id",
+        "select count(*) from doomed d cross join embedding_queue q "
+        "on q.kind = 'frame' and q.thing_id = d.id",
         _sql("delete from embedding_queue where kind = 'frame' and thing_id in (select id from doomed)"),
     ),
     Place(

@@ -45,7 +45,7 @@ def quantised(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not np.isfinite(largest).all() or (largest == 0).any():
         raise ValueError("a vector has no direction")
-    return np.rint(vectors * (127 / largest)).astype(np.int8)
+    return np.asarray(np.rint(vectors * (127 / largest)), dtype=np.int8)
 
 
 # -- models -------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def active(connection: apsw.Connection) -> Model | None:
     row = connection.execute(
         "select id, name, dimension from embedding_models where is_active = 1"
     ).fetchone()
-    return Model(*row, is_active=True) if row else None
+    return Model(row[0], row[1], row[2], is_active=True) if row else None
 
 
 def use_model(database: Database, name: str, dimension: int) -> int:
@@ -168,9 +168,7 @@ def count_missing(database: Database) -> int:
 # -- vectors ------------------------------------------------------------------------------
 
 
-def add(
-    connection: apsw.Connection, kind: Kind, thing_id: int, model: str, chunks: Sequence[Chunk]
-) -> None:
+def add(connection: apsw.Connection, kind: Kind, thing_id: int, model: str, chunks: Sequence[Chunk]) -> None:
     """Store a thing's vectors in place of those it had, and take it off the queue.
 
     A thing without words has no chunks and is done as well. A model that was never made active is
@@ -191,7 +189,9 @@ def add(
 
 
 def _model(connection: apsw.Connection, name: str, chunks: Sequence[Chunk]) -> tuple[int | None, int]:
-    found = connection.execute("select id, dimension from embedding_models where name = ?", (name,)).fetchone()
+    found = connection.execute(
+        "select id, dimension from embedding_models where name = ?", (name,)
+    ).fetchone()
     if found is not None:
         return int(found[0]), int(found[1])
     if not chunks:
