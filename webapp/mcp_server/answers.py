@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field
 from store.times import to_seconds
 from webapp.doors import moments
 
-Time = Annotated[
-    float | str | None,
-    Field(description="RFC 3339 with its zone (2026-11-20T13:00:00+01:00), or epoch seconds."),
-]
+_TIME = Field(description="RFC 3339 with its zone (2026-11-20T13:00:00+01:00), or epoch seconds.")
+
+Time = Annotated[float | str, _TIME]
+TimeOrNone = Annotated[float | str | None, _TIME]
 
 
 class Moment(BaseModel):

@@ -14,7 +14,6 @@ from store.search import Filters, Hit
 from store.totals import Total
 from webapp.doors import moments, reading
 from webapp.doors.calls import Call
-from webapp.doors.errors import Refused
 from webapp.mcp_server.answers import (
     ActivitySummary,
     FrameContext,
@@ -23,6 +22,7 @@ from webapp.mcp_server.answers import (
     Hole,
     Stretch,
     Time,
+    TimeOrNone,
     Usage,
     moment,
     moment_or_none,
@@ -38,8 +38,8 @@ FrameId = Annotated[int, Field(ge=0, le=2**63 - 1, description="`frame_id` of a 
 def search_frames(
     call: Call,
     query: Annotated[Words, Field(description="Words; blank gives the newest frames.")] = "",
-    start: Time = None,
-    end: Time = None,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
     app_name: Annotated[Words | None, Field(description="Part of the app's name.")] = None,
     window_name: Annotated[Words | None, Field(description="Part of the window's title.")] = None,
     browser_url: Annotated[Words | None, Field(description="Part of the browser's address.")] = None,
@@ -129,12 +129,10 @@ def get_frame_image(
 def activity_summary(
     call: Call,
     start: Time,
-    end: Time = None,
+    end: TimeOrNone = None,
     limit: Annotated[int, Field(ge=1, le=100, description="Rows of each list.")] = 20,
 ) -> ActivitySummary:
     """How long which app, window and address was used in a range, longest first, and the gaps in it."""
-    if start is None:
-        raise Refused("invalid", "start is needed: from when on shall be summed up?")
     start_ms, end_ms = moments.span(start, end, call.now_ms)
     totals, gaps = reading.summary(call, start_ms, end_ms)
     call.returned = len(totals.by_app)
