@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 
+from engines.embedding import Embedder, EmbedderOptions, open_embedder
 from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
 from ingest.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.importers import images as image_import
@@ -101,7 +102,7 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
 def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         _be_modest()
-        worker = Worker(home, _engine_of(home))
+        worker = Worker(home, _engine_of(home), open_embedder=_embedder_of(home))
         _stop_on_signals(worker)
         code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""
@@ -128,7 +129,8 @@ def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
         if feeding.is_over:
             progress.reading(frames.count_pending(feeding.home.database))
 
-    worker = Worker(feeding.home, _engine_of(feeding.home), tick=show_reading)
+    embedder = _embedder_of(feeding.home)
+    worker = Worker(feeding.home, _engine_of(feeding.home), open_embedder=embedder, tick=show_reading)
     _stop_on_signals(worker)
     code = worker.run(once=True, feed=feeding.steps())
     if worker.was_stopped:
@@ -181,6 +183,12 @@ def _engine_of(home: Home) -> Callable[[], OcrEngine]:
         return open_ocr(ocr.engine, ocr.languages)
 
     return opened
+
+
+def _embedder_of(home: Home) -> Callable[[], Embedder]:
+    chosen = home.settings.embedding
+    options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s)
+    return lambda: open_embedder(chosen.engine, options)
 
 
 def _log_to_stderr(level: int) -> None:

@@ -31,6 +31,7 @@ class Asking:
     vector: npt.NDArray[np.floating] | None
     model: str | None
     problem: str | None = None
+    is_exact: bool | None = None  # whether these very words are wanted; None: as the text says
 
     @property
     def reason(self) -> str | None:
@@ -69,7 +70,7 @@ def leg(
     """
     if asked.is_browse or mode == "fts":
         return Leg({}, None)
-    if mode == "hybrid" and is_exact(asked):
+    if mode == "hybrid" and (is_exact(asked) if asking.is_exact is None else asking.is_exact):
         return Leg({}, "exact_query")
     if mode == "hybrid" and order != "relevance":
         return Leg({}, "ordered_by_time")

@@ -78,6 +78,14 @@ def nearest(
         return passed[:limit]
 
 
+def load(database: Database, kind: Kind) -> None:
+    """Have the whole index in memory before the first question: for a program that asks only one."""
+    with database.read() as connection:
+        active = vectors.active(connection)
+    if active is not None:
+        vector_index.load(database, vector_index.index_of(database, kind, active))
+
+
 def _index(
     database: Database, connection: apsw.Connection, kind: Kind, model: str, dimension: int
 ) -> SignIndex:

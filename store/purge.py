@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers
+from store import activity, answers, vectors
 from store.database import Database, rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
@@ -193,6 +193,7 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False) -> dict[str
         "insert into touched (start_ms, end_ms) values (?, ?)", stretches(connection, MERGE_GAP_MS)
     )
     connection.execute(_KEEP_COUNTS)
+    vectors.request_beside(connection, stretches(connection, MERGE_GAP_MS))
     if merge_later:
         _set_secure_delete(connection, False)
     counts: dict[str, int] = {}

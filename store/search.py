@@ -75,6 +75,7 @@ def search(
     query_vector: npt.NDArray[np.floating] | None = None,
     vector_model: str | None = None,
     vector_problem: str | None = None,
+    is_exact: bool | None = None,
 ) -> Page:
     """One page of the frames that match `text` and `filters`.
 
@@ -83,7 +84,8 @@ def search(
 
     `query_vector` is `text` as a unit vector of `vector_model`; where there is none,
     `vector_problem` may say why, for `fallback_reason`. ``hybrid`` and ``semantic`` then answer by
-    words. A list that began by words goes on by words (``first_page_by_words``).
+    words. `is_exact` says whether these very words are wanted, where the text was made from another
+    that knew better. A list that began by words goes on by words (``first_page_by_words``).
 
     Raises `BadCursor`, and `DeadlineExceeded` when the database takes longer than `deadline_s`.
     """
@@ -95,9 +97,9 @@ def search(
     key = _key(asked, filters, order, mode)
     place = None if cursor is None else cursors.decode(cursor, key)
     end_ms = place.end_ms if place else _end_ms(filters)
-    asking = Asking(query_vector, vector_model, vector_problem)
+    asking = Asking(query_vector, vector_model, vector_problem, is_exact)
     if place and not place.seen:
-        asking = Asking(None, None, asking.reason or "first_page_by_words")
+        asking = Asking(None, None, asking.reason or "first_page_by_words", is_exact)
     with database.read(deadline_s) as connection:
         leg = meaning.leg(database, connection, asked, filters, end_ms, asking, mode, order)
         finder = None

@@ -72,6 +72,15 @@ class OcrSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    engine: str = _setting("local", "Search by meaning: local (offline, English), openai or off.")
+    model: str = _setting("", "Model of an openai endpoint; empty is text-embedding-3-small.")
+    base_url: str = _setting("", "The endpoint for openai; screen text is sent there, nowhere else.")
+    api_key: str = _setting("", "Key for that endpoint.")
+    timeout_s: float = _setting(30.0, "How long to wait for it.", unit="s", low=1)
+
+
+@dataclass(frozen=True, slots=True)
 class ChatModelSettings:
     """One `[[chat.models]]` entry."""
 
@@ -127,6 +136,7 @@ class Settings:
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     spool: SpoolSettings = field(default_factory=SpoolSettings)
     ocr: OcrSettings = field(default_factory=OcrSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     mcp: McpSettings = field(default_factory=McpSettings)

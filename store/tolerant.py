@@ -15,7 +15,7 @@ from store import lookalikes, query
 from store import search as plain
 from store.database import Database
 from store.filters import Filters
-from store.meaning import Mode
+from store.meaning import Mode, is_exact
 from store.search import Hit, Page
 
 LITTLE = 3
@@ -49,7 +49,9 @@ def search(
                 raise plain.BadCursor("what looked alike is gone: search again")
             return page
         inner = cursor.removeprefix(_MARK) if cursor else None
-        page = plain.search(database, wider, filters, mode=mode, cursor=inner, **options)
+        page = plain.search(
+            database, wider, filters, mode=mode, cursor=inner, is_exact=is_exact(asked), **options
+        )
         exact = plain.search(database, text, filters, mode="fts", order="newest", limit=LITTLE)
     return _marked(page, {hit.frame_id for hit in exact.hits}, asked.reading)
 

@@ -21,6 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from store.database import Database, rows, scalar
+from store.frames import id_range
+
+SAME_MS = 600_000
+"""A line that stands in one window for so long is kept once (`ingest.embedding_loop`)."""
+COUNTED = 100_000
 
 Kind = Literal["frame", "document"]
 Chunk = tuple[int, int, npt.NDArray[np.int8]]
@@ -159,10 +164,27 @@ def missing(database: Database, kind: Kind, model: str, limit: int) -> list[int]
     return [thing_id for (thing_id,) in found]
 
 
-def count_missing(database: Database) -> int:
-    """How many things wait for their vectors."""
+def count_missing(database: Database, at_most: int = COUNTED) -> int:
+    """How many things wait for their vectors, counted no further than `at_most`."""
     with database.read() as connection:
-        return int(scalar(connection, "select count(*) from embedding_queue"))
+        sql = "select count(*) from (select 1 from embedding_queue limit ?)"
+        return int(scalar(connection, sql, (at_most,)))
+
+
+def request_beside(connection: apsw.Connection, stretches: Iterable[tuple[int, int]]) -> None:
+    """Frames of these stretches are about to go: those that relied on their lines are queued."""
+    for start_ms, end_ms in stretches:
+        low, _ = id_range(start_ms // SAME_MS * SAME_MS, end_ms)
+        _, high = id_range(start_ms, (end_ms // SAME_MS + 1) * SAME_MS)
+        connection.execute(
+            """
+            insert or ignore into embedding_queue (kind, thing_id)
+            select 'frame', f.id from frames f
+            where f.id >= ? and f.id < ? and f.reading_state = 'read'
+                and f.id not in (select id from doomed)
+            """,
+            (low, high),
+        )
 
 
 # -- vectors ------------------------------------------------------------------------------
@@ -203,6 +225,21 @@ def _model(connection: apsw.Connection, name: str, chunks: Sequence[Chunk]) -> t
         (name, dimension, int(is_first)),
     )
     return connection.last_insert_rowid(), dimension
+
+
+def having(database: Database, kind: Kind, thing_ids: Iterable[int]) -> set[int]:
+    """Which of these things have vectors."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select distinct v.thing_id
+            from json_each(?) j
+            cross join vectors v on v.kind = ? and v.thing_id = j.value
+            """,
+            (json.dumps(list(thing_ids)), kind),
+        )
+    return {thing_id for (thing_id,) in found}
 
 
 def delete(connection: apsw.Connection, kind: Kind, thing_ids: Iterable[int]) -> None:
