@@ -3,6 +3,7 @@
 python -m ingest [--home DIR] [--once]
 python -m ingest [--home DIR] import images DIR
 python -m ingest [--home DIR] import video FILE --start TIME
+python -m ingest [--home DIR] reindex [--text] [--vectors [--all]]
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from pathlib import Path
 
 import click
 
-from engines.embedding import Embedder, EmbedderOptions, open_embedder
+from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
+from ingest import reindex
 from ingest.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.importers import images as image_import
 from ingest.importers import video as video_import
@@ -97,6 +99,42 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
         feeding = Feeding(home, items, step)
         code = _take_in(feeding, progress)
     _tell(feeding, as_json, code)
+
+
+@ingest.command("reindex")
+@click.option("--text", "of_words", is_flag=True, help="Rebuild the index of words.")
+@click.option("--vectors", "of_meaning", is_flag=True, help="Embed what has no vectors.")
+@click.option("--all", "everything", is_flag=True, help="With --vectors: embed everything anew.")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bool, as_json: bool) -> None:
+    """Make the indexes anew; may be stopped and started again."""
+    told: dict[str, object] = {}
+    if of_words or not of_meaning:
+        told["index_rows"] = reindex.text(home)
+    if of_meaning or not of_words:
+        try:
+            found = reindex.meaning(home, _embedder_of(home), everything=everything)
+        except EmbeddingError as error:
+            raise click.ClickException(str(error)) from error
+        told |= {"user_prompts": found.documents.prompts, "documents": found.documents.created}
+        told |= {"embedded": found.embedded, "waiting": found.waiting}
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    for name, sentence in _REINDEXED.items():
+        if name in told:
+            click.echo(sentence.format(told[name]))
+
+
+# R4.30 asks for the words of the first two.
+_REINDEXED = {
+    "user_prompts": "Found {} user prompts",
+    "documents": "Created {} documents",
+    "index_rows": "Indexed the words of {} frames",
+    "embedded": "Embedded {} texts",
+    "waiting": "{} texts wait",
+}
 
 
 def _work(home: Home, once: bool) -> int:

@@ -89,7 +89,7 @@ class EmbeddingLoop(threading.Thread):
                 worked = False
             if not worked:
                 self._stopping.wait(_IDLE_S)
-        self._close()
+        self.close()
         self._database.close_thread()
 
     def step(self) -> bool:
@@ -142,10 +142,11 @@ class EmbeddingLoop(threading.Thread):
         if self._account.embedder_problem != problem:
             log.warning("search by meaning stands still: %s", problem)
         self._account.say_embedder("", problem)
-        self._close()
+        self.close()
         self._next_open_s = time.monotonic() + OPEN_AGAIN_S
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let the embedder go; the next step opens it again."""
         if self._embedder is not None:
             self._embedder.close()
         self._embedder = None

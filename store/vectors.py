@@ -99,26 +99,27 @@ def use_model(database: Database, name: str, dimension: int) -> int:
             """,
             (name, dimension),
         )
-        return 0 if before is None else _queue_lacking(connection)
+        return 0 if before is None else _queue(connection, everything=False)
 
 
-def _queue_lacking(connection: apsw.Connection) -> int:
+def _queue(connection: apsw.Connection, *, everything: bool) -> int:
     connection.execute(
         """
-        with lacking (kind, thing_id) as (
+        with things (kind, thing_id) as (
             select 'frame', f.id from frames f where f.reading_state = 'read'
             union
             select kind, thing_id from vectors where kind <> 'frame'
         )
         insert or ignore into embedding_queue (kind, thing_id)
-        select l.kind, l.thing_id
-        from lacking l
-        where not exists (
+        select t.kind, t.thing_id
+        from things t
+        where :everything or not exists (
             select 1 from vectors v
-            where v.kind = l.kind and v.thing_id = l.thing_id
+            where v.kind = t.kind and v.thing_id = t.thing_id
                 and v.model_id = (select id from embedding_models where is_active = 1)
         )
-        """
+        """,
+        {"everything": everything},
     )
     return connection.changes()
 
@@ -133,18 +134,10 @@ def request(connection: apsw.Connection, kind: Kind, thing_id: int) -> None:
     )
 
 
-def request_all(database: Database) -> int:
-    """Have every vector made anew; returns how many things wait now."""
+def request_more(database: Database, *, everything: bool = False) -> int:
+    """Queue what has no vectors of the active model, or `everything`; returns how much is new there."""
     with database.write() as connection:
-        connection.execute(
-            """
-            insert or ignore into embedding_queue (kind, thing_id)
-            select 'frame', id from frames where reading_state = 'read'
-            union
-            select kind, thing_id from vectors where kind <> 'frame'
-            """
-        )
-        return int(scalar(connection, "select count(*) from embedding_queue"))
+        return _queue(connection, everything=everything)
 
 
 def missing(database: Database, kind: Kind, model: str, limit: int) -> list[int]:
