@@ -503,6 +503,7 @@ def m007_memory(connection: apsw.Connection) -> None:
         );
         create index memory_documents_by_thing on memory_documents (doc_type, sqlite_id);
         create index memory_documents_by_time on memory_documents (created_ms);
+        create index messages_asked on messages (created_ms, id) where role = 'user';
 
         create virtual table memory_fts using fts5 (
             text, content = 'memory_documents', content_rowid = 'id', tokenize = 'recollect'

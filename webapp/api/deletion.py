@@ -39,6 +39,7 @@ class CountsAnswer(Answer):
     apps: int
     quotes: int = Field(description="Evidence shown in conversations.")
     answers: int = Field(description="Answers that rested on it.")
+    memory: int = Field(description="Observations and session summaries made of it.")
     captures: int = Field(description="Capture ids that will not be stored again.")
     spool: int = Field(description="Captures that waited in the spool.")
     copies: int = Field(description="Copies of the database that held it.")
