@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers, vectors
+from store import activity, answers, memory_forgetting, vectors
 from store.database import Database, rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
@@ -81,6 +81,8 @@ PLACES = (
         "where e.n is not null",
         answers.forget,
     ),
+    # Observations and summaries; those of which frames are left are derived again by ingest.
+    Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
     Place(
         "quotes",
         "select count(*) from doomed d cross join evidence e on e.frame_id = d.id",
