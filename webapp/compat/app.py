@@ -67,7 +67,7 @@ def _recorded(view: Callable[..., Any]) -> Callable[..., Response]:
     @functools.wraps(view)
     def run(**values: Any) -> Response:
         own = services()
-        library = Library(own.database, own.media, own.settings, own.clock)
+        library = Library(own.database, own.media, own.settings, own.embedder, own.clock)
         with calls.call(library, DOOR, view.__name__) as call:
             answer = view(call, **values)
         if isinstance(answer, BaseModel):

@@ -25,6 +25,7 @@ from store.privacy import RuleSet, WindowFacts
 from store.search import Hit
 from store.settings import Settings
 from webapp.doors.errors import Refused
+from webapp.query_embedder import QueryEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Library:
     database: Database
     media: Media
     settings: Settings
+    embedder: QueryEmbedder
     clock: Callable[[], int]
 
 
@@ -50,18 +52,22 @@ class Call:
         self._decided: dict[WindowFacts, bool] = {}
 
     def shows(self, what: FrameRow | Hit | Segment) -> bool:
-        """Whether today's rules let this out; what they keep back is counted.
+        """Whether today's rules let this out; what they keep back is counted."""
+        shown = self.lets_out(what)
+        self.withheld += not shown
+        return shown
+
+    def lets_out(self, what: FrameRow | Hit | Segment) -> bool:
+        """Whether today's rules let this out, as part of something else.
 
         A frame whose app nobody knows was kept on purpose (an import, an upload, a screen with
         its unknown windows painted over): not knowing is no rule about it. A known browser whose
         address is unknown, where a rule names a site, stays back.
         """
         window = WindowFacts(what.app_name, what.window_name, what.browser_url)
-        shown = self._decided.get(window)
-        if shown is None:
-            shown = self._decided[window] = self._decide(window)
-        self.withheld += not shown
-        return shown
+        if window not in self._decided:
+            self._decided[window] = self._decide(window)
+        return self._decided[window]
 
     def _decide(self, window: WindowFacts) -> bool:
         decision = self._rules.decide(window)

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from store import activity, decisions, frames
-from store import search as frames_search
+from store import activity, decisions, frames, tolerant
 from store.frames import FrameRow
 from store.gaps import Gap
 from store.line import Segment
@@ -49,11 +48,12 @@ def find(
     wanted: Callable[[Hit], bool] = lambda hit: True,
 ) -> Found:
     """Up to `limit` hits that the rules let out and `wanted` accepts, and where they go on."""
+    asked = call.library.embedder.asked(text)
     hits: list[Hit] = []
     looked_at = 0
     for _ in range(MAX_ROUNDS):
-        page = frames_search.search(
-            call.database, text, filters, limit=limit - len(hits), order=order, cursor=cursor
+        page = tolerant.search(
+            call.database, text, filters, limit=limit - len(hits), order=order, cursor=cursor, **asked
         )
         hits += [hit for hit in page.hits if call.shows(hit) and wanted(hit)]
         looked_at += len(page.hits)

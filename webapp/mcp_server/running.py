@@ -26,6 +26,7 @@ from webapp import access
 from webapp.address import listen
 from webapp.doors.calls import Library
 from webapp.mcp_server.server import make_server
+from webapp.query_embedder import QueryEmbedder
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,8 @@ _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 def library_of(data_dir: DataDir, settings: Settings) -> Library:
     """The home folder as doors read it; its database is opened, the pages need not run."""
-    return Library(open_database(data_dir), Media(data_dir.media), settings, now_ms)
+    embedder = QueryEmbedder(settings.embedding)
+    return Library(open_database(data_dir), Media(data_dir.media), settings, embedder, now_ms)
 
 
 def serve_stdio(data_dir: DataDir, settings: Settings) -> None:

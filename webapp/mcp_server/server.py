@@ -20,9 +20,9 @@ from mcp.types import ToolAnnotations
 from webapp.doors import calls
 from webapp.doors.calls import Library
 from webapp.doors.errors import Refused
-from webapp.mcp_server import frames
+from webapp.mcp_server import frames, memory
 
-TOOLS: tuple[Callable[..., Any], ...] = frames.TOOLS
+TOOLS: tuple[Callable[..., Any], ...] = (*frames.TOOLS, *memory.TOOLS)
 
 INSTRUCTIONS = """\
 Recollect remembers what was on this person's screen. Everything here only reads.

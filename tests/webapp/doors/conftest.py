@@ -11,16 +11,18 @@ from store.database import Database
 from store.media import Media
 from store.paths import DataDir
 from store.privacy import Rule
-from store.settings import Settings
+from store.settings import EmbeddingSettings, Settings
 from tests.webapp.conftest import Clock
 from webapp.doors.calls import Library
+from webapp.query_embedder import QueryEmbedder
 
 Exclude = Callable[..., None]
 
 
 @pytest.fixture
 def library(database: Database, now: Clock) -> Library:
-    return Library(database, Media(database.data_dir.media), Settings(), now)
+    off = QueryEmbedder(EmbeddingSettings(engine="off"))
+    return Library(database, Media(database.data_dir.media), Settings(), off, now)
 
 
 @pytest.fixture

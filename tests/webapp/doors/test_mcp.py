@@ -96,6 +96,7 @@ def test_a_search_gives_small_rows_with_both_times(library: Library, seen: list[
         assert at["epoch"] == NOON
         assert at["local"][:10] == "2026-11-20" and at["local"][-6] in "+-"
         assert (found["total"], found["total_is_exact"], found["withheld"]) == (1, True, 0)
+        assert found["fallback_reason"] == "embeddings_off"
         assert "text" not in row
 
     converse(make_server(library, "mcp"), story)
