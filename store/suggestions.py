@@ -31,10 +31,11 @@ _NAMED = ("app_name", "window_name", "browser_url", "monitor", "focused")
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Another text for the same filters, and how many frames it gives."""
+    """Another text and how many frames it gives, under the same filters or without any."""
 
     text: str
     total: int
+    without_filters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +61,26 @@ def suggest(
     """
     with database.read(deadline_s) as connection:
         return Suggestions(
-            tuple(_spellings(database, connection, text, filters)),
+            tuple(_spellings(database, connection, text, filters, always)),
             tuple(_widenings(database, text, filters, always)),
         )
 
 
 def _spellings(
-    database: Database, connection: apsw.Connection, text: str, filters: Filters
+    database: Database, connection: apsw.Connection, text: str, filters: Filters, always: Filters
 ) -> Iterator[Spelling]:
-    found = 0
-    for other in _respelled(connection, text):
-        if found == MAX_SPELLINGS:
-            return
-        total = search(database, other, filters, mode="fts", order="newest", limit=1).total
-        if total:
-            found += 1
-            yield Spelling(other, total)
+    others = list(_respelled(connection, text))
+    found = [Spelling(other, total) for other in others if (total := _total(database, other, filters))]
+    if found or filters == always:
+        yield from found
+        return
+    for other in others:
+        if total := _total(database, other, always):
+            yield Spelling(other, total, without_filters=True)
+
+
+def _total(database: Database, text: str, filters: Filters) -> int:
+    return search(database, text, filters, mode="fts", order="newest", limit=1).total
 
 
 def _respelled(connection: apsw.Connection, text: str) -> Iterator[str]:
@@ -142,9 +147,7 @@ def _widenings(database: Database, text: str, filters: Filters, always: Filters)
     if len(tries) > 1:
         tries.append((*given, "time") if is_timed else tuple(given))
     for without in tries:
-        total = search(
-            database, text, _without(filters, without, always), mode="fts", order="newest", limit=1
-        ).total
+        total = _total(database, text, _without(filters, without, always))
         if total:
             yield Widening(without, total)
 
