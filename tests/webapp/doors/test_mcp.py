@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,20 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from PIL import Image
 
-from store import access_log
+from store import access_log, vectors
 from store.activity import heartbeat
 from store.database import Database
 from store.frames import FrameRow
 from store.paths import DataDir
+from store.settings import EmbeddingSettings
 from tests.factories import NOON_MS, store_frame
+from tests.fake_embedder import FakeEmbedder
 from tests.webapp.doors.conftest import Exclude
 from webapp.access import load_token, reading_token
 from webapp.doors.calls import Library
 from webapp.mcp_server.running import http_app
 from webapp.mcp_server.server import TOOLS, make_server
+from webapp.query_embedder import QueryEmbedder
 
 NOON = NOON_MS / 1000
 ROOT = Path(__file__).resolve().parents[3]
@@ -126,6 +129,27 @@ def test_pages_follow_each_other_without_doubles(library: Library, database: Dat
         assert found == ids
 
     converse(make_server(library, "mcp"), story)
+
+
+def test_meaning_finds_too_and_obeys_the_same_rules(
+    library: Library, database: Database, exclude: Exclude
+) -> None:
+    shown = put(database, NOON_MS, "the login system")
+    secret = put(database, NOON_MS + 1, "a login setup", app_name="Bank")
+    fake = FakeEmbedder()
+    with database.write() as connection:
+        for frame, text in ((shown, "the login system"), (secret, "a login setup")):
+            [vector] = vectors.quantised(fake.embed([text]))
+            vectors.add(connection, "frame", frame.id, fake.name, [(0, len(text), vector)])
+    exclude(app="Bank")
+    knowing = replace(library, embedder=QueryEmbedder(EmbeddingSettings(), lambda: fake))
+
+    async def story(ask: Asked) -> None:
+        found = await ask("search_frames", query="authentication setup")
+        assert [row["frame_id"] for row in found["frames"]] == [shown.id]
+        assert (found["withheld"], found["fallback_reason"]) == (1, None)
+
+    converse(make_server(knowing, "mcp"), story)
 
 
 # -- today's rules (SEC-14) -------------------------------------------------------------------
