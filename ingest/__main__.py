@@ -28,11 +28,14 @@ from ingest.importers.feeding import Feeding
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.importers.progress import Progress
 from ingest.importers.zones import moment_ms, zone_named
-from ingest.worker import Worker
+from ingest.observations import ObservationLoop
+from ingest.refining_model import refining_model
+from ingest.worker import OpenMemory, Worker
 from store import frames
 from store.errors import StoreError
 from store.paths import DataDir, default_home, restrict_umask
 from store.settings import load
+from store.times import now_ms
 
 log = logging.getLogger("ingest")
 
@@ -140,7 +143,9 @@ _REINDEXED = {
 def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         _be_modest()
-        worker = Worker(home, _engine_of(home), open_embedder=_embedder_of(home))
+        worker = Worker(
+            home, _engine_of(home), open_embedder=_embedder_of(home), open_memory=_memory_of(home)
+        )
         _stop_on_signals(worker)
         code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""
@@ -168,7 +173,10 @@ def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
             progress.reading(frames.count_pending(feeding.home.database))
 
     embedder = _embedder_of(feeding.home)
-    worker = Worker(feeding.home, _engine_of(feeding.home), open_embedder=embedder, tick=show_reading)
+    worker = Worker(
+        feeding.home, _engine_of(feeding.home), open_embedder=embedder,
+        open_memory=_memory_of(feeding.home), tick=show_reading,
+    )  # fmt: skip
     _stop_on_signals(worker)
     code = worker.run(once=True, feed=feeding.steps())
     if worker.was_stopped:
@@ -227,6 +235,12 @@ def _embedder_of(home: Home) -> Callable[[], Embedder]:
     chosen = home.settings.embedding
     options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s)
     return lambda: open_embedder(chosen.engine, options)
+
+
+def _memory_of(home: Home) -> OpenMemory:
+    chat = home.settings.chat
+    model = refining_model(chat, home.settings.memory.refine)
+    return lambda stop: ObservationLoop(home.database, now_ms, stop, model, chat.timeout_s)
 
 
 def _log_to_stderr(level: int) -> None:

@@ -1,7 +1,8 @@
 """The ingest worker: one process per home folder, two steps side by side.
 
 This thread takes entries from the spool and stores them (`ingest.storing`); reader threads read
-their text (`ingest.reader_loop`), and one more gives it meaning (`ingest.embedding_loop`). An entry
+their text (`ingest.reader_loop`), one more makes memory of it
+(`ingest.observations`), and one gives it meaning (`ingest.embedding_loop`). An entry
 leaves the spool only after its transaction committed (CAP-3), and a reading is one transaction, so
 any of this may be killed at any instruction.
 """
@@ -18,6 +19,7 @@ from ingest.backlog import Backlog
 from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import Home
 from ingest.memory import used_bytes
+from ingest.observations import ObservationLoop
 from ingest.reader_loop import OpenEngine, ReaderLoop
 from ingest.storing import Storing
 from store import frames, vectors
@@ -40,6 +42,9 @@ _AT_ONCE = 10
 _STOP_WITHIN_S = 1.0
 
 
+OpenMemory = Callable[[threading.Event], ObservationLoop]
+
+
 class Worker:
     """Stores and reads everything in a home's spool, until told to stop or (`once`) until done.
 
@@ -52,6 +57,7 @@ class Worker:
         open_engine: OpenEngine,
         *,
         open_embedder: OpenEmbedder | None = None,
+        open_memory: OpenMemory | None = None,
         clock: Callable[[], int] = now_ms,
         tick: Callable[[], None] = lambda: None,
     ) -> None:
@@ -68,6 +74,7 @@ class Worker:
         self._embedding = None
         if open_embedder is not None:
             self._embedding = EmbeddingLoop(home.database, self.account, open_embedder, self._stop)
+        self._memory = open_memory(self._stop) if open_memory is not None else None
         self._was_stopped = False
         self._state_due_s = 0.0
         self._state_version = -1
@@ -87,8 +94,8 @@ class Worker:
         self._storing.recover()
         for reader in self._readers:
             reader.start()
-        if self._embedding:
-            self._embedding.start()
+        for later in self._later_steps:
+            later.start()
         try:
             return self._loop(once, feed)
         finally:
@@ -112,7 +119,12 @@ class Worker:
     def _is_done(self) -> bool:
         if self.home.spool.waiting() or not all(reader.is_ready.is_set() for reader in self._readers):
             return False
-        return self._backlog.is_idle() and (self._embedding is None or self._embedding.is_idle)
+        # In this order: what is read becomes memory, and what is memory is embedded.
+        return self._backlog.is_idle() and all(later.is_idle for later in self._later_steps)
+
+    @property
+    def _later_steps(self) -> list[ObservationLoop | EmbeddingLoop]:
+        return [later for later in (self._memory, self._embedding) if later is not None]
 
     def _end(self) -> None:
         """Readers get a second to finish; a read that takes longer is abandoned, its frame waits."""
@@ -120,8 +132,8 @@ class Worker:
         deadline = time.monotonic() + _STOP_WITHIN_S
         for reader in self._readers:
             reader.join(max(0.0, deadline - time.monotonic()))
-        if self._embedding:
-            self._embedding.join(max(0.0, deadline - time.monotonic()))
+        for later in self._later_steps:
+            later.join(max(0.0, deadline - time.monotonic()))
         self._write_state("stopped")
 
     @property
@@ -146,7 +158,7 @@ class Worker:
     @property
     def is_reading(self) -> bool:
         """Whether a thread still works: then only `os._exit` ends the process at once."""
-        others = [self._embedding] if self._embedding else []
+        others = self._later_steps
         return any(thread.is_alive() for thread in [*self._readers, *others])
 
     def _must_restart(self) -> bool:

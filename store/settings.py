@@ -81,6 +81,15 @@ class EmbeddingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MemorySettings:
+    refine: str = _setting(
+        "local",
+        "Let the chat model put observations into better words: local (only a model on this machine), "
+        "any (screen text goes to the endpoint in the background) or off.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ChatModelSettings:
     """One `[[chat.models]]` entry."""
 
@@ -139,6 +148,7 @@ class Settings:
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     compat: CompatSettings = field(default_factory=CompatSettings)
 

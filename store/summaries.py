@@ -7,7 +7,7 @@ rules fill only what they can know, and the others are null.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -129,7 +129,15 @@ def put_session(
 
     One that overlaps is this session as it was known before, and keeps its id.
     """
-    forget_sessions(connection, start_ms, end_ms, keep_first=True)
+    connection.execute(
+        """
+        delete from session_summaries
+        where start_ms < :end and end_ms > :start and id <> (
+            select min(id) from session_summaries where start_ms < :end and end_ms > :start
+        )
+        """,
+        {"start": start_ms, "end": end_ms},
+    )
     known = scalar(
         connection,
         "select id from session_summaries where start_ms < ? and end_ms > ?",
@@ -158,18 +166,14 @@ def put_session(
     return int(number)
 
 
-def forget_sessions(
-    connection: apsw.Connection, start_ms: int, end_ms: int, *, keep_first: bool = False
-) -> None:
-    """Remove the summaries that overlap ``[start_ms, end_ms)``, all of them or all but the first."""
+def keep_only(connection: apsw.Connection, start_ms: int, end_ms: int, ids: Sequence[int]) -> None:
+    """Of the summaries that overlap ``[start_ms, end_ms)`` remove those with other ids."""
     connection.execute(
         """
         delete from session_summaries
-        where start_ms < :end and end_ms > :start and not (:keep and id = (
-            select min(id) from session_summaries where start_ms < :end and end_ms > :start
-        ))
+        where start_ms < :end and end_ms > :start and id not in (select value from json_each(:ids))
         """,
-        {"start": start_ms, "end": end_ms, "keep": keep_first},
+        {"start": start_ms, "end": end_ms, "ids": json.dumps(list(ids))},
     )
 
 
