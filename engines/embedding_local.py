@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -35,6 +36,8 @@ _TOKENS_AT_ONCE = 2_048
 """Tokens of one batch, padding included: 20 MB of intermediate values."""
 _HEADS = 12
 _EPSILON = 1e-12
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")
+_OTHER = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f]")
 
 Weights = dict[str, Vectors]
 
@@ -67,9 +70,8 @@ class LocalEmbedder:
             return unit(found) if ids else found
 
     def reads(self, text: str) -> bool:
-        """English was all the model saw: most letters have to be Latin ones."""
-        letters = [char for char in text if char.isalpha()]
-        return 2 * sum(ord(char) < 0x250 for char in letters) > len(letters)
+        """English was all the model saw: more Latin words than letters or signs of other writing."""
+        return len(_LATIN.findall(text)) > len(_OTHER.findall(text))
 
     def close(self) -> None:
         self._weights = None

@@ -16,6 +16,8 @@ UNKNOWN = "[UNK]"
 BEGIN = "[CLS]"
 END = "[SEP]"
 _MAX_WORD_CHARS = 100
+# Control, format, private use and halves of characters; what Unicode has not assigned stays.
+_DROPPED = {"Cc", "Cf", "Co", "Cs"}
 # The blocks BERT treats as CJK ideographs; kana and hangul are letters like others.
 _CJK = (
     (0x3400, 0x4DBF),
@@ -76,7 +78,7 @@ def _cleaned(text: str) -> Iterator[str]:
     for char in text:
         if char in "\t\n\r" or unicodedata.category(char) == "Zs":
             yield " "
-        elif char not in "\0\ufffd" and not unicodedata.category(char).startswith("C"):
+        elif char not in "\0\ufffd" and unicodedata.category(char) not in _DROPPED:
             yield char
 
 

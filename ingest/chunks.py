@@ -17,7 +17,7 @@ MAX_WORDS = 40
 MAX_CHUNKS = 16
 
 # Two letters in a row: numbers and the crumbs of misread pictures mean nothing by themselves.
-_WORD = re.compile(r"[^\W\d_]{2,}|[\u3400-\u9fff]")
+_WORD = re.compile(r"[\u3400-\u9fff]|(?:(?![\u3400-\u9fff])[^\W\d_]){2,}")
 _LINE = re.compile(r"[^\n]+")
 _SPACED = re.compile(r"\S+")
 

@@ -59,7 +59,7 @@ class _Item:
 
 
 class EmbeddingLoop(threading.Thread):
-    """Opens its embedder when something waits for it, in its own thread."""
+    """Opens its embedder with the first step, so that another model than before is noticed then."""
 
     def __init__(
         self, database: Database, account: Account, open_embedder: OpenEmbedder, stop: threading.Event
@@ -94,8 +94,6 @@ class EmbeddingLoop(threading.Thread):
 
     def step(self) -> bool:
         """Embed some of what waits; False when nothing does, or nothing can be done."""
-        if not vectors.count_missing(self._database, at_most=1):
-            return False
         embedder = self._ready()
         if embedder is None:
             return False
@@ -104,6 +102,8 @@ class EmbeddingLoop(threading.Thread):
         if not waiting:
             kind = "frame"
             waiting = vectors.missing(self._database, kind, embedder.name, _AT_ONCE)
+        if not waiting:
+            return False
         items = [item for number in waiting if (item := self._item(embedder, kind, number))]
         try:
             try:
@@ -113,7 +113,7 @@ class EmbeddingLoop(threading.Thread):
         except EmbeddingError as error:
             self._lost(str(error))
             return False
-        return bool(waiting)
+        return True
 
     @property
     def is_idle(self) -> bool:
