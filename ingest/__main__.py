@@ -3,6 +3,7 @@
 python -m ingest [--home DIR] [--once]
 python -m ingest [--home DIR] import images DIR
 python -m ingest [--home DIR] import video FILE --start TIME
+python -m ingest [--home DIR] reindex [--text] [--vectors [--all]]
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from pathlib import Path
 
 import click
 
+from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
+from ingest import reindex
 from ingest.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.importers import images as image_import
 from ingest.importers import video as video_import
@@ -25,11 +28,14 @@ from ingest.importers.feeding import Feeding
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.importers.progress import Progress
 from ingest.importers.zones import moment_ms, zone_named
-from ingest.worker import Worker
+from ingest.observations import ObservationLoop
+from ingest.refining_model import refining_model
+from ingest.worker import OpenMemory, Worker
 from store import reading_queue
 from store.errors import StoreError
 from store.paths import DataDir, default_home, restrict_umask
 from store.settings import load
+from store.times import now_ms
 
 log = logging.getLogger("ingest")
 
@@ -98,10 +104,48 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
     _tell(feeding, as_json, code)
 
 
+@ingest.command("reindex")
+@click.option("--text", "of_words", is_flag=True, help="Rebuild the index of words.")
+@click.option("--vectors", "of_meaning", is_flag=True, help="Embed what has no vectors.")
+@click.option("--all", "everything", is_flag=True, help="With --vectors: embed everything anew.")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bool, as_json: bool) -> None:
+    """Make the indexes anew; may be stopped and started again."""
+    told: dict[str, object] = {}
+    if of_words or not of_meaning:
+        told["index_rows"] = reindex.text(home)
+    if of_meaning or not of_words:
+        try:
+            found = reindex.meaning(home, _embedder_of(home), everything=everything)
+        except EmbeddingError as error:
+            raise click.ClickException(str(error)) from error
+        told |= {"user_prompts": found.documents.prompts, "documents": found.documents.created}
+        told |= {"embedded": found.embedded, "waiting": found.waiting}
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    for name, sentence in _REINDEXED.items():
+        if name in told:
+            click.echo(sentence.format(told[name]))
+
+
+# R4.30 asks for the words of the first two.
+_REINDEXED = {
+    "user_prompts": "Found {} user prompts",
+    "documents": "Created {} documents",
+    "index_rows": "Indexed the words of {} frames",
+    "embedded": "Embedded {} texts",
+    "waiting": "{} texts wait",
+}
+
+
 def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         _be_modest()
-        worker = Worker(home, _engine_of(home))
+        worker = Worker(
+            home, _engine_of(home), open_embedder=_embedder_of(home), open_memory=_memory_of(home)
+        )
         _stop_on_signals(worker)
         code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""
@@ -128,7 +172,11 @@ def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
         if feeding.is_over:
             progress.reading(reading_queue.count_pending(feeding.home.database))
 
-    worker = Worker(feeding.home, _engine_of(feeding.home), tick=show_reading)
+    embedder = _embedder_of(feeding.home)
+    worker = Worker(
+        feeding.home, _engine_of(feeding.home), open_embedder=embedder,
+        open_memory=_memory_of(feeding.home), tick=show_reading,
+    )  # fmt: skip
     _stop_on_signals(worker)
     code = worker.run(once=True, feed=feeding.steps())
     if worker.was_stopped:
@@ -182,6 +230,18 @@ def _engine_of(home: Home) -> Callable[[], OcrEngine]:
         return open_ocr(ocr.engine, ocr.languages)
 
     return opened
+
+
+def _embedder_of(home: Home) -> Callable[[], Embedder]:
+    chosen = home.settings.embedding
+    options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s)
+    return lambda: open_embedder(chosen.engine, options)
+
+
+def _memory_of(home: Home) -> OpenMemory:
+    chat = home.settings.chat
+    model = refining_model(chat, home.settings.memory.refine)
+    return lambda stop: ObservationLoop(home.database, now_ms, stop, model, chat.timeout_s)
 
 
 def _log_to_stderr(level: int) -> None:

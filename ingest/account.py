@@ -29,6 +29,8 @@ class Account:
         self.engine = ""
         self.languages: tuple[str, ...] = ()
         self.engine_problem = ""
+        self.embedder = ""
+        self.embedder_problem = ""
 
     def __getitem__(self, outcome: str) -> int:
         """How often this outcome was counted since the start."""
@@ -61,7 +63,14 @@ class Account:
             self.engine, self.languages, self.engine_problem = name, languages, problem
             self.version += 1
 
-    def state(self, state: str, waiting: int, pending: int) -> IngestState:
+    def say_embedder(self, name: str, problem: str = "") -> None:
+        """What makes vectors, or why nothing does."""
+        with self._lock:
+            if (name, problem) != (self.embedder, self.embedder_problem):
+                self.embedder, self.embedder_problem = name, problem
+                self.version += 1
+
+    def state(self, state: str, waiting: int, pending: int, to_embed: int = 0) -> IngestState:
         now = self._clock()
         with self._lock:
             while self._reads and self._reads[0] < now - _RATE_OVER_MS:
@@ -87,6 +96,10 @@ class Account:
                 engine=self.engine,
                 languages=self.languages,
                 engine_problem=self.engine_problem,
+                to_embed=to_embed,
+                embedded=self._counts["embedded"],
+                embedder=self.embedder,
+                embedder_problem=self.embedder_problem,
                 last_error=self._error[0] if self._error else "",
                 last_error_ms=self._error[1] if self._error else None,
             )

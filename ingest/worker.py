@@ -1,8 +1,10 @@
 """The ingest worker: one process per home folder, two steps side by side.
 
 This thread takes entries from the spool and stores them (`ingest.storing`); reader threads read
-their text (`ingest.reader_loop`). An entry leaves the spool only after its transaction committed
-(CAP-3), and a reading is one transaction, so any of this may be killed at any instruction.
+their text (`ingest.reader_loop`), one more makes memory of it
+(`ingest.observations`), and one gives it meaning (`ingest.embedding_loop`). An entry
+leaves the spool only after its transaction committed (CAP-3), and a reading is one transaction, so
+any of this may be killed at any instruction.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from collections.abc import Callable, Iterator
 
 from ingest.account import Account
 from ingest.backlog import Backlog
+from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import Home
 from ingest.memory import used_bytes
+from ingest.observations import ObservationLoop
 from ingest.reader_loop import OpenEngine, ReaderLoop
 from ingest.storing import Storing
-from store import reading_queue
+from store import reading_queue, vectors
 from store.ingest_state import write_state
 from store.times import now_ms
 
@@ -28,6 +32,7 @@ RESTART_EXIT_CODE = 75
 """EX_TEMPFAIL: start me again (too much memory, or a read that does not end)."""
 
 MEMORY_LIMIT_BYTES = 580_000_000
+MEMORY_OF_EMBEDDER_BYTES = 200_000_000
 MEMORY_OF_ANOTHER_READER_BYTES = 300_000_000
 LONGEST_READ_S = 180.0
 _POLL_S = 0.2
@@ -35,6 +40,9 @@ _STATE_EVERY_S = 2.0
 _CHECK_EVERY_S = 10.0
 _AT_ONCE = 10
 _STOP_WITHIN_S = 1.0
+
+
+OpenMemory = Callable[[threading.Event], ObservationLoop]
 
 
 class Worker:
@@ -48,6 +56,8 @@ class Worker:
         home: Home,
         open_engine: OpenEngine,
         *,
+        open_embedder: OpenEmbedder | None = None,
+        open_memory: OpenMemory | None = None,
         clock: Callable[[], int] = now_ms,
         tick: Callable[[], None] = lambda: None,
     ) -> None:
@@ -61,6 +71,10 @@ class Worker:
             ReaderLoop(home, self._backlog, self.account, open_engine, clock, self._stop, number)
             for number in range(home.settings.ocr.workers)
         ]
+        self._embedding = None
+        if open_embedder is not None:
+            self._embedding = EmbeddingLoop(home.database, self.account, open_embedder, self._stop)
+        self._memory = open_memory(self._stop) if open_memory is not None else None
         self._was_stopped = False
         self._state_due_s = 0.0
         self._state_version = -1
@@ -80,6 +94,8 @@ class Worker:
         self._storing.recover()
         for reader in self._readers:
             reader.start()
+        for later in self._later_steps:
+            later.start()
         try:
             return self._loop(once, feed)
         finally:
@@ -103,7 +119,12 @@ class Worker:
     def _is_done(self) -> bool:
         if self.home.spool.waiting() or not all(reader.is_ready.is_set() for reader in self._readers):
             return False
-        return self._backlog.is_idle()
+        # In this order: what is read becomes memory, and what is memory is embedded.
+        return self._backlog.is_idle() and all(later.is_idle for later in self._later_steps)
+
+    @property
+    def _later_steps(self) -> list[ObservationLoop | EmbeddingLoop]:
+        return [later for later in (self._memory, self._embedding) if later is not None]
 
     def _end(self) -> None:
         """Readers get a second to finish; a read that takes longer is abandoned, its frame waits."""
@@ -111,6 +132,8 @@ class Worker:
         deadline = time.monotonic() + _STOP_WITHIN_S
         for reader in self._readers:
             reader.join(max(0.0, deadline - time.monotonic()))
+        for later in self._later_steps:
+            later.join(max(0.0, deadline - time.monotonic()))
         self._write_state("stopped")
 
     @property
@@ -134,8 +157,9 @@ class Worker:
 
     @property
     def is_reading(self) -> bool:
-        """Whether a reader thread still runs: then only `os._exit` ends the process at once."""
-        return any(reader.is_alive() for reader in self._readers)
+        """Whether a thread still works: then only `os._exit` ends the process at once."""
+        others = self._later_steps
+        return any(thread.is_alive() for thread in [*self._readers, *others])
 
     def _must_restart(self) -> bool:
         now = time.monotonic()
@@ -143,6 +167,7 @@ class Worker:
             return False
         self._check_due_s = now + _CHECK_EVERY_S
         limit = MEMORY_LIMIT_BYTES + MEMORY_OF_ANOTHER_READER_BYTES * (len(self._readers) - 1)
+        limit += MEMORY_OF_EMBEDDER_BYTES if self._embedding else 0
         used = used_bytes()
         if used is not None and used > limit:
             log.error("%d MB of memory are in use, starting afresh", used // 1_000_000)
@@ -162,8 +187,9 @@ class Worker:
         self._state_due_s = time.monotonic() + _STATE_EVERY_S
         self._state_version = self.account.version
         waiting, pending = len(self.home.spool.waiting()), reading_queue.count_pending(self.home.database)
+        to_embed = vectors.count_missing(self.home.database)
         try:
-            write_state(self.home.data_dir.spool, self.account.state(state, waiting, pending))
+            write_state(self.home.data_dir.spool, self.account.state(state, waiting, pending, to_embed))
         except OSError as error:
             log.warning("the state file cannot be written: %s", error)
 

@@ -30,7 +30,7 @@ def forget(connection: apsw.Connection) -> int:
     forgotten = 0
     for turn_id, question, answer, is_cited in rows(connection, _TURNS, {"removed": DELETED_ANSWER}):
         suspects = (phrases(answer) & gone) - phrases(question)
-        if is_cited or any(not _is_known(connection, phrase) for phrase in sorted(suspects)):
+        if is_cited or any(not is_known(connection, phrase) for phrase in sorted(suspects)):
             forget_answer(connection, turn_id)
             forgotten += 1
     return forgotten
@@ -70,7 +70,7 @@ order by t.id
 """
 
 
-def _is_known(connection: apsw.Connection, phrase: str) -> bool:
+def is_known(connection: apsw.Connection, phrase: str) -> bool:
     """Whether a remaining frame says this."""
     quoted = '"' + phrase.replace('"', '""') + '"'
     found = scalar(connection, "select 1 from frames_fts where frames_fts match ? limit 1", (quoted,))

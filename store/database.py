@@ -18,7 +18,7 @@ from __future__ import annotations
 import errno
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,13 +27,15 @@ from peewee import DatabaseError, OperationalError
 from playhouse.apsw_ext import APSWDatabase
 
 from store import tokenizer
-from store.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
+from store.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
 from store.migrations import migrate
 from store.paths import FILE_MODE, DataDir
 
 BUSY_TIMEOUT_MS = 10_000
 # How many virtual-machine steps SQLite runs between two looks at the clock: about 0.1 ms.
 _STEPS_BETWEEN_CHECKS = 10_000
+# Asking the system about a socket costs more than looking at the clock.
+_ASK_EVERY_S = 0.02
 
 
 class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
@@ -62,6 +64,24 @@ def _prepare(connection: apsw.Connection) -> None:
     tokenizer.register(connection)
 
 
+class _Limit:
+    """When a read must stop."""
+
+    def __init__(self, end_s: float, has_left: Callable[[], bool] | None) -> None:
+        self.end_s = end_s
+        self.is_abandoned = False
+        self._has_left = has_left
+        self._ask_at_s = time.monotonic() + _ASK_EVERY_S
+
+    def is_over(self) -> bool:
+        """SQLite's progress handler."""
+        now = time.monotonic()
+        if self._has_left and now >= self._ask_at_s and not self.is_abandoned:
+            self._ask_at_s = now + _ASK_EVERY_S
+            self.is_abandoned = self._has_left()
+        return self.is_abandoned or now > self.end_s
+
+
 class Database:
     """Read and write access to one home folder's database; safe to share between threads."""
 
@@ -83,7 +103,8 @@ class Database:
         """A consistent view of the database for as long as the block lasts.
 
         Raises `DeadlineExceeded` when the statements in the block take longer than `deadline_s`
-        seconds: SQLite itself stops, and the connection stays usable (SEA-10).
+        seconds: SQLite itself stops, and the connection stays usable (SEA-10). So it is with
+        `Abandoned` when who asked has left (`while_wanted`); a read without a deadline is finished.
         """
         connection = self.connection()
         nested = connection.in_transaction
@@ -98,25 +119,46 @@ class Database:
                     connection.execute("rollback")
 
     @contextmanager
-    def _deadline(self, connection: apsw.Connection, seconds: float | None) -> Iterator[None]:
-        """Stop statements of this block after `seconds`, or earlier when a block around it says so."""
-        around: float | None = getattr(self._local, "end_s", None)
-        if seconds is None:
-            yield
-            return
-        end = time.monotonic() + seconds if around is None else min(around, time.monotonic() + seconds)
-        self._stop_at(connection, end)
+    def while_wanted(self, has_left: Callable[[], bool]) -> Iterator[None]:
+        """Reads of this thread that have a deadline stop early when `has_left` says so, in this block.
+
+        It is asked while SQLite works, every `_ASK_EVERY_S` or less often.
+        """
+        self._local.has_left = has_left
         try:
             yield
         finally:
+            self._local.has_left = None
+
+    @contextmanager
+    def _deadline(self, connection: apsw.Connection, seconds: float | None) -> Iterator[None]:
+        """Stop statements of this block after `seconds`, or earlier when a block around it says so."""
+        around: _Limit | None = getattr(self._local, "limit", None)
+        if seconds is None:
+            yield
+            return
+        end_s = time.monotonic() + seconds
+        limit = _Limit(
+            end_s if around is None else min(around.end_s, end_s), getattr(self._local, "has_left", None)
+        )
+        self._stop_at(connection, limit)
+        try:
+            yield
+        except Abandoned:
+            raise
+        except DeadlineExceeded as error:
+            if limit.is_abandoned:
+                raise Abandoned("who asked has left") from error
+            raise
+        finally:
             self._stop_at(connection, around)
 
-    def _stop_at(self, connection: apsw.Connection, end_s: float | None) -> None:
-        self._local.end_s = end_s
-        if end_s is None:
+    def _stop_at(self, connection: apsw.Connection, limit: _Limit | None) -> None:
+        self._local.limit = limit
+        if limit is None:
             connection.set_progress_handler(None)
         else:
-            connection.set_progress_handler(lambda: time.monotonic() > end_s, _STEPS_BETWEEN_CHECKS)
+            connection.set_progress_handler(limit.is_over, _STEPS_BETWEEN_CHECKS)
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:

@@ -63,11 +63,14 @@ class Counts:
     pictures: int = 0
     index_rows: int = 0
     readings: int = 0
+    vectors: int = 0  # of meaning
+    embedding_queue: int = 0  # frames that waited for theirs
     urls: int = 0
     segments: int = 0
     apps: int = 0
     quotes: int = 0  # evidence shown in conversations
     answers: int = 0  # answers that rested on it
+    memory: int = 0  # observations and session summaries made of it
     captures: int = 0  # capture ids that will not be stored again
     spool: int = 0
     copies: int = 0

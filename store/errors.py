@@ -6,6 +6,7 @@
     ├── SettingsError          a setting is unknown, of the wrong type or out of range
     ├── StoreBusy              another process held the write lock longer than we wait
     ├── DeadlineExceeded       a read was stopped because its time was up
+    │   └── Abandoned          or because whoever asked has left
     ├── DatabaseDamaged        the file is not a database, or its check failed
     ├── DatabaseTooNew         written by a later version of Recollect
     ├── FrameNotFound          no such frame
@@ -29,6 +30,10 @@ class StoreBusy(StoreError):
 
 class DeadlineExceeded(StoreError):
     """A read ran into its deadline and was stopped inside SQLite."""
+
+
+class Abandoned(DeadlineExceeded):
+    """A read was stopped inside SQLite because whoever asked has left."""
 
 
 class DatabaseDamaged(StoreError):

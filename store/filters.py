@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 
 import apsw
 
-# SQLite refuses LIKE patterns beyond 50,000 bytes.
-_MAX_LIKE_CHARS = 1_000
+from store import tokenizer
+from store.expression import Phrase, match
+from store.names import apps, bindable, containing, contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,69 +35,92 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Walk:
+    """Names of one column whose frames an index lists in the order of ids."""
+
+    column: str  # with the collation of its index
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Where:
-    """Conditions on ``frames f``, joined by "and", and the values they bind."""
+    """Filters as SQL on ``frames f``, without the time range.
+
+    `conditions`, joined by "and", are the whole truth; `parameters` are what they bind. The rest is
+    for speed: `is_empty` when no name is meant, so that no frame can match; `walk` to list the
+    frames of these names instead of looking for them among all; `match`, an FTS5 expression
+    that holds for every frame of these names, so that the index leaves out most others.
+    """
 
     conditions: tuple[str, ...]
     parameters: dict[str, str | int]
+    is_empty: bool = False
+    walk: Walk | None = None
+    match: str | None = None
 
 
 def where(connection: apsw.Connection, filters: Filters) -> Where:
     """The filters as SQL, without the time range."""
     conditions: list[str] = []
     parameters: dict[str, str | int] = {}
-    if filters.app_name:
-        names = _app_names(connection, filters.app_name)
-        # One name, the usual case, lets the index on (app_name, id) give the order as well.
-        in_these = "= :app" if len(names) == 1 else "in (select value from json_each(:app))"
-        conditions.append(f"f.app_name collate nocase {in_these}")
-        parameters["app"] = names[0] if len(names) == 1 else json.dumps(names)
-    for column, needle in (("window_name", filters.window_name), ("browser_url", filters.browser_url)):
-        if needle:
-            condition, parameters[column] = _contains(column, needle)
-            conditions.append(condition)
+    meant: dict[str, list[str]] = {}
+    for column in _NAMES:
+        needle = getattr(filters, column)
+        if not needle:
+            continue
+        names = _names(connection, column, needle)
+        if names is None:
+            condition, parameters[column] = contains(f"f.{column}", column, needle)
+        else:
+            meant[column] = names
+            condition, parameters[column] = _equals(column, names)
+        conditions.append(condition)
     if filters.focused is not None:
         conditions.append("f.focused = :focused")
         parameters["focused"] = int(filters.focused)
     if filters.monitor:
-        # "+" keeps SQLite from reading all frames of a monitor to sort them.
-        conditions.append("+f.monitor = :monitor")
-        parameters["monitor"] = _bindable(filters.monitor)
-    return Where(tuple(conditions), parameters)
-
-
-def _app_names(connection: apsw.Connection, needle: str) -> list[str]:
-    """The apps whose name contains `needle`: one step per app in the index, not per frame."""
-    folded = needle.casefold()
-    names = connection.execute(
-        """
-        with recursive names (name) as (
-            select min(app_name collate nocase) from frames
-            union all
-            select (
-                select app_name from frames
-                where app_name > names.name collate nocase
-                order by app_name collate nocase
-                limit 1
-            )
-            from names
-            where name is not null
-        )
-        select name from names where name is not null
-        """
+        conditions.append("f.monitor = :monitor")
+        parameters["monitor"] = bindable(filters.monitor)
+    return Where(
+        conditions=tuple(conditions),
+        parameters=parameters,
+        is_empty=not all(meant.values()),
+        walk=_walk(meant),
+        match=" AND ".join(filter(None, (_match(*each) for each in meant.items()))) or None,
     )
-    return [name for (name,) in names if folded in name.casefold()]
 
 
-def _contains(column: str, needle: str) -> tuple[str, str]:
-    """A case-insensitive substring test and the value it binds under the column's name."""
-    if needle.isascii() and needle.isprintable() and len(needle) <= _MAX_LIKE_CHARS:
-        escaped = needle.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        return f"f.{column} like :{column} escape '\\'", f"%{escaped}%"
-    # LIKE knows no case beyond ASCII and stops at NUL.
-    return f"instr(recollect_casefold(f.{column}), :{column})", _bindable(needle).casefold()
+# Filters by name, the one that leaves least first.
+_NAMES = ("window_name", "browser_url", "app_name")
+_COLLATED = {"app_name": "app_name collate nocase"}
+# Alternatives of an expression, and tokens of one name, that FTS5 is troubled with.
+_MAX_ALTERNATIVES = 32
+_MAX_TOKENS = 64
 
 
-def _bindable(text: str) -> str:
-    """`text` without lone surrogates: no stored text has one, and SQLite cannot be handed one."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+def _names(connection: apsw.Connection, column: str, needle: str) -> list[str] | None:
+    return apps(connection, needle) if column == "app_name" else containing(connection, column, needle)
+
+
+def _equals(column: str, names: list[str]) -> tuple[str, str]:
+    collated = _COLLATED.get(column, column)
+    if len(names) == 1:  # the usual case, in which an index gives the order as well
+        return f"f.{collated} = :{column}", names[0]
+    # "+" leaves the choice of index to `Walk`.
+    return f"+f.{collated} in (select value from json_each(:{column}))", json.dumps(names)
+
+
+def _walk(meant: dict[str, list[str]]) -> Walk | None:
+    for column, names in meant.items():
+        return Walk(_COLLATED.get(column, column), tuple(names))
+    return None
+
+
+def _match(column: str, names: list[str]) -> str | None:
+    """What FTS5 finds in `column` of every frame with one of the names; None when it cannot say."""
+    if len(names) > _MAX_ALTERNATIVES:
+        return None
+    wanted = [[token.text for token in tokenizer.tokens(name)] for name in names]
+    if not wanted or not all(0 < len(tokens) <= _MAX_TOKENS for tokens in wanted):
+        return None
+    return f"{column} : ({' OR '.join(match(Phrase(tuple(tokens))) for tokens in wanted)})"

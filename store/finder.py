@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import apsw
 
 from store import frames, ranking
 from store.database import scalar
 from store.expression import Condition, matched_phrases
-from store.filters import Filters, where
+from store.filters import Filters, Walk, where
 from store.query import Query
 from store.ranking import Statistics
 from store.times import MAX_EPOCH_SECONDS, to_ms
 
-RANKED_BLOCK = 2_000
-"""Matches that are put in order of relevance together: 5 to 10 ms."""
+RANKED_BLOCK = 1_000
+"""Matches that are put in order of relevance together: 3 to 20 ms, mostly for the scores."""
 
 _HALF_LIFE_IDS = ranking.RECENT_HALF_LIFE_MS * frames.ID_STEP
 _LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
@@ -46,12 +48,20 @@ class Finder:
         self._asked = asked
         start_ms = min(max(filters.start_ms, 0), _LATEST_MS)
         self._range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
-        self._seen = (0, self._range)
         on_frame = where(connection, filters)
+        self._newest = self._range.high
+        if on_frame.is_empty:
+            self._range = Block(self._range.low, self._range.low)
+        elif on_frame.walk and asked.tree is not None:
+            self._range = self._span(on_frame.walk)
         conditions = list(on_frame.conditions)
         self._parameters: dict[str, Any] = dict(on_frame.parameters)
+        self._walk: Walk | None = None
         if asked.tree is None:
             self._id, self._source = "f.id", "frames f"
+            if on_frame.walk and len(on_frame.walk.names) > 1:
+                self._walk = on_frame.walk
+                self._parameters["walk"] = json.dumps(self._walk.names)
         else:
             self._id, self._source = "frames_fts.rowid", "frames_fts"
             if conditions:
@@ -59,7 +69,8 @@ class Finder:
                 self._source += " cross join frames f on f.id = frames_fts.rowid"
             besides = Condition(asked.tree)
             conditions = ["frames_fts match :match", *conditions, *besides.conditions]
-            self._parameters |= {"match": asked.match, **besides.parameters}
+            self._parameters |= {"match": _narrowed(asked.match, on_frame.match), **besides.parameters}
+        self._seen = (0, self._range)
         self._where = " and ".join([f"{self._id} >= :low and {self._id} < :high", *conditions])
 
     def count(self, at_most: int) -> int:
@@ -70,7 +81,10 @@ class Finder:
         seen, rest = self._seen
         if rest.low >= rest.high or seen >= at_most:
             return min(seen, at_most)
-        sql = f"select count(*) from (select 1 from {self._source} where {self._where} limit :limit)"
+        source = self._source
+        if self._walk:
+            source = f"json_each(:walk) n cross join frames f on f.{self._walk.column} = n.value"
+        sql = f"select count(*) from (select 1 from {source} where {self._where} limit :limit)"
         return seen + int(scalar(self._connection, sql, self._bound(rest, limit=at_most - seen)))
 
     def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
@@ -79,15 +93,34 @@ class Finder:
         if after is not None:
             block = Block(block.low, after) if newest_first else Block(after + 1, block.high)
         direction = "desc" if newest_first else "asc"
-        sql = (
-            f"select {self._id} from {self._source} where {self._where}"
-            f" order by {self._id} {direction} limit :limit offset :offset"
-        )
+        source, condition, order = self._source, self._where, f"order by {self._id} {direction}"
+        if self._walk:
+            # The ends of every name's own list, merged: a rare name is not looked for among all.
+            source = "json_each(:walk) n cross join frames f"
+            condition = (
+                f"f.id in (select f.id from frames f where f.{self._walk.column} = n.value and {self._where}"
+                f" {order} limit :limit + :offset)"
+            )
+        sql = f"select {self._id} from {source} where {condition} {order} limit :limit offset :offset"
         rows = self._connection.execute(sql, self._bound(block, limit=limit, offset=offset))
         found = [frame_id for (frame_id,) in rows]
         if after is None and len(found) < limit and (found or not offset):
             self._seen = (offset + len(found), Block(0, 0))
         return found
+
+    @property
+    def range(self) -> Block:
+        """The ids that the time of the filters allows."""
+        return self._range
+
+    def among(self, ids: Iterable[int]) -> set[int]:
+        """Which of these frames match."""
+        sql = (
+            f"select {self._id} from json_each(:given) given cross join {self._source}"
+            f" where {self._where} and {self._id} = given.value"
+        )
+        given = json.dumps(list(ids))
+        return {found for (found,) in self._connection.execute(sql, self._bound(self._range, given=given))}
 
     @property
     def phrase_count(self) -> int:
@@ -109,16 +142,18 @@ class Finder:
         if after is None:
             self._seen = (len(ranked), Block(self._range.low, block.low))
         else:
-            ranked = [each for each in ranked if each[:2] < after[:2]]
-        found = ranked[offset : offset + limit]
+            ranked = [each for each in ranked if each < after[:2]]
+        found = [Ranked(*each, block) for each in ranked[offset : offset + limit]]
         while len(found) < limit and block.low > self._range.low:
             offset = max(0, offset - len(ranked))
             block, ranked = self._ranked(None, block.low, statistics)
-            found += ranked[offset : offset + limit - len(found)]
+            found += [Ranked(*each, block) for each in ranked[offset : offset + limit - len(found)]]
         return found
 
-    def _ranked(self, settled: Block | None, high: int, statistics: Statistics) -> tuple[Block, list[Ranked]]:
-        """The matches of a settled block, or of as many below `high` as make one, best first."""
+    def _ranked(
+        self, settled: Block | None, high: int, statistics: Statistics
+    ) -> tuple[Block, list[tuple[float, int]]]:
+        """(score, id) of a settled block, or of as many below `high` as make one, best first."""
         weights = {f"w{number}": weight for number, weight in enumerate(statistics.weights)}
         sql = f"""
             select recollect_score(
@@ -130,7 +165,7 @@ class Finder:
             limit :limit
         """
         values = {
-            "newest": self._range.high,
+            "newest": self._newest,
             "half_life": _HALF_LIFE_IDS,
             "average": statistics.average,
             # A frame may come in late: a settled block is read whole, though it has grown.
@@ -142,7 +177,33 @@ class Finder:
         if not settled and len(rows) > RANKED_BLOCK:
             rows.pop()
             block = Block(rows[-1][1], high)
-        return block, [Ranked(score, frame_id, block) for score, frame_id in sorted(rows, reverse=True)]
+        return block, sorted(rows, reverse=True)
+
+    def _span(self, walk: Walk) -> Block:
+        """The part of the range from the oldest to the newest frame of these names."""
+        oldest, newest = self._connection.execute(
+            f"""
+            select min(f.id), max(g.id)
+            from json_each(:names) n
+            left join frames f on f.id = (
+                select min(id) from frames
+                where {walk.column} = n.value and id >= :low and id < :high
+            )
+            left join frames g on g.id = (
+                select max(id) from frames
+                where {walk.column} = n.value and id >= :low and id < :high
+            )
+            """,
+            {"names": json.dumps(walk.names), "low": self._range.low, "high": self._range.high},
+        ).fetchone() or (None, None)
+        if oldest is None or newest is None:
+            return Block(self._range.low, self._range.low)
+        return Block(cast(int, oldest), cast(int, newest) + 1)
 
     def _bound(self, block: Block, **values: Any) -> dict[str, Any]:
         return {**self._parameters, "low": block.low, "high": block.high, **values}
+
+
+def _narrowed(asked: str | None, besides: str | None) -> str | None:
+    """A match expression with another one that must hold as well, its phrases numbered after."""
+    return f"({asked}) AND {besides}" if besides else asked

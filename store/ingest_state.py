@@ -23,7 +23,7 @@ FILE_NAME = "ingest.json"
 class IngestState:
     """The worker's own account: facts with times, not one word for all (HEA-3).
 
-    Counts run since `started_ms`. `problem` and `engine_problem` are sentences for a person and
+    Counts run since `started_ms`. The problems are sentences for a person and
     empty while all is well; neither ever holds screen text.
     """
 
@@ -46,6 +46,10 @@ class IngestState:
     engine: str = ""
     languages: tuple[str, ...] = field(default=())
     engine_problem: str = ""
+    to_embed: int = 0  # texts that wait for their meaning, counted up to `vectors.COUNTED`
+    embedded: int = 0
+    embedder: str = ""  # the model, once something was embedded
+    embedder_problem: str = ""
     last_error: str = ""
     last_error_ms: int | None = None
 

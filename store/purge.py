@@ -5,6 +5,9 @@ files go after it (`store.deletion`). A table that refers to frames and is not l
 test that finds such tables in the schema by itself (DEL-1). Thumbnails, crops and previews are
 made on request and kept nowhere.
 
+Titles and addresses are also kept once each, for filters (`store.names`); triggers on `frames` remove
+those of no frame in the same transaction.
+
 The frames to delete are in the temporary table ``doomed``. Everything goes by their rowids, which
 are also the index's (DEL-6).
 """
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers
+from store import activity, answers, memory_forgetting, vectors
 from store.database import Database, rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
@@ -78,6 +81,8 @@ PLACES = (
         "where e.n is not null",
         answers.forget,
     ),
+    # Observations and summaries; those of which frames are left are derived again by ingest.
+    Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
     Place(
         "quotes",
         "select count(*) from doomed d cross join evidence e on e.frame_id = d.id",
@@ -119,6 +124,17 @@ PLACES = (
         "readings",
         "select count(*) from doomed d cross join readings r on r.frame_id = d.id",
         _sql("delete from readings where frame_id in (select id from doomed)"),
+    ),
+    Place(
+        "vectors",
+        "select count(*) from doomed d cross join vectors v on v.kind = 'frame' and v.thing_id = d.id",
+        _sql("delete from vectors where kind = 'frame' and thing_id in (select id from doomed)"),
+    ),
+    Place(
+        "embedding_queue",
+        "select count(*) from doomed d cross join embedding_queue q "
+        "on q.kind = 'frame' and q.thing_id = d.id",
+        _sql("delete from embedding_queue where kind = 'frame' and thing_id in (select id from doomed)"),
     ),
     Place(
         "urls",
@@ -179,6 +195,7 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False) -> dict[str
         "insert into touched (start_ms, end_ms) values (?, ?)", stretches(connection, MERGE_GAP_MS)
     )
     connection.execute(_KEEP_COUNTS)
+    vectors.request_beside(connection, stretches(connection, MERGE_GAP_MS))
     if merge_later:
         _set_secure_delete(connection, False)
     counts: dict[str, int] = {}

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import apsw
 
+from store import vectors
 from store.database import Database, scalar
 
 _LINE = struct.Struct("<IIHHHHBH")
@@ -102,7 +103,7 @@ class Reading:
 def add(
     connection: apsw.Connection, frame_id: int, draft: TextDraft, urls: Iterable[str], now_ms: int
 ) -> int:
-    """Make `draft` the frame's current reading and index it; returns the reading's id.
+    """Make `draft` the frame's current reading, index it and ask for its vectors; returns the reading's id.
 
     Raises `ValueError` when a word does not stand in its line's text.
     """
@@ -157,6 +158,7 @@ def add(
         """,
         {"id": frame_id, "now": now_ms},
     )
+    vectors.request(connection, "frame", frame_id)
     return reading_id
 
 

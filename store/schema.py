@@ -243,6 +243,171 @@ class Preference(Model):
         table_name = "preferences"
 
 
+class AccessRecord(Model):
+    """One call of another program: when, where and how much, never content (`store.access_log`)."""
+
+    id = IntegerField(primary_key=True)
+    at_ms = IntegerField()
+    door = TextField()  # mcp, mcp_http or screenpipe
+    tool = TextField()
+    outcome = TextField()  # answered, refused or failed
+    returned = IntegerField()
+    withheld = IntegerField()  # kept back by the exclusion rules of that moment
+
+    class Meta:
+        table_name = "access_log"
+
+
+class EmbeddingModel(Model):
+    """A model that vectors are or were made with; one is active."""
+
+    id = IntegerField(primary_key=True)
+    name = TextField(unique=True)
+    dimension = IntegerField()
+    is_active = IntegerField()
+
+    class Meta:
+        table_name = "embedding_models"
+
+
+class Vector(Model):
+    """The meaning of one chunk of a thing's text, one byte per number (`store.vectors`)."""
+
+    id = IntegerField(primary_key=True)
+    kind = TextField()  # frame, document
+    thing_id = IntegerField()  # of that kind
+    model_id = IntegerField()
+    chunk_start = IntegerField()
+    chunk_end = IntegerField()
+    vector = BlobField()
+
+    class Meta:
+        table_name = "vectors"
+
+
+class Waiting(Model):
+    """A thing whose vectors are still to be made."""
+
+    kind = TextField()
+    thing_id = IntegerField()
+
+    class Meta:
+        table_name = "embedding_queue"
+        primary_key = CompositeKey("kind", "thing_id")
+
+
+class Observation(Model):
+    """What was done in one place within one clock hour (`store.observations`)."""
+
+    id = IntegerField(primary_key=True)
+    hour = IntegerField()  # start of the hour, in hours since the epoch
+    place = TextField()  # the app with the site or the window: one observation of each in an hour
+    start_ms = IntegerField()
+    end_ms = IntegerField()
+    active_ms = IntegerField()  # the time really spent there between the two
+    app_name = TextField(null=True)
+    kind = TextField()  # coding, browsing, messages, …
+    project = TextField(null=True)
+    title = TextField()
+    narrative = TextField()
+    source = TextField()  # rule, model
+    edits = TextField()  # JSON: fields a person wrote instead
+    is_hidden = IntegerField()
+    fingerprint = TextField()  # of what the rules made: changes when the frames say something else
+    refine_attempts = IntegerField()
+    refine_next_ms = IntegerField(null=True)  # null: not to be refined (any more)
+    refine_error = TextField(null=True)
+    updated_ms = IntegerField()
+
+    class Meta:
+        table_name = "observations"
+
+
+class ObservationFrame(Model):
+    """A frame that an observation was made from."""
+
+    observation_id = IntegerField()
+    frame_id = IntegerField()
+
+    class Meta:
+        table_name = "observation_frames"
+        primary_key = CompositeKey("observation_id", "frame_id")
+
+
+class ObservationFact(Model):
+    """A line that stood on a frame."""
+
+    observation_id = IntegerField()
+    n = IntegerField()
+    frame_id = IntegerField()
+    text = TextField()
+
+    class Meta:
+        table_name = "observation_facts"
+        primary_key = CompositeKey("observation_id", "n")
+
+
+class ObservationTerm(Model):
+    """A concept, file or address of an observation."""
+
+    observation_id = IntegerField()
+    term = TextField()  # concept, file, url
+    n = IntegerField()
+    value = TextField()
+
+    class Meta:
+        table_name = "observation_terms"
+        primary_key = CompositeKey("observation_id", "term", "n")
+
+
+class SessionSummary(Model):
+    """The summary of a stretch of use; null where nothing honest can be said."""
+
+    id = IntegerField(primary_key=True)
+    start_ms = IntegerField()
+    end_ms = IntegerField()
+    request = TextField(null=True)
+    investigated = TextField(null=True)
+    learned = TextField(null=True)
+    completed = TextField(null=True)
+    next_steps = TextField(null=True)
+    notes = TextField(null=True)
+    project = TextField(null=True)
+    updated_ms = IntegerField()
+
+    class Meta:
+        table_name = "session_summaries"
+
+
+class MemoryHour(Model):
+    """An hour that has to be derived (again)."""
+
+    hour = IntegerField(primary_key=True)
+    changes = IntegerField()
+
+    class Meta:
+        table_name = "memory_hours"
+
+
+class MemoryDocument(Model):
+    """One searchable text of an observation, a session summary or a user prompt (R4.1 to R4.5)."""
+
+    id = IntegerField(primary_key=True)
+    document_id = TextField(unique=True)  # obs_7_facts, summary_3_notes, prompt_12
+    doc_type = TextField()  # observation, session_summary, user_prompt
+    sqlite_id = IntegerField()
+    field = TextField()
+    session_id = IntegerField(null=True)
+    project = TextField(null=True)
+    created_ms = IntegerField()  # when it began
+    ended_ms = IntegerField()  # exclusive
+    prompt_number = IntegerField()
+    text = TextField()
+
+    class Meta:
+        table_name = "memory_documents"
+
+
 MODELS: tuple[type[Model], ...] = (
     Frame,
     Reading,
@@ -258,4 +423,15 @@ MODELS: tuple[type[Model], ...] = (
     Evidence,
     Deletion,
     Preference,
+    EmbeddingModel,
+    Vector,
+    Waiting,
+    Observation,
+    ObservationFrame,
+    ObservationFact,
+    ObservationTerm,
+    SessionSummary,
+    MemoryHour,
+    MemoryDocument,
+    AccessRecord,
 )

@@ -7,6 +7,10 @@ a cursor, so that page 1,000 costs what page 1 costs (SEA-9).
 By relevance, the newest `RANKED_BLOCK` matches are put in order and come first; then the next
 newest, and so on. A word that is on every frame thus costs no more than others, and `strategy`
 says when it was so.
+
+Where the caller hands in what the question means, as a vector, frames are also found by meaning
+(`store.meaning`) and both lists become one (`store.fusion`). When one half cannot answer the other
+does, and `fallback_reason` says why.
 """
 
 from __future__ import annotations
@@ -16,15 +20,18 @@ import logging
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import apsw
+import numpy as np
+import numpy.typing as npt
 
 from store import cursor as cursors
-from store import frames, query, reading_queue, snippet
+from store import fusion, meaning, query, reading_queue
 from store.cursor import BadCursor, Cursor
-from store.database import Database, scalar
+from store.database import Database
 from store.filters import Filters
 from store.finder import RANKED_BLOCK, Block, Finder, Ranked
-from store.frames import FrameRow, FrameStatus
+from store.fusion import FusedPage
+from store.hits import Hit, of_rows
+from store.meaning import Asking, Leg, Mode, Order
 from store.query import Query
 from store.ranking import Statistics
 from store.snippet import spans
@@ -34,32 +41,9 @@ __all__ = ["BadCursor", "Filters", "Hit", "Order", "Page", "search", "spans"]
 
 log = logging.getLogger(__name__)
 
-TOTAL_LIMIT = 10_000
+TOTAL_LIMIT = 5_000
 """Totals are exact up to here; above, `Page.total` is this number and `total_is_exact` false."""
 MAX_OFFSET = 10_000
-
-Mode = Literal["hybrid", "fts", "semantic"]
-Order = Literal["relevance", "newest", "oldest"]
-# Enough of a text to end its beginning at a word.
-_BROWSE_CHARS = 2 * snippet.SNIPPET_CHARS
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A frame that was found. `highlights` are (start, end) characters of `snippet`."""
-
-    frame_id: int
-    captured_ms: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    focused: bool | None
-    monitor: str
-    snippet: str
-    highlights: tuple[tuple[int, int], ...]
-    score: float  # higher is better; 0 unless the order is relevance
-    matched: tuple[str, ...]  # ("text",), or () in a browse
-    status: FrameStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +54,8 @@ class Page:
     next_cursor: str | None
     total: int
     total_is_exact: bool
-    mode: Literal["fts", "browse"]
-    strategy: str  # browse, newest, oldest, bm25, bm25_newest_2000
+    mode: Literal["hybrid", "fts", "semantic", "browse"]  # what it was in the end
+    strategy: str  # browse, newest, oldest, bm25, bm25_newest_1000, rrf, rrf_newest_1000, cosine
     fallback_reason: str | None
     reading: Literal["expression", "words"]
     index_fresh_to_ms: int | None
@@ -88,12 +72,20 @@ def search(
     cursor: str | None = None,
     offset: int = 0,
     deadline_s: float = 5.0,
+    query_vector: npt.NDArray[np.floating] | None = None,
+    vector_model: str | None = None,
+    vector_problem: str | None = None,
+    is_exact: bool | None = None,
 ) -> Page:
     """One page of the frames that match `text` and `filters`.
 
-    Blank text is a browse, newest first unless `order` is ``oldest``. There are words only:
-    ``hybrid`` and ``semantic`` answer with words and say so in `fallback_reason`. `offset` skips
-    rows beyond the cursor, or from the first page on.
+    Blank text is a browse, newest first unless `order` is ``oldest``. `offset` skips rows beyond the
+    cursor, or from the first page on.
+
+    `query_vector` is `text` as a unit vector of `vector_model`; where there is none,
+    `vector_problem` may say why, for `fallback_reason`. ``hybrid`` and ``semantic`` then answer by
+    words. `is_exact` says whether these very words are wanted, where the text was made from another
+    that knew better. A list that began by words goes on by words (``first_page_by_words``).
 
     Raises `BadCursor`, and `DeadlineExceeded` when the database takes longer than `deadline_s`.
     """
@@ -102,28 +94,108 @@ def search(
     asked = query.parse(text)
     order = _order(asked, order)
     log.debug("search read as %s, order %s", asked.reading, order)
-    key = _key(asked, filters, order)
+    key = _key(asked, filters, order, mode)
     place = None if cursor is None else cursors.decode(cursor, key)
     end_ms = place.end_ms if place else _end_ms(filters)
+    asking = Asking(query_vector, vector_model, vector_problem, is_exact)
+    if place and not place.seen:
+        asking = Asking(None, None, asking.reason or "first_page_by_words", is_exact)
     with database.read(deadline_s) as connection:
-        total, rows = 0, list[Cursor]()
+        leg = meaning.leg(database, connection, asked, filters, end_ms, asking, mode, order)
+        finder = None
         if asked.is_browse or asked.tree is not None:
             finder = Finder(connection, asked, filters, end_ms)
-            rows = _rows(finder, asked, order, place, Cursor(key, end_ms, 0), limit + 1, offset)
-            total = finder.count(TOTAL_LIMIT + 1)
-        hits = _hits(database, connection, asked, rows[:limit])
+        start = Cursor(key, end_ms, 0)
+        if leg.near or (place and place.seen):
+            found = _by_meaning(finder, leg, mode, order, start, place, limit, offset)
+        else:
+            found = _by_words(finder, asked, order, start, place, limit, offset)
+        hits = of_rows(database, connection, asked, found.rows, found.by_words, leg.near)
         fresh_to_ms = reading_queue.index_fresh_to_ms(database)
     return Page(
         hits=hits,
-        next_cursor=cursors.encode(rows[limit - 1]) if len(rows) > limit else None,
-        total=min(total, TOTAL_LIMIT),
-        total_is_exact=total <= TOTAL_LIMIT,
-        mode="browse" if asked.is_browse else "fts",
-        strategy=_strategy(asked, order, total),
-        fallback_reason=None if asked.is_browse or mode == "fts" else "no_embeddings",
+        next_cursor=cursors.encode(found.next) if found.next else None,
+        total=min(found.total, TOTAL_LIMIT),
+        total_is_exact=found.total <= TOTAL_LIMIT and found.is_whole,
+        mode=found.mode,
+        strategy=found.strategy,
+        fallback_reason=leg.reason,
         reading=asked.reading,
         index_fresh_to_ms=fresh_to_ms,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One page of rows before their frames are read, and how it was found."""
+
+    rows: list[Cursor]
+    next: Cursor | None
+    total: int
+    mode: Literal["hybrid", "fts", "semantic", "browse"]
+    strategy: str
+    by_words: frozenset[int] | None = None  # None: every row
+    is_whole: bool = True
+
+
+def _by_words(
+    finder: Finder | None,
+    asked: Query,
+    order: Order,
+    start: Cursor,
+    place: Cursor | None,
+    limit: int,
+    offset: int,
+) -> _Found:
+    total, rows = 0, list[Cursor]()
+    if finder is not None:
+        rows = _rows(finder, order, place, start, limit + 1, offset)
+        total = finder.count(TOTAL_LIMIT + 1)
+    following = rows[limit - 1] if len(rows) > limit else None
+    mode: Literal["browse", "fts"] = "browse" if asked.is_browse else "fts"
+    return _Found(rows[:limit], following, total, mode, _strategy(asked, order, total))
+
+
+def _by_meaning(
+    finder: Finder | None,
+    leg: Leg,
+    mode: Mode,
+    order: Order,
+    start: Cursor,
+    place: Cursor | None,
+    limit: int,
+    offset: int,
+) -> _Found:
+    """By words and meaning, or by meaning alone."""
+    with_words = finder if mode == "hybrid" else None
+    page = FusedPage(with_words, list(leg.near), start, place)
+    rows = page.rows(limit + 1, offset) if order == "relevance" else []
+    if order != "relevance":
+        rows = _near_by_time(leg, start, place, newest_first=order == "newest")[offset : offset + limit + 1]
+    words = with_words.count(TOTAL_LIMIT + 1) if with_words else 0
+    total, _ = fusion.total(with_words, words, leg.near)
+    by_words = finder.among(row.id for row in rows) if finder else set[int]()
+    following = None
+    if len(rows) > limit:
+        seen = page.seen_up_to(rows[limit - 1]) if order == "relevance" else _BY_TIME
+        following = replace(rows[limit - 1], seen=seen)
+    newest = f"_newest_{RANKED_BLOCK}" if words > RANKED_BLOCK else ""
+    strategy = f"rrf{newest}" if with_words else "cosine" if order == "relevance" else order
+    is_whole = leg.is_whole if mode == "semantic" else True
+    shown = [replace(row, score=fusion.shown_score(row)) for row in rows[:limit]]
+    how: Literal["hybrid", "semantic"] = "hybrid" if with_words else "semantic"
+    return _Found(shown, following, total, how, strategy, frozenset(by_words), is_whole)
+
+
+# In place of marks: by time a list needs none, but its cursor tells that meaning made it.
+_BY_TIME = cursors.pack([0])
+
+
+def _near_by_time(leg: Leg, start: Cursor, place: Cursor | None, *, newest_first: bool) -> list[Cursor]:
+    ids = sorted(leg.near, reverse=newest_first)
+    if place is not None:
+        ids = [number for number in ids if (number < place.id if newest_first else number > place.id)]
+    return [replace(start, id=number) for number in ids]
 
 
 def _order(asked: Query, order: Order | None) -> Order:
@@ -138,9 +210,9 @@ def _strategy(asked: Query, order: Order, total: int) -> str:
     return "bm25" if total <= RANKED_BLOCK else f"bm25_newest_{RANKED_BLOCK}"
 
 
-def _key(asked: Query, filters: Filters, order: Order) -> str:
+def _key(asked: Query, filters: Filters, order: Order, mode: Mode) -> str:
     """What a cursor must agree in with the question it is used for."""
-    question = "\n".join((filters.hash(), order, asked.text))
+    question = "\n".join((filters.hash(), order, mode, asked.text))
     return hashlib.sha256(question.encode()).hexdigest()[:16]
 
 
@@ -150,7 +222,7 @@ def _end_ms(filters: Filters) -> int:
 
 
 def _rows(
-    finder: Finder, asked: Query, order: Order, place: Cursor | None, start: Cursor, limit: int, offset: int
+    finder: Finder, order: Order, place: Cursor | None, start: Cursor, limit: int, offset: int
 ) -> list[Cursor]:
     """Up to `limit` rows beyond `place`, each as the cursor that would follow it."""
     if order != "relevance":
@@ -176,38 +248,3 @@ def _rows(
         )
         for each in finder.by_relevance(limit, offset, after, statistics)
     ]
-
-
-def _hits(
-    database: Database, connection: apsw.Connection, asked: Query, rows: list[Cursor]
-) -> tuple[Hit, ...]:
-    found = frames.get_many(database, [row.id for row in rows])
-    return tuple(_hit(connection, asked, found[row.id], row.score) for row in rows)
-
-
-def _hit(connection: apsw.Connection, asked: Query, frame: FrameRow, score: float) -> Hit:
-    text = scalar(
-        connection,
-        # One text at a time, and in a browse only its beginning (SEA-11).
-        """
-        select iif(:is_browse, substr(text, 1, :chars), text)
-        from readings
-        where frame_id = :id and is_current = 1
-        """,
-        {"id": frame.id, "is_browse": asked.is_browse, "chars": _BROWSE_CHARS},
-    )
-    shown = snippet.snippet(text or "", asked)
-    return Hit(
-        frame_id=frame.id,
-        captured_ms=frame.captured_ms,
-        app_name=frame.app_name,
-        window_name=frame.window_name,
-        browser_url=frame.browser_url,
-        focused=frame.focused,
-        monitor=frame.monitor,
-        snippet=shown.text,
-        highlights=shown.highlights,
-        score=score,
-        matched=() if asked.is_browse else ("text",),
-        status=frame.status,
-    )

@@ -72,6 +72,24 @@ class OcrSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    engine: str = _setting("local", "Search by meaning: local (offline, English), openai or off.")
+    model: str = _setting("", "Model of an openai endpoint; empty is text-embedding-3-small.")
+    base_url: str = _setting("", "The endpoint for openai; screen text is sent there, nowhere else.")
+    api_key: str = _setting("", "Key for that endpoint.")
+    timeout_s: float = _setting(30.0, "How long to wait for it.", unit="s", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    refine: str = _setting(
+        "local",
+        "Let the chat model put observations into better words: local (only a model on this machine), "
+        "any (screen text goes to the endpoint in the background) or off.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ChatModelSettings:
     """One `[[chat.models]]` entry."""
 
@@ -105,13 +123,34 @@ class PrivacySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class McpSettings:
+    port: int = _setting(8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class CompatSettings:
+    screenpipe_port: int = _setting(
+        0, "Also serve the screenpipe-shaped read API on this loopback port; 0 means no.", low=0
+    )
+    token_required: bool = _setting(
+        True,
+        "Ask clients of that port for a token; false lets every program on this machine read it, "
+        "for clients too old to send one.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     spool: SpoolSettings = field(default_factory=SpoolSettings)
     ocr: OcrSettings = field(default_factory=OcrSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
+    compat: CompatSettings = field(default_factory=CompatSettings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,13 @@ def snippet(text: str, query: Query) -> Snippet:
     )
 
 
+def around(text: str, start: int, end: int) -> Snippet:
+    """The piece of `text` with ``[start, end)`` in its middle, nothing highlighted."""
+    start = min(start, len(text))
+    left, right = _context(text, start, min(end, len(text), start + SNIPPET_CHARS))
+    return Snippet(text[left:right], ())
+
+
 def _occurrences(text: str, words: tuple[Phrase, ...]) -> Iterator[_Found]:
     if not words:
         return

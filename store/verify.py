@@ -39,6 +39,7 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
             *_file(connection),
             *_rows(connection),
             *_index(connection),
+            *_vectors(connection),
             *_activity(connection),
         ]
         counts = _counts(connection)
@@ -55,6 +56,8 @@ def _counts(connection: apsw.Connection) -> dict[str, int]:
         "frames": "select count(*) from frames",
         "frames read": "select count(*) from frames where reading_state = 'read'",
         "index rows": "select count(*) from frames_fts_docsize",
+        "vectors": "select count(*) from vectors",
+        "waiting for vectors": "select count(*) from embedding_queue",
         "activity pieces": "select count(*) from segments",
         "looks": "select coalesce(sum(looks), 0) from look_batches",
         "deletions": "select count(*) from deletions",
@@ -96,6 +99,22 @@ def _rows(connection: apsw.Connection) -> Iterator[str]:
             select count(*) from ingest_records i
             where outcome = 'stored' and not exists (select 1 from frames f where f.id = i.frame_id)
             """,
+        "frames have a window title that filters do not know":
+            """
+            select count(*) from frames
+            where window_name is not null and window_name not in (select name from window_names)
+            """,
+        "frames have an address that filters do not know":
+            """
+            select count(*) from frames
+            where browser_url is not null and browser_url not in (select name from browser_urls)
+            """,
+        "window titles are kept of no frame":
+            "select count(*) from window_names where name not in (select window_name from frames "
+            "where window_name is not null)",
+        "addresses are kept of no frame":
+            "select count(*) from browser_urls where name not in (select browser_url from frames "
+            "where browser_url is not null)",
     }  # fmt: skip
     for sentence, sql in questions.items():
         number = scalar(connection, sql)
@@ -146,6 +165,40 @@ def _varints(packed: bytes) -> list[int]:
             found.append(value)
             value = 0
     return found
+
+
+def _vectors(connection: apsw.Connection) -> Iterator[str]:
+    """Every vector is of a frame that exists, and of characters that its text has."""
+    questions = {
+        "vectors are of frames that do not exist":
+            """
+            select count(*) from vectors v
+            where v.kind = 'frame' and not exists (select 1 from frames f where f.id = v.thing_id)
+            """,
+        "vectors have another length than those of their model":
+            """
+            select count(*) from vectors v join embedding_models m on m.id = v.model_id
+            where length(v.vector) <> m.dimension
+            """,
+        "vectors are of characters that their frame's text does not have":
+            """
+            select count(*) from vectors v
+            join readings r on r.frame_id = v.thing_id and r.is_current = 1
+            where v.kind = 'frame' and v.chunk_end > length(r.text)
+                and not exists (
+                    select 1 from embedding_queue q where q.kind = 'frame' and q.thing_id = v.thing_id
+                )
+            """,
+        "deleted frames wait for vectors":
+            """
+            select count(*) from embedding_queue q
+            where q.kind = 'frame' and not exists (select 1 from frames f where f.id = q.thing_id)
+            """,
+    }  # fmt: skip
+    for sentence, sql in questions.items():
+        number = scalar(connection, sql)
+        if number:
+            yield f"{number} {sentence}."
 
 
 def _activity(connection: apsw.Connection) -> Iterator[str]:

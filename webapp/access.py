@@ -7,6 +7,7 @@ code signed with such a key and opens the door once; the door gives the browser 
 
 from __future__ import annotations
 
+import base64
 import enum
 import hashlib
 import hmac
@@ -68,6 +69,16 @@ def derive_key(token: str, purpose: str) -> bytes:
 
 def is_token(shown: str, token: str) -> bool:
     return hmac.compare_digest(shown.encode(), token.encode())
+
+
+def reading_token(token: str) -> str:
+    """The token for other programs: it opens the read-only doors and nothing else (SEC-14)."""
+    return base64.urlsafe_b64encode(derive_key(token, "reading doors")).decode("ascii").rstrip("=")
+
+
+def may_read(shown: str, token: str) -> bool:
+    """Whether a bearer may use a read-only door: with their token, or with the one to everything."""
+    return is_token(shown, reading_token(token)) | is_token(shown, token)
 
 
 # -- launch links ---------------------------------------------------------------------------

@@ -20,9 +20,10 @@ from store.media import Media
 from store.settings import Settings
 from store.spool import MAX_IMAGE_BYTES, Spool
 from store.times import now_ms
-from webapp import access, errors, guards
+from webapp import access, errors, guards, leaving
 from webapp.assistant.models import ChatModels
 from webapp.converters import IdConverter
+from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
 
 _HERE = Path(__file__).parent
@@ -31,7 +32,7 @@ _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 _SESSION_LIFETIME = timedelta(days=90)
 
 
-class _Request(HtmxAwareRequest):
+class _Request(HtmxAwareRequest):  # type: ignore[misc]  # htmx_flask is untyped
     """Uploads stay in memory, bounded by `_MAX_BODY_BYTES`: no picture touches the system's temp folder."""
 
     def _get_file_stream(self, *sizes: Any, **details: Any) -> IO[bytes]:
@@ -43,6 +44,7 @@ def create_app(
     database: Database,
     *,
     chat_models: ChatModels,
+    embedder: QueryEmbedder | None = None,
     clock: Callable[[], int] = now_ms,
 ) -> Flask:
     """The WSGI application of one home folder.
@@ -51,10 +53,11 @@ def create_app(
     depend on it.
     """
     app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
-    app.extensions["recollect"] = _services(settings, database, chat_models, clock)
+    app.extensions["recollect"] = _services(settings, database, chat_models, embedder, clock)
     _configure(app, settings)
     errors.install(app)
     guards.install(app)
+    leaving.install(app)
     access.public(app.view_functions["static"])
     _register(app)
     app.request_class = _Request  # after the htmx extension, which sets its own
@@ -62,7 +65,11 @@ def create_app(
 
 
 def _services(
-    settings: Settings, database: Database, chat_models: ChatModels, clock: Callable[[], int]
+    settings: Settings,
+    database: Database,
+    chat_models: ChatModels,
+    embedder: QueryEmbedder | None,
+    clock: Callable[[], int],
 ) -> Services:
     data_dir = database.data_dir
     limits = settings.spool
@@ -73,6 +80,7 @@ def _services(
         media=Media(data_dir.media),
         spool=Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries),
         chat_models=chat_models,
+        embedder=embedder or QueryEmbedder(settings.embedding),
         clock=clock,
         token=access.load_token(data_dir),
     )

@@ -32,6 +32,8 @@ COMMANDS = {
     "import": "webapp.commands.imports:imports",
     "doctor": "webapp.commands.care:doctor",
     "verify": "webapp.commands.care:verify",
+    "reindex": "webapp.commands.care:reindex",
+    "mcp": "webapp.commands.doors:mcp",
     "token": "webapp.commands.door:token",
     "capture": "webapp.commands.processes:capture",
     "ingest": "webapp.commands.processes:ingest",

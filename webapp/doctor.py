@@ -18,16 +18,17 @@ from typing import Literal
 
 from engines.ocr import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
-from store import capture_state, stats
+from store import access_log, capture_state, stats
 from store.database import open_database
 from store.errors import StoreError
 from store.paths import DataDir
-from store.settings import ChatSettings, OcrSettings, Settings
+from store.settings import ChatSettings, CompatSettings, OcrSettings, Settings
 from store.times import now_ms
 
 Verdict = Literal["OK", "--", "!", "X"]
 
 FRESH_MS = 30_000
+DAY_MS = 86_400_000
 _MODEL_TIMEOUT_S = 5.0
 _LOW_SHARE = 0.1
 
@@ -53,6 +54,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
         check_disk(data_dir, settings),
         check_folder(data_dir),
         check_database(data_dir),
+        check_doors(data_dir, settings.compat),
     ]
 
 
@@ -207,3 +209,25 @@ def check_database(data_dir: DataDir) -> Check:
     if damage:
         return Check("Database", "X", f"{data_dir.database.name} is damaged: {damage}", "Restore a backup.")
     return Check("Database", "OK", f"{frames} frames")
+
+
+# -- other programs -------------------------------------------------------------------------
+
+
+def check_doors(data_dir: DataDir, settings: CompatSettings) -> Check:
+    """What other programs read in the last day, and whether one could without a token."""
+    if settings.screenpipe_port and not settings.token_required:
+        return Check(
+            "Other programs",
+            "!",
+            f"every program on this machine can read port {settings.screenpipe_port} without a token",
+            "Set compat.token_required to true, and give the client the key.",
+        )
+    try:
+        used = access_log.use_since(open_database(data_dir), now_ms() - DAY_MS)
+    except StoreError as error:
+        return Check("Other programs", "--", f"not known: {error}")
+    if not used:
+        return Check("Other programs", "--", "none has read anything in the last 24 hours")
+    each = (f"{use.door}: {use.calls} calls, {use.returned} given, {use.withheld} withheld" for use in used)
+    return Check("Other programs", "OK", f"in the last 24 hours {'; '.join(each)}")

@@ -22,7 +22,7 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
 _FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
@@ -30,14 +30,14 @@ _FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-da
 def install(app: Flask) -> None:
     """Put the guards before every view and the headers on every answer."""
     app.before_request(_guard)
-    app.after_request(_protect)
+    app.after_request(protect)
     app.jinja_env.globals["csrf_token"] = lambda: sessions.csrf_token(services().token)
 
 
 def _guard() -> Response | None:
     """None lets the request through; an answer or a `Problem` does not."""
     _check_host()
-    if _is_foreign():
+    if is_foreign():
         if _is_page_navigation():
             return _crossing()
         raise Problem(403, "cross_site", "Requests from other sites are refused.")
@@ -62,7 +62,7 @@ def _host_names() -> frozenset[str]:
         # Listening everywhere: the address this connection came in by. Rebinding needs a name.
         connection = request.environ.get("werkzeug.socket")
         host = connection.getsockname()[0] if connection else "127.0.0.1"
-    return _LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower()}
+    return LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower()}
 
 
 def _check_host() -> None:
@@ -74,7 +74,7 @@ def _check_host() -> None:
 # -- other sites ----------------------------------------------------------------------------
 
 
-def _is_foreign() -> bool:
+def is_foreign() -> bool:
     """Whether a browser says that another site made this request.
 
     `Sec-Fetch-Site` cannot be forged by a page. Our pages send no referrer, and then a form's
@@ -153,7 +153,7 @@ def _shown_csrf() -> str:
 # -- headers --------------------------------------------------------------------------------
 
 
-def _protect(response: Response) -> Response:
+def protect(response: Response) -> Response:
     headers = response.headers
     headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     headers["X-Content-Type-Options"] = "nosniff"

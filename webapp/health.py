@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Literal
 
-from store import capture_state, frames, ingest_state, reading_queue, readings, stats, tokenizer
+from store import capture_state, frames, ingest_state, reading_queue, readings, stats, tokenizer, vectors
 from store.capture_state import CaptureState
 from store.database import Database
 from store.ingest_state import IngestState
@@ -61,6 +61,7 @@ def check(own: Services) -> Health:
         capture_part(own, state, now_ms),
         ingest_part(own, worker, now_ms),
         index_part(own.database, worker, now_ms),
+        meaning_part(own, worker),
         storage_part(own),
         model_part(own),
         canary_part(own.database),
@@ -151,6 +152,20 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
     if pending and fresh_ms is not None:
         return Part("index", "ok", value, f"everything up to {_seconds(now_ms - fresh_ms)} ago is searchable")
     return Part("index", "ok", value)
+
+
+def meaning_part(own: Services, worker: IngestState | None) -> Part:
+    """How far search by meaning is behind; search by words is whole whatever it says."""
+    waiting = vectors.count_missing(own.database)
+    value = f"{waiting} to embed"
+    if own.embedder.is_off:
+        return Part("meaning", "off", "off", "search is by words", "Set embedding.engine to local.")
+    problem = (worker.embedder_problem if worker else "") or own.embedder.problem
+    if problem:
+        return Part("meaning", "warn", value, problem, "Search by words is not affected.")
+    if waiting >= vectors.COUNTED:
+        return Part("meaning", "ok", f"more than {value}", "the newest come first")
+    return Part("meaning", "ok", value, "the newest come first" if waiting else "")
 
 
 # -- storage, model, canary -----------------------------------------------------------------

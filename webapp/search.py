@@ -7,24 +7,29 @@ from datetime import date
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from store import facets
 from store.search import BadCursor
-from webapp import fragments, ranges
+from webapp import fragments, ranges, saved_searches
+from webapp.errors import Problem
+from webapp.saved_searches import Saved
 from webapp.services import services
 from webapp.viewer import viewer
-from webapp.views.results import Asked, count_newer, page
+from webapp.views.asked import Asked
+from webapp.views.results import page
 
 blueprint = Blueprint("search", __name__)
 
 _MAX_CHARS = 1000
+_MAX_NAME_CHARS = 120
 
 
 @blueprint.get("/search")
 def show() -> Response:
     """The page; for htmx the results, or with ``after`` the next part of them."""
-    who = viewer()
+    who, own = viewer(), services()
     asked = _asked()
     try:
-        found = page(services().database, asked, who, _last_day())
+        found = page(own.database, asked, who, _last_day(), own.embedder.asked(asked.q))
     except BadCursor:
         html = render_template("search/_changed.html", asked=asked)
         if not fragments.wants_fragment():
@@ -34,15 +39,30 @@ def show() -> Response:
     return fragments.render("search/search.html", fragment, page=found, section="search")
 
 
-@blueprint.get("/search/newer")
-def newer() -> Response:
-    """How many frames came since the list was drawn; they are shown when asked for, never pushed in."""
-    asked, since = _asked(), request.args.get("since", "")
-    since_ms = int(since) if since.isdecimal() and len(since) < 16 else viewer().now_ms
-    # What "today" means now, not when the list was drawn: the end of the range moves with the clock.
-    count = count_newer(services().database, asked, since_ms)
-    html = render_template("search/newer.html", asked=asked, since_ms=since_ms, count=count)
-    return make_response(html)
+@blueprint.get("/search/new")
+def new() -> str:
+    """How many frames have come since the list was made, under the same predicate."""
+    asked = _asked()
+    newest = request.args.get("newest", "")
+    after_id = int(newest) if newest.isdecimal() and len(newest) < 19 else 0
+    count = facets.arrived(services().database, asked.q, asked.filters, after_id)
+    return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
+
+
+@blueprint.post("/search/saved")
+def save() -> Response:
+    """Keep a search under a name, or no longer."""
+    address = request.form.get("address", "")
+    database = services().database
+    if request.form.get("forget"):
+        saved_searches.forget(database, address)
+        return fragments.go(address if saved_searches.is_search(address) else "/search")
+    name = request.form.get("name", "").strip()[:_MAX_NAME_CHARS]
+    try:
+        saved_searches.save(database, Saved(name, address))
+    except ValueError as error:
+        raise Problem(400, "invalid_search", f"This cannot be saved: {error}.") from error
+    return fragments.go(address)
 
 
 def _asked() -> Asked:

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from flask import Flask
+
 from store import apps, conversations, deletion
 from store.database import Database, open_database
 from store.errors import StoreError
@@ -16,7 +18,7 @@ from store.paths import DataDir
 from store.settings import Settings
 from store.times import now_ms
 from webapp.access import launch_link
-from webapp.address import check_address, listen
+from webapp.address import PortInUse, check_address, listen
 from webapp.app import create_app
 from webapp.assistant.failures import interrupted
 from webapp.assistant.models import ChatModels
@@ -24,6 +26,7 @@ from webapp.assistant.records import Coverage
 from webapp.assistant.stored import payload
 from webapp.running import announced
 from webapp.server import Server
+from webapp.services import Services
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +45,7 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
         app = create_app(settings, database, chat_models=ChatModels(settings.chat))
         server = Server(app, listener, thread_done=database.close_thread)
     _stop_on_signals(server)
+    compat = _compat(app)
     threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
     with announced(data_dir, settings.web.host, port) as address:
         if tell:
@@ -49,7 +53,29 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
         log.info("serving %s", address.url)
         server.run()
         log.info("the pages have ended")
+    if compat:
+        compat.stop()
     database.close_thread()
+
+
+def _compat(app: Flask) -> Server | None:
+    """The screenpipe-shaped port, answered beside the pages; None when it is not wanted or taken."""
+    own: Services = app.extensions["recollect"]
+    port = own.settings.compat.screenpipe_port
+    if not port:
+        return None
+    from webapp.compat.app import create_compat_app
+
+    try:
+        with listen("127.0.0.1", port) as listener:
+            door = Server(create_compat_app(own, port), listener, thread_done=own.database.close_thread)
+    except PortInUse as error:
+        # Most likely screenpipe itself: no reason to go without the pages.
+        log.error("the screenpipe-shaped API is not served: %s", error)
+        return None
+    threading.Thread(target=door.run, name="compat", daemon=True).start()
+    log.info("serving the screenpipe-shaped API on port %d", port)
+    return door
 
 
 def _sweep(database: Database) -> None:

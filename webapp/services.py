@@ -14,6 +14,7 @@ from store.paths import DataDir
 from store.settings import Settings
 from store.spool import Spool
 from webapp.assistant.models import ChatModels
+from webapp.query_embedder import QueryEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Services:
     media: Media
     spool: Spool
     chat_models: ChatModels
+    embedder: QueryEmbedder  # what a search means; opened with the first one
     clock: Callable[[], int]  # now, in epoch milliseconds
     token: str  # what a bearer must show; every other secret is derived from it
 

@@ -15,9 +15,11 @@ from werkzeug.test import TestResponse
 from store.database import Database
 from store.settings import Settings
 from tests.factories import NOON_MS
+from tests.fake_embedder import FakeEmbedder
 from webapp import create_app
 from webapp.access import make_launch_code
 from webapp.assistant.models import ChatModels
+from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
 
 PORT = 8420
@@ -45,7 +47,13 @@ def make_app(database: Database, now: Clock) -> Callable[..., Flask]:
     def make(settings: Settings | None = None, **web: Any) -> Flask:
         settings = settings or Settings()
         settings = replace(settings, web=replace(settings.web, port=PORT, **web))
-        app = create_app(settings, database, chat_models=ChatModels(settings.chat, {}), clock=now)
+        app = create_app(
+            settings,
+            database,
+            chat_models=ChatModels(settings.chat, {}),
+            embedder=QueryEmbedder(settings.embedding, FakeEmbedder),
+            clock=now,
+        )
         app.config["TESTING"] = False  # errors are answered as they are to everybody
         return app
 

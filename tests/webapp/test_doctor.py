@@ -10,9 +10,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from engines.ocr import OcrUnavailable
+from store import access_log
+from store.access_log import Access
 from store.capture_state import CaptureState, write_state
+from store.database import open_database
 from store.paths import DataDir
-from store.settings import ChatSettings, OcrSettings, Settings
+from store.settings import ChatSettings, CompatSettings, OcrSettings, Settings
 from store.times import now_ms
 from webapp import doctor
 
@@ -138,3 +141,20 @@ def test_an_empty_home_passes_apart_from_its_screen(
     monkeypatch.setenv("DISPLAY", ":0")
     checks = doctor.check_all(data_dir, Settings())
     assert [check.name for check in checks if check.verdict in ("X", "!")] == []
+
+
+def test_what_other_programs_read_is_told(data_dir: DataDir) -> None:
+    assert doctor.check_doors(data_dir, CompatSettings()).verdict == "--"
+    with open_database(data_dir).write() as connection:
+        access_log.record(connection, Access(now_ms(), "mcp", "search_frames", "answered", 5, 2))
+        access_log.record(connection, Access(now_ms() - 2 * doctor.DAY_MS, "mcp", "old", "answered", 9, 0))
+    check = doctor.check_doors(data_dir, CompatSettings())
+    assert (check.verdict, check.sentence) == (
+        "OK",
+        "in the last 24 hours mcp: 1 calls, 5 given, 2 withheld",
+    )
+
+
+def test_a_port_without_a_token_is_pointed_out(data_dir: DataDir) -> None:
+    check = doctor.check_doors(data_dir, CompatSettings(screenpipe_port=3030, token_required=False))
+    assert check.verdict == "!" and "3030" in check.sentence and check.action

@@ -50,7 +50,7 @@ def test_all_well_is_healthy_and_every_part_is_told(own: Services, alive: Callab
     found = check(own)
     assert found.status == "healthy"
     assert [each.name for each in found.parts] == [
-        "capture", "ingest", "index", "storage", "model", "canary"
+        "capture", "ingest", "index", "meaning", "storage", "model", "canary"
     ]  # fmt: skip
 
 

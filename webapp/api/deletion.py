@@ -32,11 +32,14 @@ class CountsAnswer(Answer):
     pictures: int
     index_rows: int
     readings: int
+    vectors: int = Field(description="Of meaning.")
+    embedding_queue: int = Field(description="Frames that waited for their vectors.")
     urls: int
     segments: int
     apps: int
     quotes: int = Field(description="Evidence shown in conversations.")
     answers: int = Field(description="Answers that rested on it.")
+    memory: int = Field(description="Observations and session summaries made of it.")
     captures: int = Field(description="Capture ids that will not be stored again.")
     spool: int = Field(description="Captures that waited in the spool.")
     copies: int = Field(description="Copies of the database that held it.")

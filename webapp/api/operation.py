@@ -31,6 +31,7 @@ class PartsAnswer(Answer):
     capture: PartAnswer
     ingest: PartAnswer
     index: PartAnswer
+    meaning: PartAnswer
     storage: PartAnswer
     model: PartAnswer
     canary: PartAnswer

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from store import search as frames_search
+from store import suggestions, tolerant
 from store.search import BadCursor, Filters, Hit, Page
 from store.times import to_ms, to_seconds
 from webapp.api.endpoint import endpoint, invalid
@@ -53,7 +54,9 @@ class HitAnswer(Answer):
     snippet: str
     highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
     score: float
-    matched: list[Literal["text", "meaning"]]
+    matched: list[Literal["text", "meaning", "lookalike"]] = Field(
+        description="`lookalike`: not the word itself, but what it may have been read as."
+    )
     status: Literal["stored", "searchable", "failed"]
     frame_url: str
 
@@ -78,10 +81,31 @@ class HowAnswer(Answer):
     index_fresh_to: float | None
 
 
+class SpellingAnswer(Answer):
+    q: str
+    total: int
+    without_filters: bool = Field(description="Nothing under the same filters: over everything instead.")
+
+
+class WideningAnswer(Answer):
+    """The same `q` without some filters; `time` is the range."""
+
+    without: list[Literal["app_name", "window_name", "browser_url", "monitor", "focused", "time"]]
+    total: int
+
+
+class SuggestionsAnswer(Answer):
+    """What would find something; every total is what it would give now."""
+
+    spellings: list[SpellingAnswer]
+    widenings: list[WideningAnswer]
+
+
 class SearchAnswer(Answer):
     data: list[HitAnswer]
     pagination: PaginationAnswer
     search: HowAnswer
+    suggestions: SuggestionsAnswer | None = Field(None, description="Only where nothing was found.")
 
 
 @endpoint(
@@ -106,7 +130,7 @@ def search(query: SearchQuery) -> SearchAnswer:
         monitor=query.monitor,
     )
     try:
-        page = frames_search.search(
+        page = tolerant.search(
             services().database,
             query.q,
             filters,
@@ -115,10 +139,28 @@ def search(query: SearchQuery) -> SearchAnswer:
             limit=query.limit,
             cursor=query.cursor,
             offset=query.offset,
+            **services().embedder.asked(query.q, query.mode),
         )
     except BadCursor as error:
         raise invalid(400, "invalid_cursor", [FieldError("cursor", str(error))]) from error
-    return search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
+    answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
+    if not page.total and query.cursor is None:
+        return answer.model_copy(update={"suggestions": _suggestions(query.q, filters)})
+    return answer
+
+
+def _suggestions(q: str, filters: Filters) -> SuggestionsAnswer:
+    found = suggestions.suggest(services().database, q, filters, Filters(0))
+    return SuggestionsAnswer(
+        spellings=[
+            SpellingAnswer(q=each.text, total=each.total, without_filters=each.without_filters)
+            for each in found.spellings
+        ],
+        widenings=[
+            WideningAnswer(without=list(each.without), total=each.total)  # type: ignore[arg-type]  # filters
+            for each in found.widenings
+        ],
+    )
 
 
 def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
@@ -140,6 +182,7 @@ def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
             duration_ms=round(duration_ms, 3),
             index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
         ),
+        suggestions=None,
     )
 
 
@@ -155,7 +198,7 @@ def _hit(hit: Hit) -> HitAnswer:
         snippet=hit.snippet,
         highlights=list(hit.highlights),
         score=hit.score,
-        matched=list(hit.matched),  # type: ignore[arg-type]  # text or meaning
+        matched=list(hit.matched),  # type: ignore[arg-type]  # one of three
         status=hit.status,
         frame_url=frame_url(hit.frame_id),
     )

@@ -17,6 +17,7 @@ from webapp.commands.common import (
 )
 
 if TYPE_CHECKING:
+    from store.meaning import Mode
     from store.search import Page
     from webapp.assistant.turn import TurnResult
 
@@ -88,6 +89,13 @@ def _print_turn(result: TurnResult, as_json: bool) -> None:
 @click.option("--app", help="Part of the app's name.")
 @click.option("--window", help="Part of the window's title.")
 @click.option("--url", help="Part of the address in the browser.")
+@click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "fts", "semantic"]),
+    default="hybrid",
+    show_default=True,
+    help="By words and meaning, words alone, or meaning alone.",
+)
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 def search(
     home: Path | None,
@@ -98,15 +106,19 @@ def search(
     app: str | None,
     window: str | None,
     url: str | None,
+    mode: Mode,
     limit: int,
 ) -> None:
     """Find frames by their TEXT; without it the newest ones."""
+    from store import nearest, tolerant
     from store import search as frames_search
     from store.times import now_ms
+    from webapp.query_embedder import QueryEmbedder
 
     if end_ms is not None and end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")
-    database = open_database(open_home(home).data_dir)
+    here = open_home(home)
+    database = open_database(here.data_dir)
     filters = frames_search.Filters(
         start_ms=start_ms,
         end_ms=now_ms() if end_ms is None else end_ms,
@@ -114,7 +126,10 @@ def search(
         window_name=window,
         browser_url=url,
     )
-    page = frames_search.search(database, text, filters, limit=limit)
+    meaning = QueryEmbedder(here.settings.embedding).asked(text, mode)
+    if meaning["query_vector"] is not None:
+        nearest.load(database, "frame")
+    page = tolerant.search(database, text, filters, mode=mode, limit=limit, **meaning)
     if as_json:
         from webapp.api.search import search_answer
 
@@ -131,5 +146,7 @@ def _print_page(page: Page) -> None:
         click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")
+    if page.fallback_reason:
+        click.echo(f"by words alone: {page.fallback_reason.replace('_', ' ')}", err=True)
     found = count(page.total, "frame")
     click.echo(found if page.total_is_exact else f"more than {found}", err=True)

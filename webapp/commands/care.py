@@ -1,4 +1,4 @@
-"""`doctor` and `verify`: does it work, and is everything still there."""
+"""`doctor`, `verify` and `reindex`: does it work, is everything still there, make it anew."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from webapp.commands.common import home_option, json_option, open_database, open_home, print_json
+from webapp.commands.common import (
+    home_option,
+    json_option,
+    open_database,
+    open_home,
+    print_json,
+    run_part,
+)
 
 
 @click.command()
@@ -53,3 +60,15 @@ def verify(home: Path | None, as_json: bool) -> None:
             click.echo(f"X  {problem}")
     if report.problems:
         raise click.ClickException(f"{len(report.problems)} differences found")
+
+
+@click.command()
+@home_option
+@json_option
+@click.option("--text", "of_words", is_flag=True, help="Only the index of words.")
+@click.option("--vectors", "of_meaning", is_flag=True, help="Only the vectors of meaning, where they lack.")
+@click.option("--all", "everything", is_flag=True, help="Vectors of everything anew.")
+def reindex(home: Path | None, as_json: bool, of_words: bool, of_meaning: bool, everything: bool) -> int:
+    """Make the indexes of words and meaning anew; may be stopped and started again."""
+    chosen = {"--text": of_words, "--vectors": of_meaning, "--all": everything, "--json": as_json}
+    return run_part("ingest", home, ["reindex", *(option for option, given in chosen.items() if given)])

@@ -13,11 +13,13 @@ from webapp.commands.common import home_option, json_option, open_home, print_js
 @click.command()
 @home_option
 @json_option
-def token(home: Path | None, as_json: bool) -> None:
+@click.option("--reading", is_flag=True, help="The token that only opens the doors for reading.")
+def token(home: Path | None, as_json: bool, reading: bool) -> None:
     """Print the API token."""
-    from webapp.access import load_token
+    from webapp.access import load_token, reading_token
 
     value = load_token(open_home(home).data_dir)
+    value = reading_token(value) if reading else value
     print_json({"token": value}) if as_json else click.echo(value)
 
 

@@ -9,17 +9,21 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, frames, query, reading_queue, readings
+from store import apps, frames, lookalikes, query, reading_queue, readings, tolerant
 from store.database import Database
 from store.frames import FrameRow
 from store.query import Query
 from store.readings import Box
-from store.search import Filters, Hit, Order, Page, search, spans
-from webapp import days, markdown, wording
-from webapp.ranges import NO_RANGE, Range
+from store.search import Hit, Page, spans
+from webapp import days, markdown, saved_searches, wording
+from webapp.query_embedder import WORDS_ONLY, Meaning
+from webapp.saved_searches import Saved
 from webapp.viewer import Viewer
+from webapp.views import refining
+from webapp.views.asked import Asked
 from webapp.views.band import slot_class
 from webapp.views.pictures import Picture, picture
+from webapp.views.refining import Refining, Way
 
 LIMIT = 20
 AUTOMATIC_PAGES = 3
@@ -29,53 +33,6 @@ SIMILAR_MS = 30 * 60_000
 """Frames of one window that read the same are stacked when they are this near to the first."""
 
 _MAX_BOXES = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The search as its address says it."""
-
-    q: str = ""
-    app: str = ""
-    win: str = ""
-    url: str = ""
-    range: Range = NO_RANGE
-    sort: str = ""
-    after: str | None = None
-    pages: int = 1
-
-    @property
-    def filters(self) -> Filters:
-        return Filters(
-            self.range.start_ms or 0, self.range.end_ms, self.app or None, self.win or None, self.url or None
-        )
-
-    @property
-    def order(self) -> Order | None:
-        return {"new": "newest", "old": "oldest", "best": "relevance"}.get(self.sort)  # type: ignore[return-value]
-
-    def address(self, **changes: object) -> str:
-        """This search with something else in it; None or an empty text takes a part away."""
-        values: dict[str, object] = {
-            "q": self.q,
-            "app": self.app,
-            "win": self.win,
-            "url": self.url,
-            **self._range_values(),
-            "sort": self.sort,
-            **changes,
-        }
-        kept = [(name, value) for name, value in values.items() if value not in (None, "")]
-        return f"/search?{urlencode(kept)}" if kept else "/search"
-
-    def _range_values(self) -> dict[str, object]:
-        if self.range.when == "custom":
-            return {"from": self.range.start_ms, "to": self.range.end_ms}
-        return {"when": self.range.when}
-
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self.app or self.win or self.url or self.range.is_given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +48,7 @@ class Card:
     hits: int
     status: str
     address: str
+    found_by: str  # "looks alike" or "similar meaning" where the words themselves are not on it
     similar: tuple[Picture, ...] = ()
 
 
@@ -101,15 +59,6 @@ class DayGroup:
     date: date | None
     is_continued: bool
     cards: tuple[Card, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Widening:
-    """One way out of an empty result, and how many frames it would give."""
-
-    words: str
-    address: str
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +75,36 @@ class ResultsPage:
     note: str
     next_address: str | None
     loads_itself: bool
-    newer_address: str  # where to ask how many frames came since, '' when none can come
-    widenings: list[Widening]
+    spellings: list[Way]
+    widenings: list[Way]
     app_names: list[str]
+    refining: Refining | None  # None on a later part of the list
+    saved: tuple[Saved, ...]
 
     @property
     def count(self) -> int:
         return sum(len(group.cards) for group in self.groups)
 
 
-def page(database: Database, asked: Asked, viewer: Viewer, last_day: date | None = None) -> ResultsPage:
+def page(
+    database: Database,
+    asked: Asked,
+    viewer: Viewer,
+    last_day: date | None = None,
+    meaning: Meaning | None = None,
+) -> ResultsPage:
     """The page, or the next part of it when `asked.after` is set. Raises `BadCursor`."""
-    found = search(database, asked.q, asked.filters, order=asked.order, limit=LIMIT, cursor=asked.after)
-    parsed = query.parse(asked.q)
+    found = tolerant.search(
+        database,
+        asked.q,
+        asked.filters,
+        order=asked.order,
+        limit=LIMIT,
+        cursor=asked.after,
+        **(meaning or WORDS_ONLY),
+    )
+    parsed = _read_as(database, asked.q, found)
+    spellings, widenings = ([], []) if found.hits or asked.after else refining.ways(database, asked)
     next_address = None
     if found.next_cursor:
         next_address = asked.address(after=found.next_cursor, pages=asked.pages + 1)
@@ -153,25 +119,21 @@ def page(database: Database, asked: Asked, viewer: Viewer, last_day: date | None
         note=_note(parsed, found),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
-        newer_address=_newer_address(asked, found),
-        widenings=[] if found.hits or asked.after else _widenings(database, asked),
+        spellings=spellings,
+        widenings=widenings,
         app_names=sorted(apps.colour_slots(database), key=str.casefold),
+        refining=None if asked.after else refining.refining(database, asked, viewer.now_ms),
+        saved=saved_searches.everything(database),
     )
 
 
-def count_newer(database: Database, asked: Asked, since_ms: int) -> int:
-    """How many frames that match came after a moment: the page's own filter decides (TL-3)."""
-    filters = replace(asked.filters, start_ms=max(since_ms + 1, asked.filters.start_ms))
-    return search(database, asked.q, filters, limit=1).total
-
-
-def _newer_address(asked: Asked, found: Page) -> str:
-    """Only a list that begins at now can have something before its first row."""
-    is_open = asked.range.end_ms is None or asked.range.when not in ("", "custom", "yesterday")
-    if asked.after or not is_open or found.strategy not in ("browse", "newest") or not found.hits:
-        return ""
-    newest_ms = found.hits[0].captured_ms
-    return asked.address(since=newest_ms).replace("/search?", "/search/newer?")
+def _read_as(database: Database, q: str, found: Page) -> Query:
+    """The question whose words are marked: with what they may have been read as, where that was asked."""
+    parsed = query.parse(q)
+    if found.strategy.endswith("+lookalike"):
+        with database.read() as connection:
+            return query.parse(lookalikes.expanded(connection, parsed) or q)
+    return parsed
 
 
 # -- cards --------------------------------------------------------------------------------
@@ -203,9 +165,16 @@ def _cards(
                 hits=count,
                 status=hit.status,
                 address=_frame_address(row.id, asked.q),
+                found_by=_found_by(hit),
             )
         )
     return cards
+
+
+def _found_by(hit: Hit) -> str:
+    if "text" in hit.matched or not hit.matched:
+        return ""
+    return "looks alike" if "lookalike" in hit.matched else "similar meaning"
 
 
 def marked_boxes(database: Database, row: FrameRow, parsed: Query) -> tuple[tuple[Box, ...], int]:
@@ -234,7 +203,7 @@ def _frame_address(frame_id: int, q: str) -> str:
 
 
 def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date | None) -> list[DayGroup]:
-    if found.strategy.startswith("bm25"):
+    if found.strategy.startswith(("bm25", "rrf", "cosine")):
         return [DayGroup(None, True, tuple(cards))] if cards else []
     groups: list[DayGroup] = []
     for card in cards:
@@ -251,30 +220,14 @@ def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date 
 
 def _order_words(found: Page) -> str:
     names = {"browse": "newest first", "newest": "newest first", "oldest": "oldest first"}
-    return names.get(found.strategy, "best first")
+    return names.get(found.strategy.partition("+")[0], "best first")
 
 
 def _note(parsed: Query, found: Page) -> str:
     if not parsed.is_browse and parsed.tree is None:
         return "There is nothing to search for in these signs: type a word."
-    if found.strategy.startswith("bm25_newest"):
+    if "+lookalike" in found.strategy:
+        return "Few frames hold these words: frames with words that look alike are shown, too."
+    if "_newest_" in found.strategy:
         return "Very common words: the newest matches are ranked first."
     return ""
-
-
-def _widenings(database: Database, asked: Asked) -> list[Widening]:
-    """What each filter takes away, and the same words over all time."""
-    tries = [
-        (f"without the app “{asked.app}”", replace(asked, app="")) if asked.app else None,
-        (f"without the window “{asked.win}”", replace(asked, win="")) if asked.win else None,
-        (f"without the URL “{asked.url}”", replace(asked, url="")) if asked.url else None,
-        ("over all time", replace(asked, range=NO_RANGE)) if asked.range.is_given else None,
-    ]
-    if asked.is_filtered:
-        tries.append(("without any filter", Asked(q=asked.q, sort=asked.sort)))
-    widened: list[Widening] = []
-    for words, wider in filter(None, tries):
-        total = search(database, wider.q, wider.filters, limit=1).total
-        if total and wider.address() not in {each.address for each in widened}:
-            widened.append(Widening(words, wider.address(), total))
-    return widened

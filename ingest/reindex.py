@@ -1,0 +1,95 @@
+"""Making the indexes anew: of words in one go, of meaning as far as it lacks something.
+
+Both may be stopped at any moment and started again. The index of words is rebuilt in one
+transaction, so it is the old one or the new one; vectors are stored a few at a time, and what has
+them is not asked again.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import click
+
+from engines.embedding import EmbedderUnavailable
+from ingest.account import Account
+from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
+from ingest.home import AlreadyRunning, Home, only_worker
+from store import documents, vectors
+from store.database import scalar
+from store.documents import Backfill
+from store.times import now_ms
+
+_LOOK_EVERY_S = 1.0
+
+Move = Callable[[int], None]
+"""Told how many things are still to be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What a run came across: documents, and how many texts got their vectors or still wait."""
+
+    documents: Backfill
+    embedded: int
+    waiting: int
+
+
+def text(home: Home) -> int:
+    """Rebuild the index of words from what is stored; returns its rows.
+
+    A million frames take less than a minute, in which nothing else is written.
+    """
+    with home.database.write() as connection:
+        connection.execute("insert into frames_fts (frames_fts) values ('rebuild')")
+        return int(scalar(connection, "select count(*) from frames_fts_docsize"))
+
+
+def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Embedded:
+    """Embed what has no vectors, or `everything` anew, here or in the worker that runs already.
+
+    Raises `EmbedderUnavailable`.
+    """
+    found = documents.backfill(home.database)
+    vectors.request_more(home.database, everything=everything)
+    total = vectors.count_missing(home.database, at_most=2**31)
+    with _bar(total) as move:
+        try:
+            with only_worker(home.data_dir):
+                _embed(home, open_embedder, move)
+        except AlreadyRunning:
+            _watch(home, move)
+    waiting = vectors.count_missing(home.database, at_most=2**31)
+    return Embedded(found, total - waiting, waiting)
+
+
+def _embed(home: Home, open_embedder: OpenEmbedder, move: Move) -> None:
+    account = Account(now_ms)
+    loop = EmbeddingLoop(home.database, account, open_embedder, threading.Event())
+    try:
+        while loop.step():
+            move(vectors.count_missing(home.database, at_most=2**31))
+    finally:
+        loop.close()
+    if account.embedder_problem:
+        raise EmbedderUnavailable(account.embedder_problem)
+
+
+def _watch(home: Home, move: Move) -> None:
+    """The worker embeds; this only looks on."""
+    while waiting := vectors.count_missing(home.database, at_most=2**31):
+        move(waiting)
+        time.sleep(_LOOK_EVERY_S)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Move]:
+    with click.progressbar(
+        length=total, label="Embedding", file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as bar:
+        yield lambda left: bar.update(max(0, total - left - bar.pos))

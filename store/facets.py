@@ -1,0 +1,89 @@
+"""What a search's frames are made of: the apps, windows and addresses among them, with counts.
+
+Counted over the newest `COUNTED` matches, so that a word of a million frames costs what others do;
+`Facets.is_whole` says whether that was all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from store import query
+from store.database import Database, rows
+from store.filters import Filters
+from store.finder import Finder
+from store.frames import captured_ms_of
+from store.times import now_ms
+
+COUNTED = 1_000
+SHOWN = 6
+_DEADLINE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One value of a column and on how many of the counted frames it is."""
+
+    value: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Each list the most frequent first, at most `SHOWN` long; `newest_id` is the newest match's."""
+
+    apps: tuple[Facet, ...]
+    windows: tuple[Facet, ...]
+    urls: tuple[Facet, ...]
+    is_whole: bool
+    newest_id: int | None
+
+
+def facets(database: Database, text: str, filters: Filters) -> Facets:
+    """The facets of the frames that match by words. Raises `DeadlineExceeded`."""
+    with database.read(_DEADLINE_S) as connection:
+        asked = query.parse(text)
+        if asked.tree is None and not asked.is_browse:
+            return Facets((), (), (), True, None)
+        finder = Finder(connection, asked, filters, _end_ms(filters))
+        ids = finder.by_time(COUNTED, 0, None, newest_first=True)
+        found = rows(
+            connection,
+            """
+            select f.app_name, f.window_name, f.browser_url
+            from json_each(?) given
+            cross join frames f on f.id = given.value
+            """,
+            (json.dumps(ids),),
+        )
+    return Facets(
+        apps=_most(app for app, _, _ in found),
+        windows=_most(window for _, window, _ in found),
+        urls=_most(url for _, _, url in found),
+        is_whole=len(ids) < COUNTED,
+        newest_id=ids[0] if ids else None,
+    )
+
+
+def arrived(database: Database, text: str, filters: Filters, after_id: int, at_most: int = 100) -> int:
+    """How many matches are newer than `after_id`, counted no further than `at_most`."""
+    later = replace(filters, start_ms=max(filters.start_ms, captured_ms_of(after_id)))
+    with database.read(_DEADLINE_S) as connection:
+        asked = query.parse(text)
+        if asked.tree is None and not asked.is_browse:
+            return 0
+        finder = Finder(connection, asked, later, _end_ms(later))
+        return len(finder.by_time(at_most, 0, after_id, newest_first=False))
+
+
+def _end_ms(filters: Filters) -> int:
+    return now_ms() + 1 if filters.end_ms is None else filters.end_ms
+
+
+def _most(values: Iterable[str | None]) -> tuple[Facet, ...]:
+    counts = Counter(value for value in values if value)
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(Facet(value, count) for value, count in ordered[:SHOWN])

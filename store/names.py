@@ -1,0 +1,68 @@
+"""The names that a filter means: apps, window titles and addresses that contain a piece of text.
+
+There are far fewer different names than frames, so they are looked through first. What is left is
+equality, and that an index answers in the order of time. Apps are few enough to be read from the
+index on frames; titles and addresses have tables of their own, which triggers keep (m009).
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from store.database import rows
+
+MAX_NAMES = 200
+"""With more names than this a filter is tested on each frame: then it is a common one."""
+
+# SQLite refuses LIKE patterns beyond 50,000 bytes.
+_MAX_LIKE_CHARS = 1_000
+
+_TABLES = {"window_name": "window_names", "browser_url": "browser_urls"}
+
+
+def apps(connection: apsw.Connection, needle: str) -> list[str]:
+    """The apps whose name contains `needle`: one step per app in the index, not per frame."""
+    folded = needle.casefold()
+    names = connection.execute(
+        """
+        with recursive names (name) as (
+            select min(app_name collate nocase) from frames
+            union all
+            select (
+                select app_name from frames
+                where app_name > names.name collate nocase
+                order by app_name collate nocase
+                limit 1
+            )
+            from names
+            where name is not null
+        )
+        select name from names where name is not null
+        """
+    )
+    return [name for (name,) in names if folded in name.casefold()]
+
+
+def containing(connection: apsw.Connection, column: str, needle: str) -> list[str] | None:
+    """The titles or addresses (`column`) that contain `needle`; None for more than `MAX_NAMES`."""
+    condition, value = contains("name", "needle", needle)
+    found = rows(
+        connection,
+        f"select name from {_TABLES[column]} where {condition} limit {MAX_NAMES + 1}",
+        {"needle": value},
+    )
+    return None if len(found) > MAX_NAMES else [name for (name,) in found]
+
+
+def contains(expression: str, parameter: str, needle: str) -> tuple[str, str]:
+    """A case-insensitive substring test in SQL, and the value that its parameter binds."""
+    if needle.isascii() and needle.isprintable() and len(needle) <= _MAX_LIKE_CHARS:
+        escaped = needle.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        return f"{expression} like :{parameter} escape '\\'", f"%{escaped}%"
+    # LIKE knows no case beyond ASCII and stops at NUL.
+    return f"instr(recollect_casefold({expression}), :{parameter})", bindable(needle).casefold()
+
+
+def bindable(text: str) -> str:
+    """`text` without lone surrogates: no stored text has one, and SQLite cannot be handed one."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")

@@ -1,0 +1,97 @@
+"""What a person does to observations: write their own words, take them back, hide one for good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import apsw
+
+from store import observation_rows
+from store.database import Database, rows, scalar
+
+EDITABLE = ("title", "narrative", "facts", "concepts", "kind", "project")
+
+
+def edit(database: Database, observation_id: int, changes: Mapping[str, Any], now_ms: int) -> bool:
+    """Keep what a person wrote for some of the fields `EDITABLE`; False when there is no such id.
+
+    A field that reads as it is derived is not an edit, so that it goes on following the frames.
+    Raises `ValueError` for another field.
+    """
+    unknown = set(changes) - set(EDITABLE)
+    if unknown:
+        raise ValueError(f"cannot be edited: {sorted(unknown)}; can: {', '.join(EDITABLE)}")
+    with database.write() as connection:
+        row = connection.execute(
+            "select edits from observations where id = ? and is_hidden = 0", (observation_id,)
+        ).fetchone()
+        if row is None:
+            return False
+        derived = _derived(connection, observation_id)
+        edits = {**json.loads(row[0]), **changes}
+        kept = {name: value for name, value in edits.items() if value != derived[name]}
+        _keep_edits(connection, observation_id, kept, now_ms)
+    return True
+
+
+def revert(database: Database, observation_id: int, now_ms: int) -> bool:
+    """Drop what a person wrote; False when there is no such observation."""
+    with database.write() as connection:
+        if scalar(connection, "select 1 from observations where id = ?", (observation_id,)) is None:
+            return False
+        _keep_edits(connection, observation_id, {}, now_ms)
+    return True
+
+
+def hide(database: Database, observation_id: int, now_ms: int) -> bool:
+    """Take an observation out of memory for good; False when there is none.
+
+    Its text goes; the empty row stays, so that deriving again does not bring it back.
+    """
+    with database.write() as connection:
+        known = scalar(
+            connection, "select 1 from observations where id = ? and is_hidden = 0", (observation_id,)
+        )
+        if known is None:
+            return False
+        observation_rows.blank(connection, observation_id)
+        connection.execute(
+            "update observations set is_hidden = 1, edits = '{}', updated_ms = ? where id = ?",
+            (now_ms, observation_id),
+        )
+        observation_rows.put_documents(connection, observation_id)
+    database.checkpoint()
+    return True
+
+
+def _derived(connection: apsw.Connection, observation_id: int) -> dict[str, Any]:
+    """The editable fields without the edits."""
+    [(kind, project, title, narrative)] = rows(
+        connection, "select kind, project, title, narrative from observations where id = ?", (observation_id,)
+    )
+    facts = rows(
+        connection,
+        "select text from observation_facts where observation_id = ? order by n",
+        (observation_id,),
+    )
+    concepts = rows(
+        connection,
+        "select value from observation_terms where observation_id = ? and term = 'concept' order by n",
+        (observation_id,),
+    )
+    return {
+        "title": title, "narrative": narrative, "kind": kind, "project": project,
+        "facts": [text for (text,) in facts], "concepts": [value for (value,) in concepts],
+    }  # fmt: skip
+
+
+def _keep_edits(
+    connection: apsw.Connection, observation_id: int, edits: Mapping[str, Any], now_ms: int
+) -> None:
+    connection.execute(
+        "update observations set edits = ?, updated_ms = ? where id = ?",
+        (json.dumps(edits, ensure_ascii=False, sort_keys=True), now_ms, observation_id),
+    )
+    observation_rows.put_documents(connection, observation_id)

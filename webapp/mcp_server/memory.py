@@ -1,0 +1,271 @@
+"""The tools over memory: what was done, learned and asked (R4.25).
+
+Thin over `store.memory`: it ranks, this asks for its most, lets today's rules take out what they
+must, and cuts to the limit.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from store import memory, memory_timeline
+from store.memory import Asking, MemoryPage
+from store.memory_entries import MemoryEntry
+from store.memory_filters import MemoryFilters
+from store.memory_timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
+from store.observations import Observation
+from store.summaries import SessionSummary
+from webapp.doors import memory as gate
+from webapp.doors import moments
+from webapp.doors.calls import Call
+from webapp.doors.errors import Refused
+from webapp.mcp_server.answers import (
+    ContextTimeline,
+    Details,
+    MemoryFound,
+    MemoryRow,
+    ObservationDetails,
+    PromptDetails,
+    SessionDetails,
+    TimelineRow,
+    TimeOrNone,
+    moment,
+)
+from webapp.mcp_server.frames import Words
+
+_SNIPPET_CHARS = 300
+
+Asked = Annotated[Words, Field(description="What to look for, by meaning or words; blank: the newest.")]
+Project = Annotated[Words | None, Field(description="Only of this project.")]
+Limit = Annotated[int, Field(ge=1, le=memory.MEMORY_CANDIDATES)]
+Depth = Annotated[int, Field(ge=0, le=MAX_DEPTH, description="Records, or hours with unit=hours.")]
+
+
+def search_observations(
+    call: Call,
+    query: Asked,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    project: Project = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Find what was done: observations, each about one place in one hour. 90 days unless a range is given."""
+    filters = _filters(call, start, end, project=project)
+    options = _options(call, filters)
+    return _answer(call, memory.search_observations(call.database, _asking(call, query), **options), limit)
+
+
+def search_sessions(
+    call: Call,
+    query: Asked,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    project: Project = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Find stretches of use by what they were about. 90 days unless a range is given."""
+    filters = _filters(call, start, end, project=project)
+    options = _options(call, filters)
+    return _answer(call, memory.search_sessions(call.database, _asking(call, query), **options), limit)
+
+
+def search_user_prompts(
+    call: Call,
+    query: Asked,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Find what the person asked Recollect before. 90 days unless a range is given."""
+    options = _options(call, _filters(call, start, end))
+    return _answer(call, memory.search_user_prompts(call.database, _asking(call, query), **options), limit)
+
+
+def find_by_concept(
+    call: Call,
+    concept: Annotated[Words, Field(min_length=1, description="One concept, as observations name it.")],
+    query: Asked = "",
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Observations about a concept, those that answer `query` best first."""
+    options = _options(call, _filters(call, start, end))
+    found = memory.find_by_concept(call.database, concept, _asking(call, query), **options)
+    return _answer(call, found, limit)
+
+
+def find_by_file(
+    call: Call,
+    file: Annotated[Words, Field(min_length=1, description="A path or a part of one.")],
+    query: Asked = "",
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Observations in which a file was seen, those that answer `query` best first."""
+    options = _options(call, _filters(call, start, end))
+    return _answer(call, memory.find_by_file(call.database, file, _asking(call, query), **options), limit)
+
+
+def find_by_type(
+    call: Call,
+    kind: Annotated[Words, Field(min_length=1, description="A kind of observation, such as coding or mail.")],
+    query: Asked = "",
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Observations of one kind, those that answer `query` best first."""
+    options = _options(call, _filters(call, start, end))
+    return _answer(call, memory.find_by_type(call.database, kind, _asking(call, query), **options), limit)
+
+
+def get_recent_context(call: Call, project: Project = None, limit: Limit = 20) -> MemoryFound:
+    """What was done, learned and asked last, newest first. A good first call."""
+    found = memory.get_recent_context(
+        call.database, now_ms=call.now_ms, project=project, limit=memory.MEMORY_CANDIDATES
+    )
+    return _answer(call, found, limit)
+
+
+def get_context_timeline(
+    call: Call,
+    anchor: Annotated[
+        int | str,
+        Field(description="An observation's id, session:ID, prompt:ID, or RFC 3339 with its zone."),
+    ],
+    depth_before: Depth = TIMELINE_DEPTH,
+    depth_after: Depth = TIMELINE_DEPTH,
+    unit: Literal["records", "hours"] = "records",
+    project: Project = None,
+    full: Annotated[bool, Field(description="With the details of every entry.")] = False,
+) -> ContextTimeline:
+    """What lies around one entry or moment, all types in the order of time.
+
+    With both depths 0 and `full`, the details of the one entry.
+    """
+    try:
+        found = memory_timeline.get_context_timeline(
+            call.database,
+            _with_zone(anchor),
+            depth_before=depth_before,
+            depth_after=depth_after,
+            unit=unit,
+            project=project,
+        )
+    except BadAnchor as error:
+        raise Refused("invalid", str(error)) from error
+    except UnknownAnchor as error:
+        raise Refused("not_found", str(error.args[0])) from error
+    entries = gate.shown(call, found.entries)
+    if found.anchor.type != "time" and not any(found.is_anchor(entry) for entry in entries):
+        raise Refused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
+    call.returned = len(entries)
+    return ContextTimeline(
+        now=moment(call.now_ms),
+        withheld=call.withheld,
+        anchor=moment(found.anchor.at_ms),
+        entries=[
+            TimelineRow(
+                **_row(entry).model_dump(),
+                is_anchor=found.is_anchor(entry),
+                details=_details(entry) if full else None,
+            )
+            for entry in entries
+        ],
+    )
+
+
+TOOLS: tuple[Any, ...] = (
+    search_observations,
+    search_sessions,
+    search_user_prompts,
+    find_by_concept,
+    find_by_file,
+    find_by_type,
+    get_recent_context,
+    get_context_timeline,
+)
+
+
+# -- asking ---------------------------------------------------------------------------------
+
+
+def _asking(call: Call, text: str) -> Asking:
+    known = call.library.embedder.asked(text)
+    return Asking(text, known["query_vector"], known["vector_model"], known["vector_problem"])
+
+
+def _filters(
+    call: Call, start: float | str | None, end: float | str | None, project: str | None = None
+) -> MemoryFilters:
+    if start is None and end is None:
+        return MemoryFilters(project=project)  # the store's own window then holds (C11)
+    start_ms, end_ms = moments.span(start, end, call.now_ms)
+    return MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
+
+
+def _options(call: Call, filters: MemoryFilters) -> dict[str, Any]:
+    return {"filters": filters, "now_ms": call.now_ms, "limit": memory.MEMORY_CANDIDATES}
+
+
+def _with_zone(anchor: int | str) -> int | str:
+    """The anchor. Raises `Refused` for a written time that does not say its zone."""
+    try:
+        at = datetime.fromisoformat(anchor.strip()) if isinstance(anchor, str) else None
+    except ValueError:
+        return anchor  # an id, or what the store refuses
+    if at is not None and at.tzinfo is None and not str(anchor).strip().isdecimal():
+        raise Refused("invalid", "anchor: a time needs its zone, as in 2026-11-20T13:00:00+01:00")
+    return anchor
+
+
+# -- shaping --------------------------------------------------------------------------------
+
+
+def _answer(call: Call, page: MemoryPage, limit: int) -> MemoryFound:
+    entries = gate.shown(call, page.entries)[:limit]
+    call.returned = len(entries)
+    return MemoryFound(
+        now=moment(call.now_ms),
+        withheld=call.withheld,
+        entries=[_row(entry) for entry in entries],
+        strategy=page.strategy,
+        fallback_reason=page.fallback_reason,
+    )
+
+
+def _row(entry: MemoryEntry) -> MemoryRow:
+    return MemoryRow(
+        type=entry.type,
+        id=entry.id,
+        start=moment(entry.start_ms),
+        end=moment(entry.end_ms),
+        title=entry.title,
+        snippet=" ".join(entry.snippet.split())[:_SNIPPET_CHARS],
+    )
+
+
+def _details(entry: MemoryEntry) -> Details:
+    match entry.body:
+        case Observation() as body:
+            return ObservationDetails(
+                narrative=body.narrative,
+                facts=[fact.text for fact in body.facts],
+                kind=body.kind,
+                project=body.project,
+                app_name=body.app_name,
+                concepts=list(body.concepts),
+                files=list(body.files),
+                urls=list(body.urls),
+                frame_ids=list(body.frame_ids),
+                source=body.source,
+            )
+        case SessionSummary() as body:
+            return SessionDetails(**body.fields, project=body.project)
+        case body:
+            return PromptDetails(text=body.text, chat_id=body.chat_id)

@@ -1,0 +1,112 @@
+"""What a search means, as a vector: the embedder of this process, opened when first needed.
+
+A search never fails for it: `asked` gives a vector, or the word that says why there is none.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
+from store.settings import EmbeddingSettings
+
+log = logging.getLogger(__name__)
+
+OPEN_AGAIN_S = 60.0
+_REMEMBERED = 256
+
+
+class Meaning(TypedDict):
+    """Keyword arguments of `store.search.search`."""
+
+    query_vector: npt.NDArray[np.floating] | None
+    vector_model: str | None
+    vector_problem: str | None
+
+
+WORDS_ONLY = Meaning(query_vector=None, vector_model=None, vector_problem=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    vector: npt.NDArray[np.floating]
+    model: str
+
+
+class QueryEmbedder:
+    """Safe to share between threads. `problem` is the last sentence of what went wrong, else ""."""
+
+    def __init__(self, settings: EmbeddingSettings, open: Callable[[], Embedder] | None = None) -> None:
+        options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s)
+        self.is_off = settings.engine == "off"
+        self.problem = ""
+        self._open = open or (lambda: open_embedder(settings.engine, options))
+        self._embedder: Embedder | None = None
+        self._next_open_s = 0.0
+        self._lock = threading.Lock()
+        # The pages of one search ask the same again; the text itself is not kept.
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+
+    def asked(self, text: str, mode: str = "hybrid") -> Meaning:
+        """What `search` needs to know of a question's meaning."""
+        if mode == "fts" or not text.strip():
+            return _nothing(None)
+        if self.is_off:
+            return _nothing("embeddings_off")
+        key = blake2b(text.encode(errors="replace"), digest_size=16).digest()
+        with self._lock:
+            if key not in self._known:
+                embedder = self._ready()
+                if embedder is None:
+                    return _nothing("embedder_unavailable")
+                if not embedder.reads(text):
+                    return _nothing("language_not_embedded")
+                try:
+                    self._known[key] = _Known(embedder.embed([text])[0], embedder.name)
+                except EmbeddingError as error:
+                    self._lost(error)
+                    return _nothing("embedder_unavailable")
+            self._known.move_to_end(key)
+            found = self._known[key]
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return Meaning(query_vector=found.vector, vector_model=found.model, vector_problem=None)
+
+    def close(self) -> None:
+        with self._lock:
+            self._known.clear()
+            if self._embedder is not None:
+                self._embedder.close()
+            self._embedder = None
+
+    def _ready(self) -> Embedder | None:
+        if self._embedder is None and time.monotonic() >= self._next_open_s:
+            try:
+                self._embedder = self._open()
+                self.problem = ""
+            except EmbeddingError as error:
+                self._lost(error)
+        return self._embedder
+
+    def _lost(self, error: EmbeddingError) -> None:
+        if self.problem != str(error):
+            log.warning("search by meaning is unavailable: %s", error)
+        self.problem = str(error)
+        self._next_open_s = time.monotonic() + OPEN_AGAIN_S
+        if self._embedder is not None:
+            self._embedder.close()
+        self._embedder = None
+
+
+def _nothing(problem: str | None) -> Meaning:
+    return Meaning(query_vector=None, vector_model=None, vector_problem=problem)
