@@ -61,7 +61,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
         "resume", "delete", "verify", "reindex", "mcp",
     }  # fmt: skip
-    for later in ("demo", "backup", "restore", "export", "reindex", "retention"):
+    for later in ("demo", "backup", "restore", "export", "retention"):
         assert run([later]) == 2
 
 
