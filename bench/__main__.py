@@ -5,6 +5,8 @@ read the ratios, and compare before and after within one run.
 
     python -m bench              all
     python -m bench search chat  some
+
+One that takes long (``ON_REQUEST``) runs only when it is named.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ def main(wanted: list[str]) -> int:
     report.line(f"{platform.machine()}, Python {platform.python_version()}")
     for name in wanted or measurements:
         module = importlib.import_module(f"bench.{name}")
-        if hasattr(module, "main"):
+        if hasattr(module, "main") and (wanted or not getattr(module, "ON_REQUEST", False)):
             report.section(name, (module.__doc__ or "").strip().splitlines()[0])
             module.main(report)
     return 0

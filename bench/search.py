@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable
-from itertools import accumulate
 from pathlib import Path
 
 from bench.report import Report, percentile, timed_ms
+from bench.synthetic import CHINESE, START_MS, STEP_MS, VOCABULARY, fill
 from store import query
 from store.database import Database, open_database
 from store.frames import id_range
@@ -20,14 +20,8 @@ from store.paths import DataDir
 from store.search import Filters, search
 
 FRAMES = 100_000
-WORDS = 150
-VOCABULARY = 20_000
-START_MS = 1_780_000_000_000
-STEP_MS = 30_000
 QUERIES = 200
 
-_APPS = ("Code", "Firefox", "Slack", "Terminal", "WeChat", "Zoom", "LibreOffice", "Files")
-_CHINESE = "今天下午开会讨论预算周报总结和下周计划学习教程发布文件会议记录明天部署测试结果项目进度数据分析"
 _EVERYTHING = Filters(START_MS, START_MS + FRAMES * STEP_MS)
 
 
@@ -36,8 +30,7 @@ def main(report: Report) -> None:
     rng = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
         database = open_database(DataDir(Path(folder) / "home"))
-        vocabulary = _vocabulary(rng)
-        _fill(database, rng, vocabulary)
+        vocabulary = fill(database, FRAMES).vocabulary
         _keyword(report, database, rng, vocabulary)
         _browse(report, database)
         database.close_thread()
@@ -50,7 +43,7 @@ def _keyword(report: Report, database: Database, rng: random.Random, vocabulary:
         "keyword, a rare word": lambda: vocabulary[rng.randrange(VOCABULARY // 2, VOCABULARY)],
         "keyword, a phrase": lambda: f'"{vocabulary[rng.randrange(9)]} {vocabulary[rng.randrange(9)]}"',
         "keyword, a prefix": lambda: vocabulary[rng.randrange(200)][:3] + "*",
-        "keyword, Chinese": lambda: _CHINESE[(at := rng.randrange(40)) : at + 2],
+        "keyword, Chinese": lambda: CHINESE[(at := rng.randrange(40)) : at + 2],
     }
     for name, ask in cases.items():
         texts = [ask() for _ in range(QUERIES if name.endswith("frequency") else 20)]
@@ -90,7 +83,7 @@ def _filtered() -> dict[str, Filters]:
         "one day": Filters(START_MS + 86_400_000, START_MS + 2 * 86_400_000),
         "one app": Filters(start, end, app_name="wechat"),
         "several apps": Filters(start, end, app_name="e"),
-        "a window": Filters(start, end, window_name="window 17"),
+        "a window": Filters(start, end, window_name="tme - code"),
         "a window that never was": Filters(start, end, window_name="no such window"),
     }
 
@@ -134,53 +127,6 @@ def _raw_browse(database: Database) -> None:
         ).fetchall()
 
 
-def _vocabulary(rng: random.Random) -> list[str]:
-    """Distinct words of 3 to 9 letters, the shorter ones first, as in language."""
-    words: dict[str, None] = {}
-    while len(words) < VOCABULARY:
-        length = 3 + len(words) * 7 // VOCABULARY
-        words["".join(rng.choices("etaoinshrdlucmfwypvbgkjqxz", k=length))] = None
-    return list(words)
-
-
 def _asked(rng: random.Random, vocabulary: list[str]) -> str:
     """One to three words; each rank of the vocabulary's decades is as likely as another."""
     return " ".join(vocabulary[int(VOCABULARY ** rng.random()) - 1] for _ in range(rng.randint(1, 3)))
-
-
-def _fill(database: Database, rng: random.Random, vocabulary: list[str]) -> None:
-    """Frames, readings and index rows in bulk; pictures play no part in a search."""
-    weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
-    stream = rng.choices(vocabulary, cum_weights=weights, k=1_000_000)
-    with database.write() as connection:
-        for number in range(FRAMES):
-            captured_ms = START_MS + number * STEP_MS
-            frame_id = captured_ms * 1024
-            at = rng.randrange(len(stream) - WORDS)
-            lines = [" ".join(stream[row : row + 10]) for row in range(at, at + WORDS, 10)]
-            if number % 20 == 0:
-                lines[3:6] = ["".join(rng.choices(_CHINESE, k=30)) for _ in range(3)]
-            connection.execute(
-                """
-                insert into frames (id, capture_id, captured_ms, ended_ms, monitor, width_px, height_px,
-                    app_name, window_name, focused, source, media_type, size_bytes, sha256,
-                    pixels_sha256, reading_state, stored_ms)
-                values (:id, :id, :at, :at, 'DP-1', 1920, 1080, :app, :window, 1, 'screen',
-                    'image/webp', 60000, '', '', 'read', :at)
-                """,
-                {
-                    "id": frame_id,
-                    "at": captured_ms,
-                    "app": rng.choice(_APPS),
-                    "window": f"{rng.choice(vocabulary)} - window {rng.randrange(1000)}",
-                },
-            )
-            connection.execute(
-                """
-                insert into readings (frame_id, engine, language, text, layout, words, duration_ms,
-                    read_ms, is_current)
-                values (?, 'bench', 'eng', ?, x'', ?, 1, ?, 1)
-                """,
-                (frame_id, "\n".join(lines), WORDS, captured_ms),
-            )
-        connection.execute("insert into frames_fts (frames_fts) values ('rebuild')")

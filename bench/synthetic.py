@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from store.database import Database
+import apsw
+
+from store.database import Database, scalar
 from store.filters import Filters
 from store.frames import ID_STEP
 
@@ -26,35 +28,55 @@ CHINESE = "今天下午开会讨论预算周报总结和下周计划学习教程
 _WORDS_PER_LINE = 10
 
 
+_SEED = 7
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     """What was made. The two times are seconds: rows alone, and the text index over them."""
 
     vocabulary: list[str]  # the commonest word first
-    everything: Filters
     frames: int
-    rows_s: float
-    index_s: float
+    rows_s: float = 0.0
+    index_s: float = 0.0
+
+    @property
+    def everything(self) -> Filters:
+        return Filters(START_MS, START_MS + self.frames * STEP_MS)
 
 
-def fill(database: Database, frames: int, seed: int = 7) -> Filled:
-    """Add `frames` frames, one each `STEP_MS`, with readings and index."""
-    rng = random.Random(seed)
+def fill(database: Database, frames: int) -> Filled:
+    """Add `frames` frames, one each `STEP_MS`, with readings; then the index over all of them."""
+    rng = random.Random(_SEED)
     vocabulary = _vocabulary(rng)
+    times = range(START_MS, START_MS + frames * STEP_MS, STEP_MS)
     began = time.perf_counter()
     with database.write() as connection:
-        connection.executemany(_FRAME, _frames(rng, vocabulary, frames))
-        connection.executemany(_READING, _readings(rng, vocabulary, frames))
+        connection.executemany(_FRAME, (_frame(rng, vocabulary, at) for at in times))
+        connection.executemany(_READING, _readings(rng, vocabulary, times))
     stored = time.perf_counter()
     with database.write() as connection:
         connection.execute("insert into frames_fts (frames_fts) values ('rebuild')")
-    indexed = time.perf_counter()
-    return Filled(
-        vocabulary=vocabulary,
-        everything=Filters(START_MS, START_MS + frames * STEP_MS),
-        frames=frames,
-        rows_s=stored - began,
-        index_s=indexed - stored,
+    return Filled(vocabulary, frames, stored - began, time.perf_counter() - stored)
+
+
+def filled(database: Database) -> Filled:
+    """What `fill` made in this home some time ago."""
+    with database.read() as connection:
+        return Filled(_vocabulary(random.Random(_SEED)), scalar(connection, "select count(*) from frames"))
+
+
+def insert(connection: apsw.Connection, rng: random.Random, vocabulary: list[str], captured_ms: int) -> None:
+    """One more frame with its index row, as ingest commits it."""
+    connection.execute(_FRAME, _frame(rng, vocabulary, captured_ms))
+    text = " ".join(rng.choices(vocabulary[:1000], k=WORDS))
+    connection.execute(_READING, _reading(captured_ms, text))
+    connection.execute(
+        """
+        insert into frames_fts (rowid, text, app_name, window_name, browser_url)
+        select id, text, app_name, window_name, browser_url from frame_texts where id = ?
+        """,
+        (captured_ms * ID_STEP,),
     )
 
 
@@ -72,32 +94,32 @@ values (:id, 'bench', 'eng', :text, x'', :words, 1, :at, 1)
 """
 
 
-def _frames(rng: random.Random, vocabulary: list[str], frames: int) -> Iterator[dict[str, object]]:
-    for number in range(frames):
-        at = START_MS + number * STEP_MS
-        app = rng.choice(APPS)
-        word = vocabulary[rng.randrange(TITLES)]
-        yield {
-            "id": at * ID_STEP,
-            "at": at,
-            "app": app,
-            "window": f"{word} - {app}",
-            "url": f"https://example.com/{word}" if app == "Firefox" else None,
-        }
+def _frame(rng: random.Random, vocabulary: list[str], at_ms: int) -> dict[str, object]:
+    app, word = rng.choice(APPS), vocabulary[rng.randrange(TITLES)]
+    return {
+        "id": at_ms * ID_STEP,
+        "at": at_ms,
+        "app": app,
+        "window": f"{word} - {app}",
+        "url": f"https://example.com/{word}" if app == "Firefox" else None,
+    }
 
 
-def _readings(rng: random.Random, vocabulary: list[str], frames: int) -> Iterator[dict[str, object]]:
+def _readings(rng: random.Random, vocabulary: list[str], times: range) -> Iterator[dict[str, object]]:
     weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
     stream = rng.choices(vocabulary, cum_weights=weights, k=1_000_000)
-    for number in range(frames):
-        captured_ms = START_MS + number * STEP_MS
-        at = rng.randrange(len(stream) - WORDS)
+    for number, at_ms in enumerate(times):
+        first = rng.randrange(len(stream) - WORDS)
         lines = [
-            " ".join(stream[row : row + _WORDS_PER_LINE]) for row in range(at, at + WORDS, _WORDS_PER_LINE)
+            " ".join(stream[at : at + _WORDS_PER_LINE]) for at in range(first, first + WORDS, _WORDS_PER_LINE)
         ]
         if number % 20 == 0:
             lines[3:6] = ["".join(rng.choices(CHINESE, k=30)) for _ in range(3)]
-        yield {"id": captured_ms * ID_STEP, "at": captured_ms, "text": "\n".join(lines), "words": WORDS}
+        yield _reading(at_ms, "\n".join(lines))
+
+
+def _reading(at_ms: int, text: str) -> dict[str, object]:
+    return {"id": at_ms * ID_STEP, "at": at_ms, "text": text, "words": WORDS}
 
 
 def _vocabulary(rng: random.Random) -> list[str]:

@@ -25,13 +25,14 @@ import apsw
 from store import memory_entries, memory_legs, query
 from store.database import Database, rows
 from store.memory_entries import MemoryEntry
-from store.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
+from store.memory_filters import ENTRY_TYPES, MEMORY_WINDOW_DAYS, EntryType, MemoryFilters
 from store.memory_legs import MEMORY_CANDIDATES, Asking, Match, Strategy
 from store.query import Query
 
 __all__ = [
     "MEMORY_CANDIDATES",
     "MEMORY_LIMIT",
+    "MEMORY_WINDOW_DAYS",
     "Asking",
     "MemoryEntry",
     "MemoryFilters",

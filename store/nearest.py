@@ -22,8 +22,8 @@ from store.vectors import Kind
 
 RESCORED = 1_000
 """Chunks whose cosine is computed: 5 ms, and all of the true 100 nearest of a million made-up ones."""
-MIN_COSINE = 0.25
-"""Texts further apart than this have nothing to say to each other (unrelated lines: 0.0 to 0.2)."""
+MIN_COSINE = 0.2
+"""Texts further apart than this have nothing to say to each other (unrelated lines: mostly below 0.15)."""
 EVERY_ID = 2**62
 
 Narrow = Callable[[list[int] | None], list[int]]

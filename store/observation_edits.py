@@ -14,34 +14,21 @@ from store.database import Database, rows, scalar
 EDITABLE = ("title", "narrative", "facts", "concepts", "kind", "project")
 
 
-def edit(database: Database, observation_id: int, changes: Mapping[str, Any], now_ms: int) -> bool:
-    """Keep what a person wrote for some of the fields `EDITABLE`; False when there is no such id.
+def edit(database: Database, observation_id: int, words: Mapping[str, Any], now_ms: int) -> bool:
+    """Let a person's words be these, by the fields `EDITABLE`; False when there is no such id.
 
-    A field that reads as it is derived is not an edit, so that it goes on following the frames.
-    Raises `ValueError` for another field.
+    A field that is missing, or reads as it is derived, follows the frames. Raises `ValueError` for
+    another field.
     """
-    unknown = set(changes) - set(EDITABLE)
+    unknown = set(words) - set(EDITABLE)
     if unknown:
         raise ValueError(f"cannot be edited: {sorted(unknown)}; can: {', '.join(EDITABLE)}")
     with database.write() as connection:
-        row = connection.execute(
-            "select edits from observations where id = ? and is_hidden = 0", (observation_id,)
-        ).fetchone()
-        if row is None:
+        if not _is_there(connection, observation_id):
             return False
         derived = _derived(connection, observation_id)
-        edits = {**json.loads(row[0]), **changes}
-        kept = {name: value for name, value in edits.items() if value != derived[name]}
+        kept = {name: value for name, value in words.items() if value != derived[name]}
         _keep_edits(connection, observation_id, kept, now_ms)
-    return True
-
-
-def revert(database: Database, observation_id: int, now_ms: int) -> bool:
-    """Drop what a person wrote; False when there is no such observation."""
-    with database.write() as connection:
-        if scalar(connection, "select 1 from observations where id = ?", (observation_id,)) is None:
-            return False
-        _keep_edits(connection, observation_id, {}, now_ms)
     return True
 
 
@@ -51,10 +38,7 @@ def hide(database: Database, observation_id: int, now_ms: int) -> bool:
     Its text goes; the empty row stays, so that deriving again does not bring it back.
     """
     with database.write() as connection:
-        known = scalar(
-            connection, "select 1 from observations where id = ? and is_hidden = 0", (observation_id,)
-        )
-        if known is None:
+        if not _is_there(connection, observation_id):
             return False
         observation_rows.blank(connection, observation_id)
         connection.execute(
@@ -64,6 +48,11 @@ def hide(database: Database, observation_id: int, now_ms: int) -> bool:
         observation_rows.put_documents(connection, observation_id)
     database.checkpoint()
     return True
+
+
+def _is_there(connection: apsw.Connection, observation_id: int) -> bool:
+    sql = "select 1 from observations where id = ? and is_hidden = 0"
+    return scalar(connection, sql, (observation_id,)) is not None
 
 
 def _derived(connection: apsw.Connection, observation_id: int) -> dict[str, Any]:

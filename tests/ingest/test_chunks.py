@@ -19,12 +19,15 @@ from ingest.chunks import MAX_CHUNKS, MAX_WORDS, cut, words
         ("login system", ["login system"]),
         ("a line of words\nanother line here", ["a line of words", "another line here"]),
         ("File\nEdit\nView menu\nthe text below it", ["File\nEdit\nView menu", "the text below it"]),
-        ("the whole first line\nEnd", ["the whole first line", "End"]),
+        ("the whole first line\nEnd", ["the whole first line"]),
+        ("Login\na line of its own words", ["a line of its own words"]),
+        ("Login\n12:04", ["Login"]),
+        ("Sign in\na line of its own words", ["Sign in", "a line of its own words"]),
         ("  spaces around these words  \n\n  ", ["spaces around these words"]),
         ("今天天气", ["今天天气"]),
     ],
 )
-def test_lines_are_chunks_and_short_ones_join_the_next(text: str, expected: list[str]) -> None:
+def test_lines_are_chunks_and_short_ones_go_together(text: str, expected: list[str]) -> None:
     assert [chunk.text for chunk in cut(text)] == expected
 
 

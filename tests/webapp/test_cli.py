@@ -59,9 +59,9 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert listed == list(COMMANDS)
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
-        "resume", "delete", "verify", "mcp",
+        "resume", "delete", "verify", "reindex", "mcp",
     }  # fmt: skip
-    for later in ("demo", "backup", "restore", "export", "reindex", "retention"):
+    for later in ("demo", "backup", "restore", "export", "retention"):
         assert run([later]) == 2
 
 

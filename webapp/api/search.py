@@ -35,6 +35,10 @@ class SearchQuery(RangeQuery):
     limit: Annotated[QueryInt, Field(ge=1, le=200)] = 20
     cursor: Text | None = Field(None, description="`next_cursor` of the page before, same filters.")
     offset: Annotated[QueryInt, Field(ge=0, le=frames_search.MAX_OFFSET)] = 0
+    suggest: QueryBool = Field(
+        False,
+        description="Where nothing is found, say what would find something: as costly as a few searches.",
+    )
 
     @model_validator(mode="after")
     def _one_way_to_page(self) -> Self:
@@ -105,7 +109,9 @@ class SearchAnswer(Answer):
     data: list[HitAnswer]
     pagination: PaginationAnswer
     search: HowAnswer
-    suggestions: SuggestionsAnswer | None = Field(None, description="Only where nothing was found.")
+    suggestions: SuggestionsAnswer | None = Field(
+        None, description="With `suggest`, where nothing was found."
+    )
 
 
 @endpoint(
@@ -144,7 +150,7 @@ def search(query: SearchQuery) -> SearchAnswer:
     except BadCursor as error:
         raise invalid(400, "invalid_cursor", [FieldError("cursor", str(error))]) from error
     answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
-    if not page.total and query.cursor is None:
+    if query.suggest and not page.total and query.cursor is None:
         return answer.model_copy(update={"suggestions": _suggestions(query.q, filters)})
     return answer
 

@@ -136,6 +136,8 @@ def search(
         click.echo(search_answer(page, limit, duration_ms=0.0).model_dump_json(indent=2))
     else:
         _print_page(page)
+        if mode == "semantic" and page.fallback_reason:
+            click.echo(f"by words alone: {page.fallback_reason.replace('_', ' ')}", err=True)
 
 
 def _print_page(page: Page) -> None:
@@ -146,7 +148,5 @@ def _print_page(page: Page) -> None:
         click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")
-    if page.fallback_reason:
-        click.echo(f"by words alone: {page.fallback_reason.replace('_', ' ')}", err=True)
     found = count(page.total, "frame")
     click.echo(found if page.total_is_exact else f"more than {found}", err=True)

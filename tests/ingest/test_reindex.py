@@ -1,0 +1,85 @@
+"""`recollect reindex`: indexes made anew, and stopped and started again."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from engines.embedding import EmbedderUnavailable, EmbeddingError
+from ingest import __main__ as program
+from ingest import reindex
+from ingest.home import Home
+from store import conversations, search, vectors
+from store.filters import Filters
+from store.verify import verify
+from tests.factories import NOON_MS, store_frame
+from tests.fake_embedder import FakeEmbedder
+
+
+def put(home: Home, *texts: str) -> list[int]:
+    return [store_frame(home.database, home.data_dir, NOON_MS + n, text).id for n, text in enumerate(texts)]
+
+
+def test_words_are_found_again_after_their_index_was_lost(home: Home) -> None:
+    frame_id, _ = put(home, "the login system", "another text")
+    with home.database.write() as connection:
+        connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")
+    assert [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
+    assert reindex.text(home) == 2
+    assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
+    assert [hit.frame_id for hit in search.search(home.database, "login", Filters(0)).hits] == [frame_id]
+
+
+def test_only_what_lacks_vectors_is_embedded(home: Home) -> None:
+    put(home, *(f"text of number{n} here" for n in range(20)))
+    embedder = FakeEmbedder()
+    found = reindex.meaning(home, lambda: embedder, everything=False)
+    assert (found.embedded, found.waiting) == (20, 0)
+    again = FakeEmbedder()
+    assert reindex.meaning(home, lambda: again, everything=False).embedded == 0
+    assert again.calls == []
+    assert reindex.meaning(home, FakeEmbedder, everything=True).embedded == 20
+
+
+def test_run_that_was_stopped_goes_on_where_it_was(home: Home) -> None:
+    put(home, *(f"text of number{n} here" for n in range(20)))
+
+    class Stopping(FakeEmbedder):
+        def embed(self, texts):  # type: ignore[no-untyped-def]
+            if self.calls:
+                raise KeyboardInterrupt
+            return super().embed(texts)
+
+    first = Stopping()
+    with pytest.raises(KeyboardInterrupt):
+        reindex.meaning(home, lambda: first, everything=False)
+    second = FakeEmbedder()
+    reindex.meaning(home, lambda: second, everything=False)
+    texts = [text for call in (*first.calls, *second.calls) for text in call]
+    assert len(texts) == len(set(texts)) == 20
+    assert vectors.count_missing(home.database) == 0
+
+
+def test_missing_embedder_is_said(home: Home) -> None:
+    put(home, "the login system")
+
+    def unavailable() -> FakeEmbedder:
+        raise EmbedderUnavailable("not installed: pip install it")
+
+    with pytest.raises(EmbeddingError, match="pip install it"):
+        reindex.meaning(home, unavailable, everything=False)
+    assert vectors.count_missing(home.database) == 1
+
+
+def test_command_prints_its_counts(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R4.30."""
+    put(home, "the login system")
+    chat = conversations.create(home.database, "title", NOON_MS)
+    conversations.add_turn(
+        home.database, chat, mode="evidence", model="m", question="what did I do?",
+        start_ms=0, end_ms=1, timezone="UTC", now_ms=NOON_MS,
+    )  # fmt: skip
+    monkeypatch.setattr(program, "_embedder_of", lambda _: FakeEmbedder)
+    result = CliRunner().invoke(program.ingest, ["--home", str(home.data_dir.home), "reindex", "--vectors"])
+    assert result.output.splitlines()[:2] == ["Found 1 user prompts", "Created 0 documents"]
+    assert "Embedded 2 texts" in result.output
