@@ -27,8 +27,8 @@ from engines.chat import (
     ModelUnreachable,
 )
 from ingest import observing, refining, sessions
-from store import observation_rows, readings, refinements
-from store.database import Database, rows, scalar
+from store import memory_hours, observation_rows, readings, refinements
+from store.database import Database
 from store.errors import StoreBusy
 from store.observations import HOUR_MS, Observation
 
@@ -98,13 +98,8 @@ class ObservationLoop(threading.Thread):
 
     def _due(self) -> int | None:
         now_ms = self._clock()
-        with self._database.read() as connection:
-            hours = rows(
-                connection,
-                "select hour from memory_hours where hour * :size < :now order by hour desc",
-                {"size": HOUR_MS, "now": now_ms},
-            )
-        return next((hour for (hour,) in hours if self._later.get(hour, 0) <= now_ms), None)
+        hours = memory_hours.begun(self._database, now_ms)
+        return next((hour for hour in hours if self._later.get(hour, 0) <= now_ms), None)
 
     def _derive_or_postpone(self, hour: int) -> None:
         try:
@@ -128,7 +123,7 @@ class ObservationLoop(threading.Thread):
                 return  # it changed meanwhile: the next step derives it again
             changed = observation_rows.put_hour(connection, hour, drafts, now_ms)
             if is_over:
-                connection.execute("delete from memory_hours where hour = ?", (hour,))
+                memory_hours.finish(connection, hour)
         if is_over:
             self._later.pop(hour, None)
         else:
@@ -180,7 +175,5 @@ def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int |
 
     The hour that still runs gets frames all the time, which belong to activity that has not ended.
     """
-    changes = (
-        scalar(connection, "select changes from memory_hours where hour = ?", (hour,)) if is_over else None
-    )
-    return changes, scalar(connection, "select max(id) from deletions")
+    changes = memory_hours.changes(connection, hour) if is_over else None
+    return changes, memory_hours.last_deletion(connection)

@@ -348,18 +348,6 @@ def test_load_more_reaches_every_frame_once(visitor: Actor, shoot: Callable[...,
     assert len(seen) == 45 and set(seen) == frames
 
 
-def test_new_frames_wait_behind_a_pill(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
-    """TL-3: what is new passes the filter of the page."""
-    shoot(0)
-    address = re.search(r'hx-get="(/search/newer[^"]*)"', page(visitor, "/search?app=Code"))
-    assert address is not None
-    ask_again = html_text.unescape(address[1])
-    assert "new, show" not in page(visitor, ask_again)
-    shoot(1), shoot(2), shoot(3, app_name="Chrome")
-    html = page(visitor, ask_again)
-    assert "2 new, show" in words(html) and 'href="/search?app=Code"' in html
-
-
 def test_an_empty_result_says_which_filter_empties_it(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
     shoot()
     html = words(page(visitor, "/search?q=retention&app=Firefox"))
