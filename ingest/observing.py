@@ -16,8 +16,9 @@ import apsw
 
 from ingest import places, salience
 from store import activity
+from store import visits as stored_visits
 from store.activity import Segment
-from store.database import Database, rows
+from store.database import Database
 from store.observations import HOUR_MS, Draft, Fact
 
 MAX_OF_HOUR = 20
@@ -81,22 +82,8 @@ def _frames(connection: apsw.Connection, hour: int, visits: Sequence[Segment]) -
     """The frames of the visits within the hour, in order."""
     found: dict[int, None] = {}
     for visit in visits:
-        for (frame_id,) in rows(
-            connection,
-            """
-            select id from frames
-            where id between :first and :last and captured_ms < :end and ended_ms >= :start
-                and app_name is :app and window_name is :window and browser_url is :url
-                and (focused is null or focused = 1)
-            order by id
-            """,
-            {
-                "first": visit.first_frame_id, "last": visit.last_frame_id,
-                "start": hour * HOUR_MS, "end": (hour + 1) * HOUR_MS,
-                "app": visit.app_name, "window": visit.window_name, "url": visit.browser_url,
-            },
-        ):  # fmt: skip
-            found.setdefault(frame_id)
+        ids = stored_visits.frames_of(connection, visit, hour * HOUR_MS, (hour + 1) * HOUR_MS)
+        found.update(dict.fromkeys(ids))
     return list(found)
 
 
@@ -109,15 +96,8 @@ def _spread(ids: Sequence[int], most: int) -> list[int]:
 
 def _texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> list[tuple[int, int, str]]:
     """(frame, reading, text) of the frames that were read."""
-    return [
-        row
-        for frame_id in frame_ids
-        for row in rows(
-            connection,
-            "select frame_id, id, text from readings where frame_id = ? and is_current = 1",
-            (frame_id,),
-        )
-    ]
+    found = (stored_visits.text_of(connection, frame_id) for frame_id in frame_ids)
+    return [text for text in found if text is not None]
 
 
 def _urls(connection: apsw.Connection, visits: Sequence[Segment], frame_ids: Sequence[int]) -> list[str]:
@@ -128,12 +108,7 @@ def _urls(connection: apsw.Connection, visits: Sequence[Segment], frame_ids: Seq
             spent[visit.browser_url] += max(1, visit.duration_ms)
     found = [url for url, _ in spent.most_common()]
     for frame_id in frame_ids:
-        found += [
-            url
-            for (url,) in rows(
-                connection, "select url from frame_urls where frame_id = ? order by url", (frame_id,)
-            )
-        ]
+        found += stored_visits.urls_of(connection, frame_id)
     return list(dict.fromkeys(found))[:_MAX_URLS]
 
 

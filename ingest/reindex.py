@@ -20,8 +20,7 @@ from engines.embedding import EmbedderUnavailable
 from ingest.account import Account
 from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import AlreadyRunning, Home, only_worker
-from store import documents, vectors
-from store.database import scalar
+from store import documents, readings, vectors
 from store.documents import Backfill
 from store.times import now_ms
 
@@ -46,8 +45,7 @@ def text(home: Home) -> int:
     A million frames take less than a minute, in which nothing else is written.
     """
     with home.database.write() as connection:
-        connection.execute("insert into frames_fts (frames_fts) values ('rebuild')")
-        return int(scalar(connection, "select count(*) from frames_fts_docsize"))
+        return readings.rebuild_index(connection)
 
 
 def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Embedded:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from ingest.observing import spoken
 from ingest.salience import is_to_do
-from store import activity, observations, summaries
-from store.database import Database, rows
+from store import activity, observations, summaries, visits
+from store.database import Database
 from store.gaps import Interval, joined
 from store.observations import HOUR_MS, Observation
 from store.summaries import SESSION_GAP_MS
@@ -38,12 +38,7 @@ def derive(database: Database, hour: int, now_ms: int) -> int:
 def _sessions(database: Database, hour: int) -> list[Interval]:
     """Stretches of use without a pause of `SESSION_GAP_MS` that touch the hour."""
     start_ms, end_ms = hour * HOUR_MS, (hour + 1) * HOUR_MS
-    with database.read() as connection:
-        parts = rows(
-            connection,
-            "select start_ms, end_ms from segments where start_ms >= ? and start_ms < ?",
-            (start_ms - _REACH_MS, end_ms + _REACH_MS),
-        )
+    parts = visits.spans(database, start_ms - _REACH_MS, end_ms + _REACH_MS)
     islands = joined([(start, max(end, start + 1)) for start, end in parts], SESSION_GAP_MS)
     return [(start, end) for start, end in islands if start < end_ms and end > start_ms]
 

@@ -162,6 +162,12 @@ def add(
     return reading_id
 
 
+def rebuild_index(connection: apsw.Connection) -> int:
+    """Make the index of words anew from what is stored; returns its rows."""
+    connection.execute("insert into frames_fts (frames_fts) values ('rebuild')")
+    return int(scalar(connection, "select count(*) from frames_fts_docsize"))
+
+
 def current(database: Database, frame_id: int) -> Reading | None:
     """The reading that search uses, or None while the frame has not been read."""
     with database.read() as connection:
