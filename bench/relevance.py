@@ -1,0 +1,119 @@
+"""Relevance over 5,000 made-up screens and 250 questions: P@10, R@50, NDCG@10 by words, meaning, both.
+
+Embedding them takes a few minutes, so this runs only when it is named::
+
+    python -m bench relevance
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.report import Report
+from engines.embedding import Embedder, EmbedderUnavailable, open_embedder
+from ingest.account import Account
+from ingest.embedding_loop import EmbeddingLoop
+from store import vectors
+from store.database import Database, open_database
+from store.filters import Filters
+from store.paths import DataDir
+from store.search import Mode, search
+from store.times import now_ms
+from tests.relevance.metrics import ndcg, precision, recall
+from tests.relevance.screens import Question, RelevanceSet, relevance_set
+from tests.store.searching import add_frame
+
+ON_REQUEST = True
+"""Left out when all measurements run."""
+
+_START_MS = 1_780_000_000_000
+_STEP_MS = 15 * 60_000
+_MODES: tuple[Mode, ...] = ("fts", "semantic", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    precision: float
+    recall: float
+    ndcg: float
+
+
+def main(report: Report) -> None:
+    """Print the three figures of each mode over all questions, and NDCG@10 by kind of question."""
+    made = relevance_set()
+    with tempfile.TemporaryDirectory() as folder:
+        database = open_database(DataDir(Path(folder) / "home"))
+        numbers = _fill(database, made)
+        try:
+            embedder: Embedder | None = open_embedder("local")
+        except EmbedderUnavailable as error:
+            report.line(f"  without meaning: {error}")
+            embedder = None
+        if embedder is not None:
+            _embed(database, embedder)
+        for mode in _MODES if embedder else _MODES[:1]:
+            _report(
+                report,
+                mode,
+                made,
+                [_asked(database, each, mode, embedder, numbers) for each in made.questions],
+            )
+        database.close_thread()
+
+
+def _fill(database: Database, made: RelevanceSet) -> dict[int, int]:
+    """The number of the screen by the id of its frame."""
+    with database.write() as connection:
+        return {
+            add_frame(connection, text, _START_MS + number * _STEP_MS): number
+            for number, text in enumerate(made.texts)
+        }
+
+
+def _asked(
+    database: Database, question: Question, mode: Mode, embedder: Embedder | None, numbers: dict[int, int]
+) -> _Scores:
+    vector = (
+        embedder.embed([question.text])[0]
+        if embedder and mode != "fts" and embedder.reads(question.text)
+        else None
+    )
+    page = search(
+        database,
+        question.text,
+        Filters(0, _START_MS * 2),
+        mode=mode,
+        limit=50,
+        query_vector=vector,
+        vector_model=embedder.name if embedder else None,
+    )
+    ranked = [numbers[hit.frame_id] for hit in page.hits]
+    grades = question.grades
+    return _Scores(precision(ranked, grades), recall(ranked, grades), ndcg(ranked, grades))
+
+
+def _report(report: Report, mode: str, made: RelevanceSet, scores: list[_Scores]) -> None:
+    means = [_mean([getattr(each, name) for each in scores]) for name in ("precision", "recall", "ndcg")]
+    for name, value, goal in zip(("P@10", "R@50", "NDCG@10"), means, ("0.7", "0.8", "0.75"), strict=True):
+        report.row(f"{mode}, {name}", f"{value:.3f}", goal=goal if mode == "hybrid" else "")
+    by_kind: dict[str, list[_Scores]] = defaultdict(list)
+    for question, each in zip(made.questions, scores, strict=True):
+        by_kind[f"{question.language}, {question.kind}"].append(each)
+    for kind, found in by_kind.items():
+        value = f"{_mean([each.ndcg for each in found]):.3f} / {_mean([each.recall for each in found]):.3f}"
+        report.row(f"{mode}, NDCG@10 / R@50, {kind}", value)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _embed(database: Database, embedder: Embedder) -> None:
+    loop = EmbeddingLoop(database, Account(now_ms), lambda: embedder, threading.Event())
+    vectors.request_more(database)
+    while loop.step():
+        pass
