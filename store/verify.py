@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, decisions, remains, tokenizer
+from store import activity, decisions, remains, tokenizer, verify_memory
 from store.database import Database, rows, scalar
 from store.errors import MediaGone
 from store.frames import ID_STEP, get_many
@@ -41,6 +41,7 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
             *_index(connection),
             *_vectors(connection),
             *_activity(connection),
+            *verify_memory.problems(connection),
         ]
         counts = _counts(connection)
     problems += _pictures(database, media)
@@ -143,7 +144,7 @@ def _index(connection: apsw.Connection) -> Iterator[str]:
     if extra:
         yield f"{extra} rows of the index have no frame."
     stale = sum(
-        _varints(sizes) != [len(tokenizer.tokens(text)) for text in texts]
+        varints(sizes) != [len(tokenizer.tokens(text)) for text in texts]
         for sizes, *texts in connection.execute(
             """
             select i.sz, t.text, t.app_name, t.window_name, t.browser_url
@@ -156,7 +157,7 @@ def _index(connection: apsw.Connection) -> Iterator[str]:
         yield f"{stale} frames are indexed with other words than they have."
 
 
-def _varints(packed: bytes) -> list[int]:
+def varints(packed: bytes) -> list[int]:
     """SQLite's variable-length integers (https://sqlite.org/fileformat2.html#varint), up to 8 bytes."""
     found, value = [], 0
     for byte in packed:
