@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from store import facets as found_facets
 from store import suggestions
@@ -124,9 +125,8 @@ def _chips(asked: Asked) -> list[Chip]:
 def _without(asked: Asked, names: tuple[str, ...]) -> Asked:
     wider = asked
     for name in names:
-        wider = (
-            replace(wider, range=NO_RANGE) if name == "time" else replace(wider, **{_PARAMETERS[name]: ""})
-        )
+        change: dict[str, Any] = {"range": NO_RANGE} if name == "time" else {_PARAMETERS[name]: ""}
+        wider = replace(wider, **change)
     return wider
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -101,7 +102,7 @@ def page(
         order=asked.order,
         limit=LIMIT,
         cursor=asked.after,
-        **(meaning or {}),
+        **_options(meaning),
     )
     parsed = _read_as(database, asked.q, found)
     spellings, widenings = ([], []) if found.hits or asked.after else refining.ways(database, asked)
@@ -125,6 +126,10 @@ def page(
         refining=None if asked.after else refining.refining(database, asked, viewer.now_ms),
         saved=saved_searches.everything(database),
     )
+
+
+def _options(meaning: Meaning | None) -> dict[str, Any]:
+    return dict(meaning) if meaning else {}
 
 
 def _read_as(database: Database, q: str, found: Page) -> Query:
