@@ -180,6 +180,7 @@ def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
             total=page.total,
             total_is_exact=page.total_is_exact,
         ),
+        suggestions=None,
         search=HowAnswer(
             mode=page.mode,
             strategy=page.strategy,
