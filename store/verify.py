@@ -144,7 +144,7 @@ def _index(connection: apsw.Connection) -> Iterator[str]:
     if extra:
         yield f"{extra} rows of the index have no frame."
     stale = sum(
-        varints(sizes) != [len(tokenizer.tokens(text)) for text in texts]
+        _varints(sizes) != [len(tokenizer.tokens(text)) for text in texts]
         for sizes, *texts in connection.execute(
             """
             select i.sz, t.text, t.app_name, t.window_name, t.browser_url
@@ -157,7 +157,7 @@ def _index(connection: apsw.Connection) -> Iterator[str]:
         yield f"{stale} frames are indexed with other words than they have."
 
 
-def varints(packed: bytes) -> list[int]:
+def _varints(packed: bytes) -> list[int]:
     """SQLite's variable-length integers (https://sqlite.org/fileformat2.html#varint), up to 8 bytes."""
     found, value = [], 0
     for byte in packed:
