@@ -7,6 +7,7 @@ words included; documents follow what the observation says with the person's edi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import blake2b
 
 import apsw
 
@@ -28,9 +29,9 @@ def put_hour(connection: apsw.Connection, hour: int, drafts: Iterable[Draft], no
     }
     changed = 0
     for draft in drafts:
-        number, fingerprint = known.pop(draft.place, (None, ""))
+        number, fingerprint = known.pop(key(draft.place), (None, ""))
         if number is None or fingerprint != draft.fingerprint:
-            _put(connection, number, draft, now_ms)
+            put(connection, draft, now_ms)
             changed += 1
     for number, _ in known.values():
         _drop(connection, number)
@@ -38,9 +39,10 @@ def put_hour(connection: apsw.Connection, hour: int, drafts: Iterable[Draft], no
     return changed
 
 
-def _put(connection: apsw.Connection, number: int | None, draft: Draft, now_ms: int) -> None:
+def put(connection: apsw.Connection, draft: Draft, now_ms: int) -> None:
+    """Enter one observation, or write it anew; edits stay as they are."""
     values = {
-        "hour": draft.hour, "place": draft.place, "start_ms": draft.start_ms, "end_ms": draft.end_ms,
+        "hour": draft.hour, "place": key(draft.place), "start_ms": draft.start_ms, "end_ms": draft.end_ms,
         "active_ms": draft.active_ms, "app_name": draft.app_name, "kind": draft.kind,
         "project": draft.project, "title": draft.title, "narrative": draft.narrative,
         "fingerprint": draft.fingerprint, "now": now_ms,
@@ -71,6 +73,11 @@ def _put(connection: apsw.Connection, number: int | None, draft: Draft, now_ms: 
         [(number, frame_id) for frame_id in draft.frame_ids],
     )
     put_documents(connection, number)
+
+
+def key(place: str) -> str:
+    """What a place is told by: the row may outlive the title or address in it, which must not."""
+    return blake2b(place.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def put_parts(

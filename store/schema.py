@@ -301,7 +301,7 @@ class Observation(Model):
 
     id = IntegerField(primary_key=True)
     hour = IntegerField()  # start of the hour, in hours since the epoch
-    place = TextField()  # the app with the site or the window: one observation of each in an hour
+    place = TextField()  # a hash of the app with the site or the window: one of each in an hour
     start_ms = IntegerField()
     end_ms = IntegerField()
     active_ms = IntegerField()  # the time really spent there between the two

@@ -6,7 +6,19 @@ from flask import Flask, redirect
 from werkzeug.wrappers import Response
 
 from store import frames
-from webapp import chat, display, filters, fragments, palette, privacy, search, status, timeline, welcome
+from webapp import (
+    chat,
+    display,
+    filters,
+    fragments,
+    memory,
+    palette,
+    privacy,
+    search,
+    status,
+    timeline,
+    welcome,
+)
 from webapp import frames as frame_pages
 from webapp.light import capture_light
 from webapp.services import services
@@ -16,6 +28,7 @@ BLUEPRINTS = (
     search.blueprint,
     frame_pages.blueprint,
     chat.blueprint,
+    memory.blueprint,
     privacy.blueprint,
     display.blueprint,
     status.blueprint,

@@ -19,6 +19,7 @@ _PAGES = (
     ("Timeline", "/timeline", "timeline", "T"),
     ("Search", "/search", "search", "/"),
     ("Chat", "/chat", "chat", ""),
+    ("Memory", "/memory", "memory", ""),
     ("Privacy", "/privacy", "shield", ""),
     ("Display settings", "/settings/display", "sliders", ""),
     ("Status", "/status", "status", ""),

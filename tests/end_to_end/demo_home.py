@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import random
 import sys
+import threading
 import uuid
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from ingest.observations import ObservationLoop
 from store import activity, apps, capture_state, frames, readings
 from store.database import Database, open_database
 from store.media import Media, Still
@@ -66,7 +68,15 @@ def fill(data_dir: DataDir, days: int = 3, seed: int = 7) -> Database:
         _day(database, shelf, choice, morning, end)
     with database.write() as connection:
         apps.assign_slots(connection, _ms(NOW))
+    remember(database)
     return database
+
+
+def remember(database: Database) -> None:
+    """Let ingest's rules make memory of what is there."""
+    loop = ObservationLoop(database, lambda: _ms(NOW), threading.Event())
+    while loop.step():
+        pass
 
 
 def recording(data_dir: DataDir, now_ms: int) -> None:

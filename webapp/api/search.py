@@ -180,6 +180,7 @@ def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
             total=page.total,
             total_is_exact=page.total_is_exact,
         ),
+        suggestions=None,
         search=HowAnswer(
             mode=page.mode,
             strategy=page.strategy,
@@ -188,7 +189,6 @@ def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
             duration_ms=round(duration_ms, 3),
             index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
         ),
-        suggestions=None,
     )
 
 

@@ -1,0 +1,134 @@
+"""The pages of memory, as they come from the server: cold, without scripts."""
+
+from __future__ import annotations
+
+import html as html_text
+import re
+
+import pytest
+from flask import Flask
+
+from store import conversations, observations
+from store.database import Database
+from store.paths import DataDir
+from tests.factories import NOON_MS, store_frame
+from tests.memories import put_observation, put_session
+from tests.webapp.conftest import Actor, csrf_of
+
+HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}</textarea><script>alert(2)</script>"
+
+
+def words(html: str) -> str:
+    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
+
+
+def page(actor: Actor, path: str, status: int = 200) -> str:
+    answer = actor.get(path)
+    assert answer.status_code == status, answer.text[:500]
+    return str(answer.text)
+
+
+@pytest.mark.parametrize("path", ["/memory", "/memory/search", "/memory/around?anchor=2026-11-20T12:00:00Z"])
+def test_every_page_opens_on_an_empty_home(browser: Actor, path: str) -> None:
+    html = page(browser, path)
+    assert html.count("<h1") == 1
+    assert not re.search(r"\sstyle=|<style|\son[a-z]+=\"|javascript:", html)
+
+
+def test_a_day_without_memory_says_when_some_comes_and_where_some_is(
+    browser: Actor, database: Database
+) -> None:
+    assert "A minute and a half after you leave a window" in page(browser, "/memory")
+    put_observation(database, start_ms=NOON_MS - 3 * 86_400_000)
+    assert "/memory?day=2026-11-17" in page(browser, "/memory?day=2026-11-20&tz=UTC")
+
+
+def test_a_day_shows_what_was_done_with_its_frames(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS, "retention is 14 days")
+    put_observation(
+        database, title="Changed retention", facts=[("retention is 14 days", frame.id)], frame_ids=[frame.id]
+    )
+    html = page(browser, "/memory?tz=UTC")
+    assert "Changed retention" in html and "retention is 14 days" in html
+    assert f'href="/frames/{frame.id}"' in html and f"/api/v1/frames/{frame.id}?width=" in html
+
+
+def test_what_is_found_is_marked_and_its_surroundings_are_a_link_away(
+    browser: Actor, database: Database
+) -> None:
+    number = put_observation(database, narrative="Wrote the retention policy.")
+    html = page(browser, "/memory/search?q=retention")
+    assert "<mark>retention</mark>" in html and "1 entry, by words, the last 90 days" in words(html)
+    assert f"/memory/around?anchor={number}" in html
+    assert "Nothing of this is in memory" in page(browser, "/memory/search?q=zebra")
+
+
+def test_around_mixes_types_and_marks_the_anchor(browser: Actor, database: Database) -> None:
+    number = put_observation(database)
+    session = put_session(database, start_ms=NOON_MS - 60_000, notes="three hours")
+    chat = conversations.create(database, "q", NOON_MS)
+    conversations.add_turn(
+        database, chat, mode="evidence", model="m", question="what was it?", start_ms=None, end_ms=None,
+        timezone="UTC", now_ms=NOON_MS + 60_000,
+    )  # fmt: skip
+    html = page(browser, f"/memory/around?anchor={number}")
+    marks = re.findall(r'id="(\w+-\d+)"( aria-current="true")?', html)
+    assert [name for name, _ in marks if name.split("-")[0] in ("session", "observation", "prompt")] == [
+        f"session-{session}", f"observation-{number}", "prompt-1",
+    ]  # fmt: skip
+    assert [name for name, mark in marks if mark] == [f"observation-{number}"]
+
+
+@pytest.mark.parametrize(
+    ("anchor", "status"), [("999", 404), ("session:9", 404), ("yesterday", 400), ("", 400)]
+)
+def test_an_anchor_that_is_none_is_an_error_page(browser: Actor, anchor: str, status: int) -> None:
+    page(browser, f"/memory/around?anchor={anchor}", status)
+
+
+def test_a_persons_words_win_and_can_be_dropped(app: Flask, browser: Actor, database: Database) -> None:
+    number = put_observation(database, title="By rule", facts=[("a line of a frame", NOON_MS * 1024)])
+    path = f"/memory/observations/{number}"
+    form = {
+        "csrf_token": csrf_of(app, browser), "title": "In my words", "narrative": "n", "kind": "coding",
+        "facts": "a line of a frame\r\nand one of mine", "concepts": "one, two", "project": "",
+    }  # fmt: skip
+    assert browser.post(path, data=form).status_code == 303
+    found = observations.get(database, number)
+    assert found is not None
+    assert (found.title, found.source, found.concepts) == ("In my words", "user", ("one", "two"))
+    assert [fact.frame_id for fact in found.facts] == [NOON_MS * 1024, None]
+    assert "you said" in page(browser, path)
+    assert browser.post(f"{path}/revert", data={"csrf_token": form["csrf_token"]}).status_code == 303
+    assert observations.get(database, number).title == "By rule"  # type: ignore[union-attr]
+
+
+def test_a_title_is_needed_and_nothing_is_kept_without(
+    app: Flask, browser: Actor, database: Database
+) -> None:
+    number = put_observation(database, title="By rule")
+    form = {"csrf_token": csrf_of(app, browser), "title": " ", "kind": "coding"}
+    answer = browser.post(f"/memory/observations/{number}", data=form)
+    assert answer.status_code == 422 and "Needs at least one word" in answer.text
+    assert observations.get(database, number).edited == ()  # type: ignore[union-attr]
+
+
+def test_what_is_taken_out_of_memory_is_gone(app: Flask, browser: Actor, database: Database) -> None:
+    number = put_observation(database, narrative="zebra")
+    form = {"csrf_token": csrf_of(app, browser)}
+    answer = browser.post(f"/memory/observations/{number}/hide", data=form)
+    assert (answer.status_code, answer.headers["Location"][:12]) == (303, "/memory?day=")
+    assert "Nothing of this is in memory" in page(browser, "/memory/search?q=zebra")
+    page(browser, f"/memory/observations/{number}", 404)
+
+
+def test_screen_text_is_shown_and_never_obeyed(browser: Actor, database: Database) -> None:
+    """SEC-8."""
+    number = put_observation(
+        database, title=HOSTILE, narrative=HOSTILE, facts=[(HOSTILE, NOON_MS * 1024)], concepts=[HOSTILE]
+    )
+    for path in ("/memory?tz=UTC", f"/memory/observations/{number}", "/memory/search?q=alert"):
+        html = page(browser, path)
+        assert "<img src=x" not in html and "<script>alert" not in html and "7*7" in html, path
