@@ -23,7 +23,7 @@ _EXTENSIONS = (
     "|zip|tar|gz|db|sqlite|proto|tf|gradle|mk|tex|bib"
 )
 _FILE = re.compile(
-    rf"(?<![\w./@-])(?:~?/|\./|[A-Za-z]:\\)?(?:[\w.+-]+[/\\])*[\w+-][\w.+-]*\.(?:{_EXTENSIONS})(?![\w/.-])",
+    rf"(?<![\w./@-])(?:~?/|\./|[A-Za-z]:\\)?(?:[\w.+-]+[/\\])*[\w+-][\w.+-]*\.(?:{_EXTENSIONS})(?![\w/-]|\.\w)",
     re.IGNORECASE,
 )
 _EDITORS = re.compile(

@@ -19,6 +19,7 @@ MAX_CONCEPTS = 8
 MAX_FACTS = 5
 _TITLE_WEIGHT = 3
 _MIN_CHARS = 4
+_CJK_SIZES = range(2, 7)
 _LINE_CHARS = range(16, 241)
 _LINE_WORDS = 4
 _LINE_CJK = 8
@@ -131,4 +132,4 @@ def _words(text: str) -> set[str]:
 
 
 def _grams(run: Sequence[str]) -> set[str]:
-    return {"".join(run[at : at + size]) for size in (2, 3, 4) for at in range(len(run) - size + 1)}
+    return {"".join(run[at : at + size]) for size in _CJK_SIZES for at in range(len(run) - size + 1)}

@@ -385,7 +385,7 @@ def test_r4_26_metadata_first_then_meaning(database: Database) -> None:
 
 
 def test_a_hundred_nearer_documents_of_other_kinds_lose_none_that_is_asked_for(database: Database) -> None:
-    """SEA-2: filters come before the hundred nearest are taken."""
+    """SEA-7: filters come before the hundred nearest are taken."""
     for n in range(60):
         put_observation(database, start_ms=NOON_MS + n, title="login", narrative="login", kind="mail")
     wanted = put_observation(database, title="w", narrative="login setup", kind="coding")
