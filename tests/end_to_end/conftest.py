@@ -70,9 +70,13 @@ def recollect(tmp_path: Path) -> Iterator[Recollect]:
     program.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Headless Chromium, the system's own."""
+    """Headless Chromium, the system's own.
+
+    For this package and no longer: Playwright keeps an event loop running in the main thread,
+    beside which no other test could run one.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium_path(),
