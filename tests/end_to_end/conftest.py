@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.end_to_end.programs import Recollect, chromium_path, x_display
 
@@ -77,6 +77,7 @@ def browser() -> Iterator[Browser]:
     For this package and no longer: Playwright keeps an event loop running in the main thread,
     beside which no other test could run one.
     """
+    expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium_path(),
