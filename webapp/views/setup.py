@@ -85,7 +85,8 @@ def _left_out(own: Services) -> Row:
         return Row(
             "Never recorded", "X", rules.unreadable, "Until they can be read, nothing is recorded.", links
         )
-    parts = ["password managers, private windows"] if rules.defaults else []
+    known_apart = "password managers, private windows (Chrome and its relatives do not tell theirs)"
+    parts = [known_apart] if rules.defaults else []
     parts += [wording.count(len(rules.rules), "rule") + " of your own"] if rules.rules else []
     sentence = "; ".join(parts) or "nothing is left out"
     known = "; a window that cannot be identified is left out" if rules.any else ""
