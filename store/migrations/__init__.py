@@ -1,0 +1,86 @@
+"""Ordered steps from an empty file to today's schema.
+
+Each step is one module with one function of the same name, runs in one immediate transaction and
+is recorded by that name. A step is added at the end of `STEPS` and never edited afterwards. Before
+the first step on a database that already holds data, a copy goes to ``backups/``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import apsw
+
+from store.errors import DatabaseTooNew
+from store.migrations.m001_frames import m001_frames
+from store.migrations.m002_text_index import m002_text_index
+from store.migrations.m003_ledger_and_activity import m003_ledger_and_activity
+from store.migrations.m004_conversations import m004_conversations
+from store.migrations.m005_deletion_and_preferences import m005_deletion_and_preferences
+from store.migrations.m006_vectors import m006_vectors
+from store.migrations.m007_memory import m007_memory
+from store.migrations.m008_access_log import m008_access_log
+from store.migrations.m009_names import m009_names
+from store.paths import FILE_MODE, DataDir
+from store.times import now_ms
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[apsw.Connection], None]
+
+STEPS: tuple[Step, ...] = (
+    m001_frames,
+    m002_text_index,
+    m003_ledger_and_activity,
+    m004_conversations,
+    m005_deletion_and_preferences,
+    m006_vectors,
+    m007_memory,
+    m008_access_log,
+    m009_names,
+)
+
+
+def migrate(connection: apsw.Connection, data_dir: DataDir) -> list[str]:
+    """Bring the database up to date; returns the names of the steps that ran.
+
+    Raises `DatabaseTooNew` when it holds a step this version does not know.
+    """
+    connection.execute(
+        "create table if not exists migrations (name text primary key, applied_ms integer not null)"
+    )
+    applied = {name for (name,) in connection.execute("select name from migrations")}
+    unknown = applied - {step.__name__ for step in STEPS}
+    if unknown:
+        raise DatabaseTooNew(f"the database has migrations unknown to this version: {sorted(unknown)}")
+    missing = [step for step in STEPS if step.__name__ not in applied]
+    if missing and applied:
+        _backup_first(connection, data_dir, missing[0].__name__)
+    for step in missing:
+        _run(connection, step)
+    return [step.__name__ for step in missing]
+
+
+def _run(connection: apsw.Connection, step: Step) -> None:
+    connection.execute("begin immediate")
+    try:
+        # Another process may have been first while we waited for the lock.
+        done = connection.execute("select 1 from migrations where name = ?", (step.__name__,)).fetchone()
+        if not done:
+            step(connection)
+            connection.execute(
+                "insert into migrations (name, applied_ms) values (?, ?)",
+                (step.__name__, now_ms()),
+            )
+        connection.execute("commit")
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    log.info("migration %s applied", step.__name__)
+
+
+def _backup_first(connection: apsw.Connection, data_dir: DataDir, step: str) -> None:
+    target = data_dir.backups / f"before-{step}-{now_ms()}.db"
+    connection.execute("vacuum into ?", (str(target),))
+    target.chmod(FILE_MODE)
