@@ -222,6 +222,20 @@ class Evidence(Model):
         table_name = "evidence"
 
 
+class AnswerReport(Model):
+    """A person's verdict on one citation of an answer (`store.answer_reports`)."""
+
+    turn_id = IntegerField()
+    n = IntegerField()  # citation number; 0 = the answer as a whole
+    verdict = TextField()  # right, wrong
+    note = TextField()
+    reported_ms = IntegerField()
+
+    class Meta:
+        table_name = "answer_reports"
+        primary_key = CompositeKey("turn_id", "n")
+
+
 class Deletion(Model):
     """The tombstone and receipt of a deletion: a time range and counts, never content."""
 
@@ -421,6 +435,7 @@ MODELS: tuple[type[Model], ...] = (
     Message,
     Turn,
     Evidence,
+    AnswerReport,
     Deletion,
     Preference,
     EmbeddingModel,
