@@ -165,6 +165,18 @@ def test_a_field_names_what_it_did_not_understand() -> None:
     assert in_field("yesterday with friends", SHANGHAI) == Refusal("with friends", "unrecognised")
 
 
+def test_a_number_beyond_all_numbers_is_no_time() -> None:
+    assert in_message(f"the last {'9' * 400} hours", SHANGHAI) is None
+
+
+def test_what_may_still_go_on_is_so_far() -> None:
+    readings = {
+        text: in_field(text, SHANGHAI) for text in ("today", "since 3pm", "yesterday", "last 2 hours")
+    }
+    told = {text: isinstance(found, Found) and found.is_so_far for text, found in readings.items()}
+    assert told == {"today": True, "since 3pm": True, "yesterday": False, "last 2 hours": False}
+
+
 _PIECES = st.sampled_from(
     ["today", "yesterday", "last", "past", "this", "next", "friday", "week", "2", "half", "hours", "days",
      "14:00", "3pm", "12am", "-", "to", "since", "from", "2026-11-01", "Nov 3", "30 Feb", "下午", "晚上",

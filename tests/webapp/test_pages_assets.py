@@ -30,6 +30,8 @@ def test_the_weights_stay_under_their_bars() -> None:
     scripts = sorted((STATIC / "js").glob("*.js"))
     assert compressed(*scripts) <= 15_000
     assert compressed(*scripts, STATIC / "vendor" / HTMX) <= 36_000
+    # The grammar of time phrases comes when somebody begins to type one.
+    assert compressed(*(STATIC / "js" / "time").glob("*.js")) <= 12_000
     assert (STATIC / "sprite.svg").stat().st_size <= 12_000
 
 

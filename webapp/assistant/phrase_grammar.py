@@ -90,7 +90,10 @@ class Reader:
     # -- phrases --
 
     def _rolling(self) -> Phrase | None:
-        """ "last 2 hours", 过去一周, and what lies ahead: "next week"."""
+        """ "last 2 hours", 过去一周, "@last-hour", and what lies ahead: "next week"."""
+        mention = self._take(Kind.ELAPSED)
+        if mention:
+            return Phrase(elapsed_ms=mention.value)
         lead = self._take(Kind.LAST, Kind.PAST, Kind.NEXT)
         number = self._take(Kind.NUMBER) if lead else None
         unit = self._take(Kind.UNIT) if lead else None
@@ -105,7 +108,8 @@ class Reader:
 
     def _counted_back(self, count: float, unit: str) -> Phrase | None:
         if unit in _UNIT_MS:
-            elapsed_ms = round(count * _UNIT_MS[unit])
+            # Bounded before it is rounded: a number of 400 digits is infinite.
+            elapsed_ms = round(min(count * _UNIT_MS[unit], _MAX_ELAPSED_MS + 1))
             return Phrase(elapsed_ms=elapsed_ms) if 0 < elapsed_ms <= _MAX_ELAPSED_MS else None
         length = count * _UNIT_DAYS.get(unit, 0)
         if not length.is_integer() or not 0 < length <= _MAX_DAYS:

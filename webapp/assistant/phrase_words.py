@@ -26,6 +26,7 @@ class Kind(Enum):
     MONTH = auto()  # int: months back
     DATE = auto()  # (year or None, month, day)
     CLOCK = auto()  # Clock
+    ELAPSED = auto()  # int: milliseconds back from now
     NUMBER = auto()  # float
     UNIT = auto()  # minute, hour, day, week, month
     LAST = auto()
@@ -89,11 +90,11 @@ def lex(text: str) -> list[Token]:
 
 
 def _normal(text: str) -> tuple[str, list[int]]:
-    """NFKC, case folded, white space collapsed; and where each character was."""
+    """NFKC, lower case (as a browser can), white space collapsed; and where each character was."""
     characters: list[str] = []
     origin: list[int] = []
     for at, raw in enumerate(text):
-        for character in unicodedata.normalize("NFKC", raw).casefold():
+        for character in unicodedata.normalize("NFKC", raw).lower():
             space = character.isspace()
             if space and (not characters or characters[-1] == " "):
                 continue
@@ -114,7 +115,7 @@ def _longest(text: str, at: int) -> tuple[Kind, Any, int]:
     return Kind.UNKNOWN, None, unknown.end() if unknown else at + 1
 
 
-_ANYTHING = re.compile(r"[a-z]+|\d+(?:[./:-]\d+)*|.", re.DOTALL)
+_ANYTHING = re.compile(r"[a-z]+|\d+(?:[./:-]\d+)*|.", re.DOTALL | re.ASCII)
 
 Reader = Callable[[re.Match[str]], Any]
 
@@ -129,7 +130,7 @@ def _word(kind: Kind, pattern: str, read: Reader | Any = None) -> tuple[Kind, re
     bounded = (
         rf"(?:(?<![a-z0-9])(?=[a-z0-9])|(?![a-z0-9]))(?:{pattern})(?:(?<=[a-z0-9])(?![a-z0-9])|(?<![a-z0-9]))"
     )
-    return kind, re.compile(bounded, re.VERBOSE), reader
+    return kind, re.compile(bounded, re.VERBOSE | re.ASCII), reader
 
 
 _HAN_DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
@@ -213,11 +214,17 @@ _UNITS = (
     ("month", r"months?|个月"),
 )
 
+# "@today" in a message, and no part of an address of mail.
+_AT = "(?<![a-z0-9_.+-])@"
+
 _WORDS: tuple[tuple[Kind, re.Pattern[str], Reader], ...] = (
     _word(Kind.DAY, "today|今天|今日", 0),
     _word(Kind.DAY, "yesterday|昨天|昨日", 1),
     _word(Kind.DAY, r"day\ before\ yesterday|前天", 2),
     _word(Kind.DAY, "大前天", 3),
+    _word(Kind.DAY, f"{_AT}(?:today|今天)", 0),
+    _word(Kind.DAY, f"{_AT}(?:yesterday|昨天)", 1),
+    _word(Kind.ELAPSED, f"{_AT}(?:last-hour|最近一小时)", 3_600_000),
     _word(Kind.DAY, "今(?=[早晚])", 0),
     _word(Kind.DAY, "昨(?=[晚夜])", 1),
     _word(Kind.EVENING, "tonight", 0),

@@ -2,12 +2,13 @@
 
 The browser knows the same rules; the shared vectors bind both (ux.md, chapter 6, CHAT-4). In a field
 every word must be understood: a parser that skips what it does not know turns "next friday" into
-today. In a message the longest phrase inside the sentence counts.
+today. In a message the longest phrase inside the sentence counts; one with an @mention goes first.
+The mirror for browsers is ``static/js/time``.
 
 ::
 
     phrase  = rolling | since | date "-" date | day [times] | times [day] | week | month
-    rolling = ("last" | "past" | 最近 …) [number] unit
+    rolling = ("last" | "past" | 最近 …) [number] unit | "@last-hour"
     since   = ("since" | "from" | "after" | 从) [day] clock | "since" day
     times   = [part] clock ["-" [part] clock] | part
 """
@@ -32,6 +33,7 @@ MOMENT_MARGIN_MS = 300_000
 class Found:
     """A range, or a moment where `at_ms` is set; `phrase` is the part of the text that said so.
 
+    `is_clamped` when a later end was cut to now, `is_open` when now was meant as the end: "so far".
     `also` holds other readings, nearest first. `adjusted` says which end fell into a gap or an
     overlap of the zone's clock: ``(("end", "overlap"),)``.
     """
@@ -43,6 +45,12 @@ class Found:
     is_clamped: bool = False
     also: tuple[Found, ...] = ()
     adjusted: tuple[tuple[str, str], ...] = ()
+    is_open: bool = False
+
+    @property
+    def is_so_far(self) -> bool:
+        """Whether more of it may still come."""
+        return self.is_clamped or self.is_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +109,9 @@ _SHORT_WEEKDAYS = {"mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "
 
 
 def _inside(text: str, calendar: Calendar) -> list[Found | Refusal]:
-    """What each phrase of a sentence means, the longest first."""
+    """What each phrase of a sentence means, the longest first, before them those with an @mention."""
     tokens = lex(text)
-    found: list[tuple[int, Found | Refusal]] = []
+    found: list[tuple[bool, int, Found | Refusal]] = []
     for at in range(len(tokens)):
         if not _may_begin(tokens, at):
             continue
@@ -118,12 +126,13 @@ def _inside(text: str, calendar: Calendar) -> list[Found | Refusal]:
         if not used:
             continue
         words = text[used[0].start : used[-1].end]
+        is_mention = any(token.text.startswith("@") for token in used)
         size = sum(token.size for token in used)
         if problem:
-            found.append((size, Refusal(words, problem)))
+            found.append((is_mention, size, Refusal(words, problem)))
         elif phrase:
-            found.append((size, _resolved(phrase, words, calendar)))
-    return [outcome for _, outcome in sorted(found, key=lambda each: -each[0])]
+            found.append((is_mention, size, _resolved(phrase, words, calendar)))
+    return [outcome for *_, outcome in sorted(found, key=lambda each: (not each[0], -each[1]))]
 
 
 def _may_begin(tokens: Sequence[Token], at: int) -> bool:
@@ -142,7 +151,7 @@ def _may_begin(tokens: Sequence[Token], at: int) -> bool:
     if token.kind is Kind.PART and token.text.isascii():
         return before is not None and before.kind is Kind.FILL
     if token.kind is Kind.CLOCK and token.value.is_han:
-        return token.text[0].isdigit()
+        return token.text[0].isdecimal()
     return token.kind is not Kind.NUMBER or is_clock_range(tokens, at)
 
 
@@ -186,7 +195,7 @@ def _reading(which: Days, phrase: Phrase, text: str, calendar: Calendar) -> Foun
     if found.start_ms >= calendar.now_ms:
         return Refusal(text, "future")
     if phrase.is_open:
-        return replace(found, end_ms=calendar.now_ms, at_ms=None, also=())
+        return replace(found, end_ms=calendar.now_ms, at_ms=None, also=(), is_open=True)
     if found.end_ms > calendar.now_ms:
         return replace(found, end_ms=calendar.now_ms, is_clamped=True)
     return found
