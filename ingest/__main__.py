@@ -114,7 +114,8 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
     """Make the indexes anew; may be stopped and started again."""
     told: dict[str, object] = {}
     if of_words or not of_meaning:
-        told["index_rows"] = reindex.text(home)
+        indexed = reindex.text(home)
+        told |= {"index_rows": indexed.frames, "indexed_documents": indexed.documents}
     if of_meaning or not of_words:
         try:
             found = reindex.meaning(home, _embedder_of(home), everything=everything)
@@ -135,6 +136,7 @@ _REINDEXED = {
     "user_prompts": "Found {} user prompts",
     "documents": "Created {} documents",
     "index_rows": "Indexed the words of {} frames",
+    "indexed_documents": "Indexed the words of {} documents of memory",
     "embedded": "Embedded {} texts",
     "waiting": "{} texts wait",
 }

@@ -1,8 +1,8 @@
-"""Making the indexes anew: of words in one go, of meaning as far as it lacks something.
+"""Making the indexes anew: of words beside the one in use, of meaning as far as it lacks something.
 
-Both may be stopped at any moment and started again. The index of words is rebuilt in one
-transaction, so it is the old one or the new one; vectors are stored a few at a time, and what has
-them is not asked again.
+Both may be stopped at any moment and go on where they were. Words are put into a second index, some
+frames at a time, and searches use the first until the second is whole; vectors are stored a few at
+a time, and what has them is not asked again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engines.embedding import EmbedderUnavailable
 from ingest.account import Account
 from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import AlreadyRunning, Home, only_worker
-from store import documents, readings, vectors
+from store import documents, text_index, vectors
 from store.documents import Backfill
 from store.times import now_ms
 
@@ -39,13 +39,34 @@ class Embedded:
     waiting: int
 
 
-def text(home: Home) -> int:
-    """Rebuild the index of words from what is stored; returns its rows.
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """Frames and documents of memory whose words a run has put into their new indexes."""
 
-    A million frames take less than a minute, in which nothing else is written.
+    frames: int
+    documents: int
+
+
+def text(home: Home) -> Indexed:
+    """Rebuild the indexes of words from what is stored, beside captures, readings and searches.
+
+    A run that follows one which was stopped puts in the rest. Other writers wait some tenths of a
+    second, and once, at the end, for the old index to be erased (3 s at a million frames).
     """
-    with home.database.write() as connection:
-        return readings.rebuild_index(connection)
+    total, done = text_index.count_missing(home.database), 0
+    with _bar(total, "Indexing") as move:
+        while added := _leaving_room(lambda: text_index.rebuild_some(home.database)):
+            done += added
+            move(max(0, total - done))
+    return Indexed(done, documents.rebuild_index(home.database))
+
+
+def _leaving_room(write: Callable[[], int]) -> int:
+    """Write, then wait as long as that took: SQLite wakes nobody, so another writer must find a gap."""
+    began = time.monotonic()
+    written = write()
+    time.sleep(time.monotonic() - began)
+    return written
 
 
 def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Embedded:
@@ -56,7 +77,7 @@ def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Emb
     found = documents.backfill(home.database)
     vectors.request_more(home.database, everything=everything)
     total = vectors.count_missing(home.database, at_most=2**31)
-    with _bar(total) as move:
+    with _bar(total, "Embedding") as move:
         try:
             with only_worker(home.data_dir):
                 _embed(home, open_embedder, move)
@@ -86,8 +107,6 @@ def _watch(home: Home, move: Move) -> None:
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Move]:
-    with click.progressbar(
-        length=total, label="Embedding", file=sys.stderr, hidden=not sys.stderr.isatty()
-    ) as bar:
+def _bar(total: int, label: str) -> Iterator[Move]:
+    with click.progressbar(length=total, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         yield lambda left: bar.update(max(0, total - left - bar.pos))

@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from store import purge, remains
+from store import purge, remains, text_index
 from store.database import Database, rows, scalar
 from store.erasure import (
     UNDER_WAY,
@@ -122,7 +122,7 @@ def sweep(database: Database, media: Media) -> int:
     remains.drop(copies)
     empty_trash(database, media)
     if unfinished:
-        purge.merge_index(database)
+        text_index.merge(database)
         with database.write() as connection:
             connection.executemany(
                 "update deletions set receipt = ? where id = ?",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from store import activity, decisions, purge, remains
+from store import activity, decisions, purge, remains, text_index
 from store.database import Database, rows, scalar
 from store.frames import id_range, record_outcome
 from store.gaps import Interval
@@ -154,7 +154,7 @@ class Erasure:
         while self._remove_some(scope, with_tombstones, merge_later):
             self._freed += empty_trash(self._database, self._media)
         if merge_later and number:
-            purge.merge_index(self._database)
+            text_index.merge(self._database)
 
     def _remove_some(self, scope: Scope, with_tombstones: bool, merge_later: bool) -> bool:
         """One transaction; False when there was nothing left to do."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 import apsw
 
+from store import text_index
 from store.database import Database, scalar
 from store.errors import FrameNotFound, StoreError
 from store.media import Still
@@ -214,13 +215,7 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
             "focused": None if capture.focused is None else int(capture.focused),
         },
     )  # fmt: skip
-    connection.execute(
-        """
-        insert into frames_fts (rowid, text, app_name, window_name, browser_url)
-        select id, text, app_name, window_name, browser_url from frame_texts where id = ?
-        """,
-        (frame_id,),
-    )
+    text_index.put_in(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)
     if capture.app_name:
         connection.execute(
@@ -287,21 +282,9 @@ def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> Non
     known = scalar(connection, "select browser_url is not null from frames where id = ?", (frame_id,))
     if known != 0:
         return
-    connection.execute(
-        """
-        insert into frames_fts (frames_fts, rowid, text, app_name, window_name, browser_url)
-        select 'delete', id, text, app_name, window_name, browser_url from frame_texts where id = ?
-        """,
-        (frame_id,),
-    )
+    text_index.take_out(connection, frame_id)
     connection.execute("update frames set browser_url = ? where id = ?", (url, frame_id))
-    connection.execute(
-        """
-        insert into frames_fts (rowid, text, app_name, window_name, browser_url)
-        select id, text, app_name, window_name, browser_url from frame_texts where id = ?
-        """,
-        (frame_id,),
-    )
+    text_index.put_in(connection, frame_id)
 
 
 # -- support ------------------------------------------------------------------------------

@@ -19,12 +19,10 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers, memory_forgetting, vectors
-from store.database import Database, rows, scalar
+from store import activity, answers, memory_forgetting, text_index, vectors
+from store.database import rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
-
-_PAGES_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +63,9 @@ PLACES = (
     # The index first: to take a row out it must be shown the words, which go with the reading.
     Place(
         "index_rows",
-        "select count(*) from doomed d cross join frames_fts_docsize i on i.id = d.id",
-        _sql(
-            """
-            insert into frames_fts (frames_fts, rowid, text, app_name, window_name, browser_url)
-            select 'delete', t.id, t.text, t.app_name, t.window_name, t.browser_url
-            from doomed d
-            cross join frame_texts t on t.id = d.id
-            """
-        ),
+        "select count(*) from doomed d where d.id in (select id from frames_fts_docsize) "
+        "or d.id in (select id from frames_fts_next_docsize)",
+        text_index.take_out_doomed,
     ),
     Place(
         "answers",
@@ -185,7 +177,7 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False) -> dict[str
     """Remove the doomed frames from every place in the database; returns counts by place.
 
     With `merge_later` the words are only marked as deleted in the index, which is 30 times as
-    fast, and `merge_index` has to follow to erase them. Call inside `Database.write()`.
+    fast, and `text_index.merge` has to follow to erase them. Call inside `Database.write()`.
 
     Looks stay counted: the ledger keeps that a frame was kept, not what it showed.
     """
@@ -197,36 +189,16 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False) -> dict[str
     connection.execute(_KEEP_COUNTS)
     vectors.request_beside(connection, stretches(connection, MERGE_GAP_MS))
     if merge_later:
-        _set_secure_delete(connection, False)
+        text_index.give_up(connection)  # it would erase word by word
+        text_index.set_secure_delete(connection, False)
     counts: dict[str, int] = {}
     for place in PLACES:
         expected = int(scalar(connection, place.count))
         removed = place.purge(connection)
         counts[place.name] = expected if removed is None else removed
     if merge_later:  # what is written so far is written with the old value
-        _set_secure_delete(connection, True)
+        text_index.set_secure_delete(connection, True)
     return counts
-
-
-def merge_index(database: Database) -> None:
-    """Rewrite the index without what was deleted, in short transactions.
-
-    The steps are those of https://sqlite.org/fts5.html#the_merge_command: a negative number makes
-    one level of everything, and a step that changes less than two rows was the last one.
-    """
-    pages = -_PAGES_AT_ONCE
-    while True:
-        with database.write() as connection:
-            before = connection.total_changes()
-            connection.execute("insert into frames_fts (frames_fts, rank) values ('merge', ?)", (pages,))
-            is_last = connection.total_changes() - before < 2
-        if is_last and pages > 0:
-            return
-        pages = _PAGES_AT_ONCE
-
-
-def _set_secure_delete(connection: apsw.Connection, value: bool) -> None:
-    connection.execute("insert into frames_fts (frames_fts, rank) values ('secure-delete', ?)", (int(value),))
 
 
 def left_over(connection: apsw.Connection) -> list[str]:

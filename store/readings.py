@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import vectors
+from store import text_index, vectors
 from store.database import Database, scalar
 
 _LINE = struct.Struct("<IIHHHHBH")
@@ -108,14 +108,7 @@ def add(
     Raises `ValueError` when a word does not stand in its line's text.
     """
     text, layout = encode(draft)
-    # The index is external-content: to take a row out, it must be shown the old words.
-    connection.execute(
-        """
-        insert into frames_fts (frames_fts, rowid, text, app_name, window_name, browser_url)
-        select 'delete', id, text, app_name, window_name, browser_url from frame_texts where id = ?
-        """,
-        (frame_id,),
-    )
+    text_index.take_out(connection, frame_id)
     connection.execute("update readings set is_current = 0 where frame_id = ?", (frame_id,))
     confidences = [w.confidence for line in draft.lines for w in line.words if w.confidence is not None]
     connection.execute(
@@ -143,13 +136,7 @@ def add(
         "insert into frame_urls (frame_id, url) values (?, ?) on conflict do nothing",
         [(frame_id, url) for url in urls],
     )
-    connection.execute(
-        """
-        insert into frames_fts (rowid, text, app_name, window_name, browser_url)
-        select id, text, app_name, window_name, browser_url from frame_texts where id = ?
-        """,
-        (frame_id,),
-    )
+    text_index.put_in(connection, frame_id)
     connection.execute(
         """
         update frames
@@ -160,12 +147,6 @@ def add(
     )
     vectors.request(connection, "frame", frame_id)
     return reading_id
-
-
-def rebuild_index(connection: apsw.Connection) -> int:
-    """Make the index of words anew from what is stored; returns its rows."""
-    connection.execute("insert into frames_fts (frames_fts) values ('rebuild')")
-    return int(scalar(connection, "select count(*) from frames_fts_docsize"))
 
 
 def current(database: Database, frame_id: int) -> Reading | None:

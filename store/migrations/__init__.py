@@ -23,6 +23,7 @@ from store.migrations.m007_memory import m007_memory
 from store.migrations.m008_access_log import m008_access_log
 from store.migrations.m009_names import m009_names
 from store.migrations.m010_answer_reports import m010_answer_reports
+from store.migrations.m011_next_text_index import m011_next_text_index
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -41,6 +42,7 @@ STEPS: tuple[Step, ...] = (
     m008_access_log,
     m009_names,
     m010_answer_reports,
+    m011_next_text_index,
 )
 
 

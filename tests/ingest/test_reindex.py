@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from click.testing import CliRunner
 
@@ -9,11 +11,13 @@ from engines.embedding import EmbedderUnavailable, EmbeddingError
 from ingest import __main__ as program
 from ingest import reindex
 from ingest.home import Home
-from store import conversations, search, vectors
+from ingest.reindex import Indexed
+from store import conversations, memory, search, text_index, vectors
 from store.filters import Filters
 from store.verify import verify
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
+from tests.memories import put_observation
 
 
 def put(home: Home, *texts: str) -> list[int]:
@@ -25,9 +29,44 @@ def test_words_are_found_again_after_their_index_was_lost(home: Home) -> None:
     with home.database.write() as connection:
         connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")
     assert [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
-    assert reindex.text(home) == 2
+    assert reindex.text(home) == Indexed(frames=2, documents=0)
     assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
     assert [hit.frame_id for hit in search.search(home.database, "login", Filters(0)).hits] == [frame_id]
+
+
+def test_words_of_memory_are_found_again_after_their_index_was_lost(home: Home) -> None:
+    put_observation(home.database, title="The login system", narrative="Half an hour.")
+    with home.database.write() as connection:
+        connection.execute("insert into memory_fts (memory_fts) values ('delete-all')")
+    assert [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
+    assert reindex.text(home).documents == 2
+    assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
+    page = memory.search(home.database, memory.Asking("login"), now_ms=NOON_MS)
+    assert [entry.title for entry in page.entries] == ["The login system"]
+
+
+def test_index_of_words_that_was_stopped_goes_on_where_it_was(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = put(home, *(f"shared number{n}" for n in range(20)))
+    monkeypatch.setattr(text_index.rebuild_some, "__defaults__", (6,))
+    steps = []
+
+    def stop(left: int) -> None:
+        steps.append(left)
+        if len(steps) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(reindex, "_bar", lambda total, label: nullcontext(stop))
+        reindex.text(home)
+    assert steps == [14, 8]
+    found = search.search(home.database, "shared", Filters(0), order="oldest").hits
+    assert [hit.frame_id for hit in found] == ids
+    assert reindex.text(home).frames == 8
+    assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
+    found = search.search(home.database, "shared", Filters(0), order="oldest").hits
+    assert [hit.frame_id for hit in found] == ids
 
 
 def test_only_what_lacks_vectors_is_embedded(home: Home) -> None:

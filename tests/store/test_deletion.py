@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from store import activity, answers, conversations, decisions, deletion, erasure, frames, purge, remains
+from store import (
+    activity,
+    answers,
+    conversations,
+    decisions,
+    deletion,
+    erasure,
+    frames,
+    remains,
+    text_index,
+)
 from store.conversations import DELETED_ANSWER, StoredEvidence
 from store.database import Database, open_database, rows, scalar
 from store.errors import FrameNotFound
@@ -453,7 +463,7 @@ def test_sweep_finishes_what_a_crash_left(
 
     owner, name = {
         "pictures": (Media, "remove"),
-        "index": (purge, "merge_index"),
+        "index": (text_index, "merge"),
         "spool": (remains, "discard"),
         "copies": (remains, "drop"),
         "checkpoint": (Database, "checkpoint"),
@@ -575,4 +585,4 @@ def test_frames_go_in_several_transactions(
 
 def test_no_migration_is_newer_than_these_tests(database: Database) -> None:
     """A later step may add a place where something of a frame lives: look at `purge.PLACES`."""
-    assert STEPS[-1].__name__ == "m010_answer_reports"
+    assert STEPS[-1].__name__ == "m011_next_text_index"
