@@ -30,6 +30,9 @@ class StoredMessage:
 class StoredEvidence:
     """One frame shown for a turn. Once the frame is deleted `state` is ``deleted``, `frame_id` is
     None and nothing of it is left but its time. Boxes are [x, y, w, h] in pixels of the frame.
+
+    With `needs_check` the frame was read again and its quote not yet looked for there; `checked_ms`
+    is when it last was.
     """
 
     n: int | None
@@ -44,6 +47,8 @@ class StoredEvidence:
     boxes: tuple[tuple[int, int, int, int], ...] = ()
     state: str = "retrieved"
     reading_id: int | None = None
+    needs_check: bool = False
+    checked_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +99,6 @@ def evidence_of(row: Any) -> StoredEvidence:
         boxes=tuple(tuple(box) for box in json.loads(row.boxes)),
         state=row.state,
         reading_id=row.reading_id,
+        needs_check=bool(row.needs_check),
+        checked_ms=row.checked_ms,
     )

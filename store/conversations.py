@@ -265,14 +265,30 @@ def _end(
         database.peewee
     )
     found = [
-        {**asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes), "focused": _flag(item.focused)}
+        {**asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes), "focused": _flag(item.focused),
+         "needs_check": int(item.needs_check)}
         for item in evidence
     ]
     if found:
         Evidence.insert_many(found).execute(database.peewee)
+        _note_newer_readings(database.connection(), turn_id)
     if now_ms is not None:
         row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
         _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms)
+
+
+def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
+    """A frame may have been read again while the model was thinking: its quote was checked elsewhere."""
+    connection.execute(
+        """
+        update evidence set state = 'not_checked', needs_check = 1
+        where turn_id = ? and n is not null and state in ('found', 'not_found') and exists (
+            select 1 from readings r
+            where r.frame_id = evidence.frame_id and r.is_current = 1 and r.id <> evidence.reading_id
+        )
+        """,
+        (turn_id,),
+    )
 
 
 def _turns(database: Database, condition: Any) -> list[StoredTurn]:

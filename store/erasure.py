@@ -71,6 +71,7 @@ class Counts:
     quotes: int = 0  # evidence shown in conversations
     answers: int = 0  # answers that rested on it
     memory: int = 0  # observations and session summaries made of it
+    pins: int = 0  # frames that had been kept from retention
     captures: int = 0  # capture ids that will not be stored again
     spool: int = 0
     copies: int = 0

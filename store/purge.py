@@ -82,7 +82,8 @@ PLACES = (
             """
             update evidence
             set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
-                browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted'
+                browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
+                needs_check = 0, checked_ms = null
             where frame_id in (select id from doomed)
             """
         ),
@@ -132,6 +133,12 @@ PLACES = (
         "urls",
         "select count(*) from doomed d cross join frame_urls u on u.frame_id = d.id",
         _sql("delete from frame_urls where frame_id in (select id from doomed)"),
+    ),
+    # A pin guards against retention, never against a deletion that is asked for.
+    Place(
+        "pins",
+        "select count(*) from doomed d cross join pins p on p.frame_id = d.id",
+        _sql("delete from pins where frame_id in (select id from doomed)"),
     ),
     Place(
         "frames",

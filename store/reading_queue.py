@@ -35,10 +35,13 @@ def count_pending(database: Database) -> int:
 def index_fresh_to_ms(database: Database) -> int | None:
     """Up to which moment every frame has been read: None when there is no frame at all.
 
-    Frames that could not be read do not hold it back; they are counted as failed.
+    Frames that could not be read do not hold it back, they are counted as failed; nor do those that
+    are read again, whose last reading is searched meanwhile.
     """
     with database.read() as connection:
-        waiting = scalar(connection, "select min(id) from frames where reading_state = 'pending'")
+        waiting = scalar(
+            connection, "select min(id) from frames where reading_state = 'pending' and read_ms is null"
+        )
         if waiting is not None:
             before = scalar(connection, "select max(id) from frames where id < ?", (waiting,))
             return None if before is None else captured_ms_of(before)
@@ -47,11 +50,18 @@ def index_fresh_to_ms(database: Database) -> int | None:
 
 
 def mark_reading_failed(connection: apsw.Connection, frame_id: int, error: str, next_ms: int | None) -> None:
-    """Count a failed reading: tried again at `next_ms`, or given up with None."""
+    """Count a failed reading: tried again at `next_ms`, or given up with None.
+
+    A frame that had been read before keeps that reading.
+    """
     connection.execute(
         """
         update frames
-        set reading_state = iif(:next_ms is null, 'failed', 'pending'),
+        set reading_state = case
+                when :next_ms is not null then 'pending'
+                when read_ms is not null then 'read'
+                else 'failed'
+            end,
             reading_attempts = reading_attempts + 1,
             reading_error = :error,
             reading_next_ms = :next_ms
@@ -79,3 +89,21 @@ def requeue_unavailable(connection: apsw.Connection) -> int:
         """
     )
     return connection.changes()
+
+
+def read_again(database: Database, frame_id: int) -> bool:
+    """Queue a frame whose text was read, or could not be; False when it waits already or is unknown.
+
+    Search uses the reading there is until the new one is stored.
+    """
+    with database.write() as connection:
+        connection.execute(
+            """
+            update frames
+            set reading_state = 'pending', reading_attempts = 0, reading_error = null,
+                reading_next_ms = null
+            where id = ? and reading_state <> 'pending'
+            """,
+            (frame_id,),
+        )
+        return bool(connection.changes())

@@ -217,6 +217,8 @@ class Evidence(Model):
     quote = TextField()
     boxes = TextField()  # JSON [[x, y, w, h], …] pixels of the frame
     state = TextField()
+    needs_check = IntegerField()  # 1: the frame was read again since its quote was looked for
+    checked_ms = IntegerField(null=True)  # when it was looked for in a later reading
 
     class Meta:
         table_name = "evidence"
@@ -234,6 +236,16 @@ class AnswerReport(Model):
     class Meta:
         table_name = "answer_reports"
         primary_key = CompositeKey("turn_id", "n")
+
+
+class Pin(Model):
+    """A frame that retention leaves alone because the person said so."""
+
+    frame_id = IntegerField(primary_key=True)
+    pinned_ms = IntegerField()
+
+    class Meta:
+        table_name = "pins"
 
 
 class Deletion(Model):
@@ -436,6 +448,7 @@ MODELS: tuple[type[Model], ...] = (
     Turn,
     Evidence,
     AnswerReport,
+    Pin,
     Deletion,
     Preference,
     EmbeddingModel,

@@ -34,6 +34,7 @@ class CountsAnswer(Answer):
     readings: int
     vectors: int = Field(description="Of meaning.")
     embedding_queue: int = Field(description="Frames that waited for their vectors.")
+    pins: int = Field(description="Pinned frames; a pin does not stop a deletion that is asked for.")
     urls: int
     segments: int
     apps: int

@@ -22,6 +22,9 @@ from webapp.assistant.replies import Quote
 from webapp.assistant.retrieval import Entry
 from webapp.assistant.sentences import local_time
 
+JOINT = " … "
+"""Between the quotes that were found in one frame."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -62,7 +65,7 @@ def judge(frame: SampledFrame, reading: Reading | None, given: Sequence[str]) ->
             boxes.update((Box(b.x, b.y, b.w, b.h), None) for b in _boxes(reading, start, end))
     if not found:
         return Verdict("not_found", given[0])
-    return Verdict("found", " … ".join(found), tuple(boxes), reading.id if reading else None)
+    return Verdict("found", JOINT.join(found), tuple(boxes), reading.id if reading else None)
 
 
 def items(

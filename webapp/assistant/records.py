@@ -99,6 +99,7 @@ class EvidenceItem:
     state: EvidenceState
     frame_url: str | None
     reading_id: int | None = None  # the reading that was quoted; reading again checks the quote again
+    checked_ms: int | None = None  # when the quote was looked for again, in a later reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def result(turn: StoredTurn) -> TurnResult:
         start_ms=turn.start_ms or 0,
         end_ms=turn.end_ms or 0,
         timezone=turn.timezone,
-        evidence=tuple(_item(row, zone) for row in turn.evidence),
+        evidence=tuple(evidence_item(row, zone) for row in turn.evidence),
         claims=tuple(_claim(claim) for claim in kept.get("claims", ())),
         coverage=_coverage(kept.get("coverage")),
         usage=Usage(**kept["usage"]) if kept.get("usage") else None,
@@ -89,7 +89,8 @@ def result(turn: StoredTurn) -> TurnResult:
     )
 
 
-def _item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
+def evidence_item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
+    """One row of evidence as the answer shows it."""
     return EvidenceItem(
         n=row.n,
         frame_id=row.frame_id,
@@ -105,6 +106,7 @@ def _item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
         state=cast(EvidenceState, row.state),
         frame_url=None if row.frame_id is None else frame_url(row.frame_id),
         reading_id=row.reading_id,
+        checked_ms=row.checked_ms,
     )
 
 

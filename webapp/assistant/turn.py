@@ -20,7 +20,7 @@ from store.conversations import DELETED_ANSWER, StoredTurn
 from store.database import Database
 from store.errors import StoreError
 from store.filters import Filters
-from webapp.assistant import answering, evidence, stored
+from webapp.assistant import answering, evidence, rechecking, stored
 from webapp.assistant.admission import admit
 from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.citations import without_numbers
@@ -115,7 +115,7 @@ def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
     found = conversations.turn(database, chat_id, n)
     if found is None:
         raise UnknownChat(chat_id)
-    return stored.result(found)
+    return stored.result(rechecking.checked_again(database, found))
 
 
 @dataclass(slots=True)

@@ -1,0 +1,74 @@
+"""A frame was read again: its quotes are looked for in the new reading before anybody sees them.
+
+The store marks such quotes in the transaction of the reading, so that in between nothing is said
+about them; here, when their turn is next asked for, they are judged again by the same
+deterministic check (`evidence.judge`). A quote that the new reading lacks is `not_found`, and the
+reading it did stand in stays named (`reading_id`) and kept: made current again, it proves it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import cast
+from zoneinfo import ZoneInfo
+
+from store import conversations, frames, readings, rechecks
+from store.conversations import StoredEvidence, StoredTurn
+from store.database import Database
+from store.frames import FrameRow
+from webapp.assistant import claims, stored
+from webapp.assistant.evidence import JOINT, Verdict, judge
+from webapp.assistant.records import Claim, EvidenceItem
+
+
+def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
+    """The turn with every quote judged by its frame's current reading; unchanged when they are."""
+    if not any(item.needs_check for item in turn.evidence):
+        return turn
+    with database.write() as connection:
+        waiting = rechecks.waiting(database, turn.id)
+        rows = frames.get_many(database, [item.frame_id for item in waiting if item.frame_id is not None])
+        judged = [_judged(database, item, rows) for item in waiting]
+        was = stored.result(turn)
+        rechecks.save(connection, turn.id, judged, [asdict(each) for each in _claims(turn, judged, was.claims)])
+    return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
+
+
+def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRow]) -> StoredEvidence:
+    """One item as its frame's current reading proves it."""
+    assert item.frame_id is not None  # of a deleted frame nothing is left to check
+    reading = readings.current(database, item.frame_id)
+    verdict: Verdict = judge(rows[item.frame_id], reading, item.quote.split(JOINT))
+    is_found = verdict.state == "found"
+    return replace(
+        item,
+        state=verdict.state,
+        quote=verdict.quote if is_found else item.quote,
+        boxes=tuple((box.x, box.y, box.w, box.h) for box in verdict.boxes),
+        reading_id=verdict.reading_id if is_found else item.reading_id,
+        needs_check=False,
+        checked_ms=None if reading is None else reading.read_ms,
+    )
+
+
+def _claims(turn: StoredTurn, judged: Sequence[StoredEvidence], was: Sequence[Claim]) -> list[Claim]:
+    """The claims; those that cite something judged otherwise than before are decided again.
+
+    The figures that code had put at the model's disposal are not kept with a turn, so a claim
+    that leans on them is flagged rather than believed.
+    """
+    now = {item.n: item for item in judged}
+    items = [now.get(item.n, item) if item.n is not None else item for item in turn.evidence]
+    zone = ZoneInfo(turn.timezone)
+    evidence: list[EvidenceItem] = [stored.evidence_item(item, zone) for item in items]
+    again = {(claim.start, claim.end): claim for claim in claims.check(turn.answer_md, evidence)}
+    changed = {
+        item.n
+        for item in turn.evidence
+        if item.n in now and (now[item.n].state, now[item.n].quote) != ("found", item.quote)
+    }
+    return [
+        again.get((claim.start, claim.end), claim) if changed.intersection(claim.citations) else claim
+        for claim in was
+    ]
