@@ -265,8 +265,13 @@ def _end(
         database.peewee
     )
     found = [
-        {**asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes), "focused": _flag(item.focused),
-         "needs_check": int(item.needs_check)}
+        {
+            **asdict(item),
+            "turn_id": turn_id,
+            "boxes": json.dumps(item.boxes),
+            "focused": _flag(item.focused),
+            "needs_check": int(item.needs_check),
+        }
         for item in evidence
     ]
     if found:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import apsw
 
 from store import text_index, vectors
-from store.database import Database, scalar
+from store.database import Database, rows, scalar
 
 _LINE = struct.Struct("<IIHHHHBH")
 _WORD = struct.Struct("<IIHHHHB")
@@ -147,6 +147,41 @@ def add(
     )
     vectors.request(connection, "frame", frame_id)
     return reading_id
+
+
+def make_current(connection: apsw.Connection, reading_id: int) -> bool:
+    """Let search use an earlier reading again; False when it is unknown or current already.
+
+    Addresses that stand in the text stay those of the last reading.
+    """
+    frame_id = scalar(
+        connection, "select frame_id from readings where id = ? and is_current = 0", (reading_id,)
+    )
+    if frame_id is None:
+        return False
+    text_index.take_out(connection, frame_id)
+    connection.execute("update readings set is_current = 0 where frame_id = ?", (frame_id,))
+    connection.execute("update readings set is_current = 1 where id = ?", (reading_id,))
+    text_index.put_in(connection, frame_id)
+    vectors.request(connection, "frame", frame_id)
+    connection.execute(
+        """
+        insert into memory_hours (hour) values (? / 1024 / 3600000)
+        on conflict (hour) do update set changes = changes + 1
+        """,
+        (frame_id,),
+    )
+    return True
+
+
+def of_frame(database: Database, frame_id: int) -> list[tuple[Reading, bool]]:
+    """Every reading of a frame and whether it is the current one, the newest first."""
+    with database.read() as connection:
+        found = rows(
+            connection, "select id, is_current from readings where frame_id = ? order by id desc", (frame_id,)
+        )
+    readings = [(by_id(database, reading_id), bool(is_current)) for reading_id, is_current in found]
+    return [(reading, is_current) for reading, is_current in readings if reading is not None]
 
 
 def current(database: Database, frame_id: int) -> Reading | None:

@@ -1,15 +1,16 @@
-"""One frame: the exact picture with the words that were searched or cited, and its deletion."""
+"""One frame: the exact picture with the words that were searched or cited, its pin, its readings, its end."""
 
 from __future__ import annotations
 
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import deletion, frames
+from store import deletion, frames, kept, reading_queue, readings
 from webapp import fragments
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import viewer
+from webapp.views import marked
 from webapp.views.frame import page
 from webapp.views.pictures import picture
 from webapp.wording import clock
@@ -22,18 +23,45 @@ def show(frame_id: int) -> Response:
     """The frame; 410 with its text when the picture is gone (STO-2: never another frame)."""
     own = services()
     frame = frames.get(own.database, frame_id)
-    hit = request.args.get("hit", "1")
-    found = page(
-        own.database,
-        own.media,
-        frame,
-        viewer(),
-        request.args.get("q", "")[:1000],
-        int(hit) if hit.isdecimal() and len(hit) < 6 else 1,
-        request.args.get("cite", ""),
-    )
+    found = page(own.database, own.media, frame, viewer(), marked.wanted(request.args))
     html = render_template("frames/frame.html", page=found, section="timeline")
     return make_response(html, 410 if found.gone else 200)
+
+
+@blueprint.post("/frames/<id:frame_id>/pin")
+def pin(frame_id: int) -> Response:
+    """Keep the frame whatever retention says, or let go of it (``pinned=0``)."""
+    own = services()
+    if request.form.get("pinned") == "0":
+        kept.unpin(own.database, frames.get(own.database, frame_id).id)
+    else:
+        kept.pin(own.database, frame_id, own.clock())
+    return fragments.go(_back(frame_id))
+
+
+@blueprint.post("/frames/<id:frame_id>/read-again")
+def read_again(frame_id: int) -> Response:
+    """Have the text read anew; what cites the frame is checked against what is read then."""
+    own = services()
+    reading_queue.read_again(own.database, frames.get(own.database, frame_id).id)
+    return fragments.go(_back(frame_id))
+
+
+@blueprint.post("/frames/<id:frame_id>/readings/<id:reading_id>")
+def use_reading(frame_id: int, reading_id: int) -> Response:
+    """Let an earlier reading be the one that search and citations use."""
+    own = services()
+    reading = readings.by_id(own.database, reading_id)
+    if reading is None or reading.frame_id != frame_id:
+        raise Problem(404, "reading_not_found", f"Frame {frame_id} has no reading {reading_id}.")
+    with own.database.write() as connection:
+        readings.make_current(connection, reading_id)
+    return fragments.go(_back(frame_id))
+
+
+def _back(frame_id: int) -> str:
+    address = request.form.get("next", "")
+    return address if fragments.is_local(address) else f"/frames/{frame_id}"
 
 
 @blueprint.get("/frames/<id:frame_id>/delete")

@@ -14,6 +14,7 @@ from webapp.viewer import Viewer, viewer
 from webapp.views import band
 from webapp.views.day import page
 from webapp.views.goto import Goal, goal
+from webapp.views.marked import wanted
 from webapp.views.marks import scrub_marks
 from webapp.views.stage import Ask, Stage, address, stage
 
@@ -63,23 +64,25 @@ def _ask(who: Viewer) -> Ask:
     if zoom not in band.ZOOMS:
         raise _bad("z", f"must be one of {', '.join(band.ZOOMS)}")
     apps = tuple(dict.fromkeys(name for name in request.args.getlist("app") if name))
+    lines = request.args.get("boxes") == "1"
     frame_id = request.args.get("frame")
     if frame_id is not None:
         if not frame_id.isdigit():
             raise _bad("frame", "must be the number of a frame")
         frame = frames.get(services().database, int(frame_id))
-        return Ask(who.day_of(frame.captured_ms), zoom, frame=frame, app_names=apps)
+        day = who.day_of(frame.captured_ms)
+        return Ask(day, zoom, frame=frame, app_names=apps, wanted=wanted(request.args), with_lines=lines)
     at = request.args.get("at")
     if at is not None:
         at_ms = moment(at, who)
         if at_ms is None:
             raise _bad("at", "must be epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00")
-        return Ask(who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps)
+        return Ask(who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines)
     name = request.args.get("day")
     day = day_named(name, who) if name else who.today
     if day is None:
         raise _bad("day", "must be a date such as 2026-11-20")
-    return Ask(day, zoom, app_names=apps)
+    return Ask(day, zoom, app_names=apps, with_lines=lines)
 
 
 def _required(name: str, who: Viewer) -> int:

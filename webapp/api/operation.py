@@ -8,6 +8,7 @@ from typing import Literal
 from flask import Response, g
 from pydantic import RootModel
 
+from store import kept
 from store import stats as store_stats
 from store.times import to_seconds
 from webapp import health as app_health
@@ -77,13 +78,17 @@ def health() -> tuple[HealthAnswer, int]:
 
 
 class StatsAnswer(Answer):
-    """Sizes are bytes, times epoch seconds."""
+    """Sizes are bytes, times epoch seconds. Kept frames are pinned or cited."""
 
     frames: int
     frames_read: int
     frames_to_read: int
     frames_failed: int
     pictures_bytes: int
+    frames_pinned: int
+    frames_cited: int
+    frames_kept: int
+    kept_bytes: int
     database_bytes: int
     spool_entries: int
     spool_bytes: int
@@ -98,12 +103,17 @@ def stats() -> StatsAnswer:
     own = services()
     entries, used = own.spool.usage()
     found = store_stats.stats(own.database)
+    held = kept.cost(own.database)
     return StatsAnswer(
         frames=found.frames,
         frames_read=found.frames_read,
         frames_to_read=found.frames_to_read,
         frames_failed=found.frames_failed,
         pictures_bytes=found.pictures_bytes,
+        frames_pinned=held.pinned,
+        frames_cited=held.cited,
+        frames_kept=held.frames,
+        kept_bytes=held.picture_bytes,
         database_bytes=own.data_dir.database.stat().st_size,
         spool_entries=entries,
         spool_bytes=used,

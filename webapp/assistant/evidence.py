@@ -13,6 +13,7 @@ from datetime import tzinfo
 
 from store import readings
 from store.database import Database
+from store.frames import FrameRow
 from store.readings import Reading
 from store.sample import SampledFrame
 from webapp.assistant import quotes
@@ -51,7 +52,7 @@ def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -
         }
 
 
-def judge(frame: SampledFrame, reading: Reading | None, given: Sequence[str]) -> Verdict:
+def judge(frame: SampledFrame | FrameRow, reading: Reading | None, given: Sequence[str]) -> Verdict:
     """Whether a frame says what is quoted from it; `not_checked` when nothing was quoted."""
     if not given:
         return Verdict("not_checked", "")

@@ -31,7 +31,9 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
         rows = frames.get_many(database, [item.frame_id for item in waiting if item.frame_id is not None])
         judged = [_judged(database, item, rows) for item in waiting]
         was = stored.result(turn)
-        rechecks.save(connection, turn.id, judged, [asdict(each) for each in _claims(turn, judged, was.claims)])
+        rechecks.save(
+            connection, turn.id, judged, [asdict(each) for each in _claims(turn, judged, was.claims)]
+        )
     return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
 
 
@@ -55,20 +57,25 @@ def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRo
 def _claims(turn: StoredTurn, judged: Sequence[StoredEvidence], was: Sequence[Claim]) -> list[Claim]:
     """The claims; those that cite something judged otherwise than before are decided again.
 
-    The figures that code had put at the model's disposal are not kept with a turn, so a claim
-    that leans on them is flagged rather than believed.
+    A claim that held and whose quotes still stand keeps its state. The figures that code had put at
+    the model's disposal are not kept with a turn, so any other that leans on them is flagged rather
+    than believed.
     """
-    now = {item.n: item for item in judged}
-    items = [now.get(item.n, item) if item.n is not None else item for item in turn.evidence]
+    now = {item.n: item for item in judged if item.n is not None}
+    items = [item if item.n is None else now.get(item.n, item) for item in turn.evidence]
     zone = ZoneInfo(turn.timezone)
     evidence: list[EvidenceItem] = [stored.evidence_item(item, zone) for item in items]
     again = {(claim.start, claim.end): claim for claim in claims.check(turn.answer_md, evidence)}
-    changed = {
-        item.n
-        for item in turn.evidence
-        if item.n in now and (now[item.n].state, now[item.n].quote) != ("found", item.quote)
-    }
-    return [
-        again.get((claim.start, claim.end), claim) if changed.intersection(claim.citations) else claim
-        for claim in was
-    ]
+    same = {n for item in turn.evidence if (n := item.n) in now and _is_same(item, now[n])}
+
+    def decided(claim: Claim) -> Claim:
+        judged_ones = now.keys() & claim.citations
+        if not judged_ones or (claim.state == "found" and judged_ones <= same):
+            return claim
+        return again.get((claim.start, claim.end), claim)
+
+    return [decided(claim) for claim in was]
+
+
+def _is_same(before: StoredEvidence, now: StoredEvidence) -> bool:
+    return (now.state, now.quote) == ("found", before.quote)

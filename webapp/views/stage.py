@@ -8,9 +8,10 @@ from urllib.parse import urlencode
 from store import activity, frames, readings
 from store.database import Database
 from store.frames import FrameRow
-from store.readings import Reading
+from store.readings import Line, Reading
 from webapp import days, wording
 from webapp.viewer import Viewer
+from webapp.views.marked import NOTHING, Marked, Wanted, lines_of, marked
 from webapp.views.pictures import Picture, picture
 
 _HALF_DAY_MS = 12 * 3_600_000
@@ -25,6 +26,8 @@ class Ask:
     at_ms: int | None = None
     frame: FrameRow | None = None
     app_names: tuple[str, ...] = ()
+    wanted: Wanted = NOTHING  # words to be marked on the frame that the address names
+    with_lines: bool = False  # every line that was read is outlined
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,17 @@ class Stage:
     previous_app_id: int | None
     next_app_id: int | None
     missed_ms: int | None  # the moment that was asked for, when no frame covers it
+    marks: Marked
+    lines: tuple[tuple[int, Line], ...]
 
     def to(self, frame_id: int) -> str:
         """The address of another frame in the same view."""
         return address(self.ask, frame_id)
+
+    @property
+    def with_boxes(self) -> str:
+        """This very view with all lines outlined, or without."""
+        return address(self.ask, self.frame.id, boxes=None if self.ask.with_lines else "1")
 
     @property
     def words(self) -> int:
@@ -59,16 +69,19 @@ def stage(database: Database, ask: Ask, viewer: Viewer, last_frame_id: int | Non
     if frame is None:
         return None
     previous_id, next_id, previous_app, next_app = _steps(database, ask, frame)
+    reading = readings.current(database, frame.id)
     return Stage(
         ask=ask,
         frame=frame,
         picture=picture(frame, wording.clock(frame.captured_ms, viewer.zone)),
-        reading=readings.current(database, frame.id),
+        reading=reading,
         previous_id=previous_id,
         next_id=next_id,
         previous_app_id=previous_app,
         next_app_id=next_app,
         missed_ms=missed_ms,
+        marks=marked(database, frame, reading, ask.wanted),
+        lines=lines_of(reading),
     )
 
 
@@ -79,6 +92,10 @@ def address(ask: Ask, frame_id: int | None, **changes: object) -> str:
         "day": None if frame_id else ask.day.date.isoformat(),
         "z": None if ask.zoom == "day" else ask.zoom,
         "app": list(ask.app_names) or None,
+        "q": ask.wanted.q or None,
+        "boxes": "1" if ask.with_lines else None,
+        # A hit and a citation are places on one frame: they go along to no other.
+        **(ask.wanted.on_frame if ask.frame is not None and ask.frame.id == frame_id else {}),
         **changes,
     }
     query = urlencode([(k, v) for k, v in values.items() if v is not None], doseq=True)

@@ -10,9 +10,10 @@ from zoneinfo import TZPATH
 
 import apsw
 
-from store import decisions, ingest_state, timeline
+from store import decisions, ingest_state, kept, timeline
 from store.decisions import DecisionCount, Reconciliation
 from store.ingest_state import IngestState
+from store.kept import Cost
 from webapp import health
 from webapp.recording import PauseOrder, current_pause
 from webapp.services import Services
@@ -78,6 +79,7 @@ class StatusPage:
     worker: IngestState | None
     failed: list[tuple[str, str]]
     versions: list[tuple[str, str]]
+    kept: Cost
 
 
 def page(own: Services, viewer: Viewer) -> StatusPage:
@@ -98,6 +100,7 @@ def page(own: Services, viewer: Viewer) -> StatusPage:
         worker=ingest_state.read_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
         versions=_versions(),
+        kept=kept.cost(own.database),
     )
 
 

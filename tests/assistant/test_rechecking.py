@@ -1,0 +1,89 @@
+"""A frame is read again: the quotes that cite it are looked for in what it says now (OCR-6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from store import readings
+from store.database import Database, scalar
+from tests.assistant.conftest import Ask
+from tests.assistant.helpers import NOW_MS, Afternoon, reply
+from tests.factories import text_draft
+from tests.stub_model import StubModel
+from webapp.assistant.turn import Box, TurnDeps, TurnResult, stored_turn
+
+QUOTE = "retention set to 14 days"
+LATER_MS = NOW_MS + 3_600_000
+
+
+@pytest.fixture
+def answered(ask: Ask, afternoon: Afternoon, stub: StubModel) -> TurnResult:
+    afternoon.show(32, f"File Edit View\n{QUOTE}")
+    stub.reply(reply("You set retention to 14 days [[e1]].", ("e1", QUOTE)))
+    result = ask("What did I set retention to?")
+    assert (result.evidence[0].state, result.claims[0].state) == ("found", "found")
+    return result
+
+
+def read_again(database: Database, frame_id: int | None, text: str) -> int:
+    assert frame_id is not None
+    with database.write() as connection:
+        return readings.add(connection, frame_id, text_draft(text), (), LATER_MS)
+
+
+def again(deps: TurnDeps, before: TurnResult) -> TurnResult:
+    found = stored_turn(deps.database, before.chat_id, before.turn_id)
+    assert found == stored_turn(deps.database, before.chat_id, before.turn_id)
+    return found
+
+
+def test_a_quote_that_moved_is_boxed_where_it_stands_now(answered: TurnResult, deps: TurnDeps) -> None:
+    reading_id = read_again(deps.database, answered.evidence[0].frame_id, f"File\nEdit\nView\n{QUOTE}")
+    now = again(deps, answered)
+    [item] = now.evidence
+    assert (item.state, item.quote, item.boxes) == ("found", QUOTE, (Box(0, 60, 240, 16),))
+    assert (item.reading_id, item.checked_ms) == (reading_id, LATER_MS)
+    assert now.claims == answered.claims
+
+
+@pytest.mark.parametrize("text", ["retention set to 30 days", "", "File Edit View"])
+def test_a_quote_that_is_gone_is_not_found_and_so_is_its_claim(
+    answered: TurnResult, deps: TurnDeps, text: str
+) -> None:
+    read_again(deps.database, answered.evidence[0].frame_id, text)
+    now = again(deps, answered)
+    [item] = now.evidence
+    assert (item.state, item.quote, item.boxes) == ("not_found", QUOTE, ())
+    assert item.reading_id == answered.evidence[0].reading_id, "the reading that was quoted stays named"
+    assert [claim.state for claim in now.claims] == ["not_found"]
+    assert now.answer_md == answered.answer_md
+
+
+def test_the_old_reading_made_current_again_proves_it_again(answered: TurnResult, deps: TurnDeps) -> None:
+    first = answered.evidence[0]
+    read_again(deps.database, first.frame_id, "blurred")
+    assert again(deps, answered).evidence[0].state == "not_found"
+    with deps.database.write() as connection:
+        readings.make_current(connection, first.reading_id or 0)
+        assert scalar(connection, "select count(*) from frames_fts where frames_fts match 'retention'") == 1
+    now = again(deps, answered)
+    assert (now.evidence[0].state, now.evidence[0].boxes) == ("found", first.boxes)
+    assert [claim.state for claim in now.claims] == ["found"]
+
+
+def test_claims_on_other_frames_stay_as_they_were(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+) -> None:
+    afternoon.show(32, QUOTE)
+    afternoon.show(40, "Lunch on Friday?", app_name="Mail", window_name="Inbox")
+    stub.reply(
+        reply(
+            "You set retention to 14 days [[e1]]. Lunch was on Friday [[e2]].",
+            ("e1", QUOTE), ("e2", "Lunch on Friday?"),
+        )
+    )  # fmt: skip
+    before = ask()
+    read_again(deps.database, before.evidence[0].frame_id, "blurred")
+    now = again(deps, before)
+    assert [claim.state for claim in now.claims] == ["not_found", "found"]
+    assert now.evidence[1] == before.evidence[1]

@@ -1,0 +1,164 @@
+"""The frame page and the stage of the timeline: what is marked, what is kept, what was read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask import Flask
+
+from store import conversations, kept, readings
+from store.activity import heartbeat
+from store.conversations import StoredEvidence
+from store.database import Database
+from store.frames import FrameRow
+from store.paths import DataDir
+from tests.factories import NOON_MS, store_frame, text_draft
+from tests.webapp.conftest import Actor, csrf_of
+
+TEXT = "File Edit View\nretention set to 14 days\nretention again"
+QUOTE_BOX = (0, 20, 240, 16)
+
+
+@pytest.fixture
+def frame(database: Database, data_dir: DataDir) -> FrameRow:
+    found = store_frame(database, data_dir, text=TEXT)
+    with database.write() as connection:
+        heartbeat(connection, found)
+    return found
+
+
+@pytest.fixture
+def cite(database: Database, frame: FrameRow) -> str:
+    """An answer that quotes the frame; the address part of its citation."""
+    chat_id = conversations.create(database, "What did I set?", NOON_MS)
+    turn = conversations.add_turn(
+        database, chat_id, mode="evidence", model="stub", question="What did I set?", start_ms=NOON_MS,
+        end_ms=NOON_MS + 1, timezone="UTC", now_ms=NOON_MS,
+    )  # fmt: skip
+    reading = readings.current(database, frame.id)
+    assert reading is not None
+    item = StoredEvidence(
+        1, frame.id, NOON_MS, quote="retention set to 14 days", boxes=(QUOTE_BOX,), state="found",
+        reading_id=reading.id,
+    )  # fmt: skip
+    answer = "You set it to 14 days [1]."
+    conversations.finish_turn(database, turn.id, answer, {"claims": []}, [item], NOON_MS)
+    return f"{chat_id}.{turn.n}.1"
+
+
+def marked(html: str) -> list[tuple[int, int, int, int]]:
+    """The boxes drawn as current, without their margin of 6 pixels."""
+    [group] = re.findall(r'<g class="current[^>]*id="mark">(.*?)</g>', html, re.S)
+    found = re.findall(r'<rect class="inner" x="(-?\d+)" y="(-?\d+)" width="(\d+)" height="(\d+)"', group)
+    return [(int(x) + 6, int(y) + 6, int(w) - 12, int(h) - 12) for x, y, w, h in found]
+
+
+@pytest.mark.parametrize(
+    "where", ["/frames/{id}?", "/timeline?frame={id}&", "/timeline?frame={id}&app=Code&z=1h&"]
+)
+@pytest.mark.parametrize(
+    ("asked", "boxes"),
+    [
+        ("q=retention", [(0, 20, 90, 16)]),
+        ("q=retention&hit=2", [(0, 40, 90, 16)]),
+        ("cite={cite}", [QUOTE_BOX]),
+        ("cite={cite}&q=again", [QUOTE_BOX]),
+        ("line=3", [(0, 40, 160, 16)]),
+        ("line=99", []),
+        ("q=elephant", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_the_same_words_are_boxed_on_page_and_stage(
+    browser: Actor, frame: FrameRow, cite: str, where: str, asked: str, boxes: list[tuple[int, ...]]
+) -> None:
+    answer = browser.get(where.format(id=frame.id) + asked.format(cite=cite))
+    assert answer.status_code == 200
+    assert marked(answer.text) == boxes
+
+
+def test_every_line_is_a_link_on_the_picture(browser: Actor, frame: FrameRow) -> None:
+    for path in (f"/frames/{frame.id}", f"/timeline?frame={frame.id}"):
+        html = browser.get(path).text
+        assert re.findall(r'<a class="line" href="([^"]+)"', html) == [
+            f"/frames/{frame.id}?line={n}" for n in (1, 2, 3)
+        ]
+    assert "<mark>retention again</mark>" in browser.get(f"/frames/{frame.id}?line=3").text
+
+
+def test_a_citation_that_is_not_there_is_said(browser: Actor, frame: FrameRow, cite: str) -> None:
+    for bad in ("9.9.9", "x", cite + "7", "1.1"):
+        for path in (f"/frames/{frame.id}?cite={bad}", f"/timeline?frame={frame.id}&cite={bad}"):
+            html = browser.get(path).text
+            assert "is not there any more" in html
+            assert marked(html) == []
+
+
+def test_a_citation_stays_with_its_own_frame(
+    browser: Actor, frame: FrameRow, cite: str, database: Database, data_dir: DataDir
+) -> None:
+    later = store_frame(database, data_dir, NOON_MS + 60_000, text=TEXT)
+    with database.write() as connection:
+        heartbeat(connection, later)
+    html = browser.get(f"/timeline?frame={frame.id}&q=again&cite={cite}").text
+    links = re.findall(rf'href="(/timeline\?frame={later.id}[^"]*)"', html)
+    assert links
+    assert all("cite=" not in link and "q=again" in link for link in links)
+    assert "is not there any more" in browser.get(f"/timeline?frame={later.id}&cite={cite}").text
+
+
+def test_pinning_from_the_page(app: Flask, browser: Actor, frame: FrameRow, database: Database) -> None:
+    form = {"csrf_token": csrf_of(app, browser), "pinned": "1", "next": f"/frames/{frame.id}?q=retention"}
+    answer = browser.post(f"/frames/{frame.id}/pin", data=form)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/frames/{frame.id}?q=retention")
+    html = browser.get(f"/frames/{frame.id}").text
+    assert "Pinned" in html and "Unpin" in html
+    assert "for the pictures of 1 frame: 1 pinned, 0 cited" in browser.get("/status").text
+    assert "You pinned this frame" in browser.get(f"/frames/{frame.id}/delete").text
+    browser.post(f"/frames/{frame.id}/pin", data={**form, "pinned": "0", "next": "//evil.example"})
+    assert not kept.hold(database, frame.id).is_kept
+    assert browser.post("/frames/5/pin", data=form).status_code == 404
+    assert browser.post(f"/frames/{frame.id}/pin", data={"pinned": "1"}).status_code == 403
+
+
+def test_pinning_over_the_api(program: Actor, frame: FrameRow, cite: str) -> None:
+    path = f"/api/v1/frames/{frame.id}/pin"
+    assert program.get(path).get_json() == {
+        "frame_id": frame.id,
+        "kept": True,
+        "pinned_at": None,
+        "citations": 1,
+    }
+    pinned = program.ask("PUT", path).get_json()
+    assert pinned["pinned_at"] == (NOON_MS + 3_600_000) / 1000
+    assert program.ask("PUT", path).get_json() == pinned
+    stats = program.get("/api/v1/stats").get_json()
+    assert [stats[name] for name in ("frames_pinned", "frames_cited", "frames_kept")] == [1, 1, 1]
+    assert stats["kept_bytes"] == frame.size_bytes
+    assert program.ask("DELETE", path).get_json()["pinned_at"] is None
+    for method in ("GET", "PUT", "DELETE"):
+        assert program.ask(method, "/api/v1/frames/5/pin").status_code == 404
+
+
+def test_reading_again_and_choosing_the_reading_before(
+    app: Flask, browser: Actor, program: Actor, frame: FrameRow, cite: str, database: Database
+) -> None:
+    token = {"csrf_token": csrf_of(app, browser)}
+    assert browser.post(f"/frames/{frame.id}/read-again", data=token).status_code == 303
+    assert "Waits to be read again" in browser.get(f"/frames/{frame.id}").text
+    first = readings.current(database, frame.id)
+    assert first is not None
+    with database.write() as connection:
+        readings.add(connection, frame.id, text_draft("blurred"), (), NOON_MS + 5)
+    html = browser.get(f"/frames/{frame.id}?cite={cite}").text
+    assert "Quote not found" in html and "Read 2 times" in html
+    assert marked(html) == []
+    assert browser.post(f"/frames/{frame.id}/readings/{first.id}", data=token).status_code == 303
+    html = browser.get(f"/frames/{frame.id}?cite={cite}").text
+    assert "Quote found" in html
+    assert marked(html) == [QUOTE_BOX]
+    assert browser.post(f"/frames/{frame.id}/readings/999", data=token).status_code == 404
+    answer = program.post(f"/api/v1/frames/{frame.id}/read-again")
+    assert (answer.status_code, answer.get_json()) == (202, {"frame_id": frame.id, "status": "queued"})
+    assert program.post("/api/v1/frames/5/read-again").status_code == 404
