@@ -12,7 +12,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store import nearest, query
+from store import frames, nearest, query
 from store.database import Database
 from store.filters import Filters
 from store.finder import Finder
@@ -46,6 +46,8 @@ class Leg:
 
     near: dict[int, Near]
     reason: str | None
+    since_ms: int | None = None
+    """Frames before this time were not looked at: there are more vectors than the index holds."""
 
     @property
     def is_whole(self) -> bool:
@@ -85,7 +87,12 @@ def leg(
         )  # fmt: skip
     except NotNow as error:
         return Leg({}, error.reason)
-    return Leg({near.id: near for near in found}, None if found else "no_vector_hits")
+    near = {each.id: each for each in found}
+    # The first moment of which the index holds every frame, and its first id.
+    since_ms = frames.captured_ms_of(nearest.first_held(database, "frame") + frames.ID_STEP - 1)
+    first, _ = frames.id_range(since_ms, since_ms)
+    reason = "older_than_vectors" if first >= allowed.range.high else "no_vector_hits"
+    return Leg(near, None if near else reason, since_ms if first > allowed.range.low else None)
 
 
 def is_exact(asked: Query) -> bool:

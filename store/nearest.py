@@ -78,6 +78,13 @@ def nearest(
         return passed[:limit]
 
 
+def first_held(database: Database, kind: Kind) -> int:
+    """The smallest id of a thing whose vectors the index has room for; 0 when it holds them all."""
+    with database.read() as connection:
+        active = vectors.active(connection)
+    return 0 if active is None else vector_index.index_of(database, kind, active).floor
+
+
 def load(database: Database, kind: Kind) -> None:
     """Have the whole index in memory before the first question: for a program that asks only one."""
     with database.read() as connection:

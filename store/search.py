@@ -59,6 +59,7 @@ class Page:
     fallback_reason: str | None
     reading: Literal["expression", "words"]
     index_fresh_to_ms: int | None
+    meaning_since_ms: int | None = None  # older frames were looked for by words only
 
 
 def search(
@@ -122,6 +123,7 @@ def search(
         fallback_reason=leg.reason,
         reading=asked.reading,
         index_fresh_to_ms=fresh_to_ms,
+        meaning_since_ms=leg.since_ms,
     )
 
 

@@ -175,7 +175,7 @@ def index_of(database: Database, kind: Kind, model: Model) -> SignIndex:
         of_kinds = _INDEXES.setdefault(database, {})
         found = of_kinds.get(kind)
         if found is None or found.model != model:
-            found = of_kinds[kind] = SignIndex(kind, model)
+            found = of_kinds[kind] = SignIndex(kind, model, MAX_BYTES)
         return found
 
 

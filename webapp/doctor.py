@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from engines.embedding import EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
-from store import access_log, capture_state, stats
+from store import access_log, capture_state, ingest_state, stats, vectors
 from store.database import open_database
 from store.errors import StoreError
 from store.paths import DataDir
-from store.settings import ChatSettings, CompatSettings, OcrSettings, Settings
+from store.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.times import now_ms
 
 Verdict = Literal["OK", "--", "!", "X"]
@@ -50,6 +51,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
         check_windows(data_dir),
         check_reading(settings.ocr),
         check_languages(settings.ocr),
+        check_meaning(data_dir, settings.embedding),
         check_model(settings.chat),
         check_disk(data_dir, settings),
         check_folder(data_dir),
@@ -129,6 +131,44 @@ def _engine_for(settings: OcrSettings, languages: Sequence[str]) -> str:
         return engine.name
     finally:
         engine.close()
+
+
+# -- meaning --------------------------------------------------------------------------------
+
+
+def check_meaning(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
+    """Whether search by meaning has its model, and how much still waits for vectors."""
+    if settings.engine == "off":
+        return Check("Meaning", "--", "search is by words alone", "Set embedding.engine to local.")
+    options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s)
+    try:
+        embedder = open_embedder(settings.engine, options)
+    except EmbeddingError as error:
+        return Check("Meaning", "!", "No model answers: search is by words alone.", str(error))
+    name = embedder.name
+    embedder.close()
+    try:
+        waiting, stored = _vectors(data_dir)
+    except StoreError as error:
+        return Check("Meaning", "!", f"{name}; its vectors cannot be read: {error}", "See Database below.")
+    sentence = f"{name}, {waiting}"
+    if stored not in (None, name):
+        sentence += f"; what {stored} made is made anew"
+        return Check("Meaning", "!", sentence, "Until `recollect up` has done so, search is by words alone.")
+    worker = ingest_state.read_state(data_dir.spool)
+    if worker and worker.embedder_problem and now_ms() - worker.written_ms < FRESH_MS:
+        problem = f"{sentence}; ingest says: {worker.embedder_problem}"
+        return Check("Meaning", "!", problem, "It is tried again once a minute.")
+    return Check("Meaning", "OK", sentence)
+
+
+def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
+    """(what waits for its vectors in words, the model of those that are stored)."""
+    database = open_database(data_dir)
+    waiting = vectors.count_missing(database)
+    more = "more than " if waiting >= vectors.COUNTED else ""
+    active = next((model.name for model in vectors.models(database) if model.is_active), None)
+    return f"{more}{waiting} to embed", active
 
 
 # -- answers --------------------------------------------------------------------------------

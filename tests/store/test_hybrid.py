@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from store import fusion, vectors
 from store.database import Database, open_database
+from store.frames import captured_ms_of
 from store.media import Media
 from store.paths import DataDir
 from store.search import BadCursor, Filters, Page, search
@@ -165,6 +166,21 @@ def test_nothing_embedded_yet_is_said(database: Database) -> None:
     vectors.use_model(database, "fake", 64)
     page = ask(database, "login")
     assert (ids(page), page.fallback_reason) == ([frame_id], "no_embeddings")
+
+
+def test_frames_that_the_index_has_no_room_for_are_told(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.vector_index.MAX_BYTES", 5 * (16 + 8))
+    found = [add(database, "the login system", n) for n in range(20)]
+    page = ask(database, "authentication setup")
+    since_ms = page.meaning_since_ms
+    assert since_ms is not None and NOON_MS < since_ms <= NOON_MS + 19_000
+    assert set(ids(page)) == {n for n in found if captured_ms_of(n) >= since_ms}
+    assert ask(database, "authentication setup", replace(ALWAYS, start_ms=since_ms)).meaning_since_ms is None
+    older = ask(database, "login", replace(ALWAYS, end_ms=since_ms))
+    assert (older.mode, older.fallback_reason) == ("fts", "older_than_vectors")
+    assert len(older.hits) == sum(captured_ms_of(n) < since_ms for n in found)
 
 
 def test_index_being_loaded_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

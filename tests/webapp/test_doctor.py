@@ -10,13 +10,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from engines.ocr import OcrUnavailable
-from store import access_log
+from store import access_log, ingest_state, vectors
 from store.access_log import Access
 from store.capture_state import CaptureState, write_state
 from store.database import open_database
+from store.ingest_state import IngestState
 from store.paths import DataDir
-from store.settings import ChatSettings, CompatSettings, OcrSettings, Settings
+from store.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.times import now_ms
+from tests.store.searching import add_frame
 from webapp import doctor
 
 
@@ -67,6 +69,43 @@ def test_an_endpoint_that_cannot_be_reached_does_not_work(address: str) -> None:
 
 def test_no_endpoint_is_a_choice() -> None:
     assert doctor.check_model(ChatSettings()).verdict == "--"
+
+
+def test_meaning_tells_its_model_and_what_waits(data_dir: DataDir) -> None:
+    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    assert (check.verdict, check.action) == ("OK", "")
+    assert check.sentence.endswith(", 0 to embed")
+    database = open_database(data_dir)
+    with database.write() as connection:
+        add_frame(connection, "waits for its vectors", now_ms())
+    vectors.use_model(database, "of before", 3)
+    vectors.request_more(database)
+    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    assert (check.verdict, bool(check.action)) == ("!", True)
+    assert "1 to embed; what of before made is made anew" in check.sentence
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict", "said"),
+    [
+        (EmbeddingSettings(engine="off"), "--", "embedding.engine"),
+        (EmbeddingSettings(engine="openai"), "!", "embedding.base_url"),
+        (EmbeddingSettings(model="unheard of"), "!", "embedding.model"),
+    ],
+)
+def test_meaning_without_a_model_says_what_to_do(
+    data_dir: DataDir, settings: EmbeddingSettings, verdict: str, said: str
+) -> None:
+    check = doctor.check_meaning(data_dir, settings)
+    assert check.verdict == verdict
+    assert said in check.action
+
+
+def test_meaning_tells_what_stops_ingest(data_dir: DataDir) -> None:
+    state = IngestState(1, now_ms(), now_ms(), embedder_problem="the disk is full")
+    ingest_state.write_state(data_dir.spool, state)
+    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    assert (check.verdict, "the disk is full" in check.sentence) == ("!", True)
 
 
 def test_reading_that_is_switched_off_is_a_choice() -> None:

@@ -83,6 +83,10 @@ class HowAnswer(Answer):
     )
     duration_ms: float
     index_fresh_to: float | None
+    meaning_since: float | None = Field(
+        None,
+        description="Frames before this were looked for by words only: the index of meaning is full.",
+    )
 
 
 class SpellingAnswer(Answer):
@@ -188,6 +192,7 @@ def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
             reading=page.reading,
             duration_ms=round(duration_ms, 3),
             index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
+            meaning_since=None if page.meaning_since_ms is None else to_seconds(page.meaning_since_ms),
         ),
     )
 

@@ -138,6 +138,9 @@ def search(
         _print_page(page)
         if mode == "semantic" and page.fallback_reason:
             click.echo(f"by words alone: {page.fallback_reason.replace('_', ' ')}", err=True)
+        if page.meaning_since_ms is not None:
+            since = local_text(page.meaning_since_ms)
+            click.echo(f"frames before {since} were looked for by words only", err=True)
 
 
 def _print_page(page: Page) -> None:

@@ -58,6 +58,7 @@ class FramesFound(Reading):
     total_is_exact: bool
     strategy: str = Field(description="How the frames were found and ordered.")
     fallback_reason: str | None = Field(description="Why fewer ways of searching were used than asked.")
+    meaning_since: Moment | None = Field(description="Older frames were looked for by words only.")
     index_fresh_to: Moment | None = Field(description="Up to here every frame has been read.")
 
 

@@ -70,6 +70,7 @@ def search_frames(
         total_is_exact=found.page.total_is_exact,
         strategy=found.page.strategy,
         fallback_reason=found.page.fallback_reason,
+        meaning_since=moment_or_none(found.page.meaning_since_ms),
         index_fresh_to=moment_or_none(found.page.index_fresh_to_ms),
     )
 

@@ -116,7 +116,7 @@ def page(
         index_fresh_to_ms=found.index_fresh_to_ms,
         waiting=reading_queue.count_pending(database),
         order=_order_words(found),
-        note=_note(parsed, found),
+        note=_note(parsed, found, viewer),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
         spellings=spellings,
@@ -223,11 +223,14 @@ def _order_words(found: Page) -> str:
     return names.get(found.strategy.partition("+")[0], "best first")
 
 
-def _note(parsed: Query, found: Page) -> str:
+def _note(parsed: Query, found: Page, viewer: Viewer) -> str:
     if not parsed.is_browse and parsed.tree is None:
         return "There is nothing to search for in these signs: type a word."
     if "+lookalike" in found.strategy:
         return "Few frames hold these words: frames with words that look alike are shown, too."
     if "_newest_" in found.strategy:
         return "Very common words: the newest matches are ranked first."
+    if found.meaning_since_ms is not None:
+        since = days.local(found.meaning_since_ms, viewer.zone).date()
+        return f"Frames before {since.isoformat()} were looked for by their words, not by their meaning."
     return ""

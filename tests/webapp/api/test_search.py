@@ -36,7 +36,7 @@ def test_a_hit_has_the_shape_of_the_contract(program: Actor, database: Database,
     }
     assert answer["pagination"] == {"limit": 20, "next_cursor": None, "total": 1, "total_is_exact": True}
     assert set(answer["search"]) == {
-        "mode", "strategy", "fallback_reason", "reading", "duration_ms", "index_fresh_to"
+        "mode", "strategy", "fallback_reason", "reading", "duration_ms", "index_fresh_to", "meaning_since"
     }  # fmt: skip
     assert answer["search"]["index_fresh_to"] == NOON + 0.001
 
