@@ -149,8 +149,8 @@ def test_hyprland_s_clients_give_windows_of_shown_workspaces() -> None:
     def client(number: int, workspace: int, **more: Any) -> dict[str, Any]:
         return {
             "mapped": True, "hidden": False, "floating": False, "workspace": {"id": workspace},
-            "at": [number, 0], "size": [10, 20], "class": f"app{number}", "title": "", "pid": number, "address": hex(number),
-            "focusHistoryID": number, **more,
+            "at": [number, 0], "size": [10, 20], "class": f"app{number}", "title": "", "pid": number,
+            "address": hex(number), "focusHistoryID": number, **more,
         }  # fmt: skip
 
     tools = Tools(
