@@ -7,13 +7,14 @@ from datetime import date
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import facets
+from store import arrivals
 from store.search import BadCursor
 from webapp import fragments, ranges, saved_searches
 from webapp.errors import Problem
 from webapp.saved_searches import Saved
 from webapp.services import services
 from webapp.viewer import viewer
+from webapp.views import refining
 from webapp.views.asked import Asked
 from webapp.views.results import page
 
@@ -41,11 +42,12 @@ def show() -> Response:
 
 @blueprint.get("/search/new")
 def new() -> str:
-    """How many frames have come since the list was made, under the same predicate."""
-    asked = _asked()
+    """How many frames have come that this list would have, by words and by meaning."""
+    asked, own = _asked(), services()
     newest = request.args.get("newest", "")
     after_id = int(newest) if newest.isdecimal() and len(newest) < 19 else 0
-    count = facets.arrived(services().database, asked.q, asked.filters, after_id)
+    listed = refining.listed(asked, own.embedder.asked(asked.q))
+    count = arrivals.count(own.database, listed, after_id)
     return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
 
 

@@ -9,7 +9,10 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
+from store import vectors
+from store.database import Database
 from store.frames import FrameRow
+from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, csrf_of
 from tests.webapp.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
 
@@ -49,6 +52,56 @@ def test_what_has_come_is_counted_under_the_same_predicate(visitor: Actor, shoot
     answer = page(visitor, address)
     assert links(answer) == {"1 new": "/search?q=retention&app=Code"}
     assert "hx-trigger" not in answer
+
+
+def pill_address(html: str) -> str:
+    asking = re.search(r'hx-get="(/search/new[^"]*)" hx-trigger="every', html)
+    assert asking is not None
+    return asking[1].replace("&amp;", "&")
+
+
+@pytest.fixture
+def think(database: Database) -> Callable[[FrameRow, str], None]:
+    """Gives a frame the vector of a text, as ingest does."""
+
+    def store(frame: FrameRow, text: str) -> None:
+        with database.write() as connection:
+            [vector] = vectors.quantised(FakeEmbedder().embed([text]))
+            vectors.add(connection, "frame", frame.id, "fake", [(0, len(text), vector)])
+
+    return store
+
+
+def test_what_has_come_is_counted_by_meaning_too(
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+    think: Callable[[FrameRow, str], None],
+) -> None:
+    shoot(-40, "authentication setup", app_name="Code")
+    think(shoot(-30, "the login system", app_name="Code"), "the login system")
+    html = page(visitor, "/search?q=authentication+setup&app=Code")
+    assert "similar meaning" in words(html)
+    address = pill_address(html)
+    # The newest of the list was found by its meaning only: it is not new.
+    assert not links(page(visitor, address))
+    think(shoot(-20, "a login system", app_name="Code"), "a login system")
+    think(shoot(-19, "a login system", app_name="Zoom"), "a login system")
+    think(shoot(-18, "pizza for lunch", app_name="Code"), "pizza for lunch")
+    shoot(-17, "authentication setup", app_name="Code")
+    assert "2 new" in links(page(visitor, address))
+    assert "authentication setup" in words(page(visitor, "/search?q=authentication+setup&app=Code"))
+    # In order of time the list goes by words alone, and so does the count.
+    by_time = pill_address(page(visitor, "/search?q=authentication+setup&app=Code&sort=new"))
+    think(shoot(-10, "a login system", app_name="Code"), "a login system")
+    assert not links(page(visitor, by_time))
+
+
+def test_what_has_come_is_counted_where_it_looks_alike(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(-30, "the modem router")
+    address = pill_address(page(visitor, f"/search?q={quote('modern router')}"))
+    assert not links(page(visitor, address))
+    shoot(-20, "the modem router"), shoot(-19, "another text")
+    assert "1 new" in links(page(visitor, address))
 
 
 def test_a_range_that_is_over_asks_for_nothing_new(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
