@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Literal
 
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from store import arrivals
+from store import names as store_names
 from store.search import BadCursor
 from webapp import fragments, ranges, saved_searches
 from webapp.errors import Problem
@@ -49,6 +51,14 @@ def new() -> str:
     listed = refining.listed(asked, own.embedder.asked(asked.q))
     count = arrivals.count(own.database, listed, after_id)
     return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
+
+
+@blueprint.get("/search/names")
+def names() -> str:
+    """Window titles or addresses that contain what is typed into their filter, as options."""
+    column: Literal["window_name", "browser_url"] = "browser_url" if "url" in request.args else "window_name"
+    typed = request.args.get("url", request.args.get("win", ""))[:_MAX_CHARS]
+    return render_template("search/_names.html", names=store_names.typed(services().database, column, typed))
 
 
 @blueprint.post("/search/saved")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_text
 import re
 from collections.abc import Callable
 from urllib.parse import quote
@@ -9,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
-from store import vectors
+from store import deletion, vectors
 from store.database import Database
 from store.frames import FrameRow
 from tests.fake_embedder import FakeEmbedder
@@ -150,3 +151,35 @@ def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) ->
     shoot(0, "the modem router")
     html = page(visitor, f"/search?q={quote('modern router')}")
     assert "looks alike" in words(html) and "<mark>modem</mark>" in html
+
+
+def options(html: str) -> list[str]:
+    return [html_text.unescape(value) for value in re.findall(r'<option value="([^"]*)">', html)]
+
+
+def test_window_and_address_are_offered_while_they_are_typed(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, window_name='"Notes" <b>', browser_url="https://notes.example/a")
+    shoot(1, window_name="Release notes", browser_url="https://notes.example/b")
+    shoot(2, window_name='"Notes" <b>', browser_url=None)
+    shoot(3, window_name="Mail")
+    assert options(page(visitor, "/search/names?win=NOTES")) == ['"Notes" <b>', "Release notes"]
+    assert options(page(visitor, "/search/names?url=notes.ex")) == [
+        "https://notes.example/b",
+        "https://notes.example/a",
+    ]
+    for nothing in ("", "?win=", "?win=++", "?url=100%25", "?win=" + quote("\x00'\"%_")):
+        assert options(page(visitor, f"/search/names{nothing}")) == []
+    field = re.search(r'<input[^>]*name="win"[^>]*>', page(visitor, "/search"))
+    assert field is not None and 'list="names-win"' in field[0] and 'hx-get="/search/names"' in field[0]
+
+
+def test_deleted_titles_are_not_offered(
+    app: Flask,
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+) -> None:
+    frame = shoot(0, window_name="a secret plan")
+    assert options(page(visitor, "/search/names?win=secret")) == ["a secret plan"]
+    own = app.extensions["recollect"]
+    deletion.delete_frames(own.database, own.media, [frame.id])
+    assert options(page(visitor, "/search/names?win=secret")) == []
