@@ -3,6 +3,7 @@
 python -m ingest [--home DIR] [--once]
 python -m ingest [--home DIR] import images DIR
 python -m ingest [--home DIR] import video FILE --start TIME
+python -m ingest [--home DIR] demo [--days N]
 python -m ingest [--home DIR] reindex [--text] [--vectors [--all]]
 """
 
@@ -11,16 +12,14 @@ from __future__ import annotations
 import json
 import logging
 import os
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
-from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
+from engines.embedding import EmbeddingError
 from ingest import reindex
+from ingest.demo.command import demo
 from ingest.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.importers import images as image_import
 from ingest.importers import video as video_import
@@ -28,20 +27,24 @@ from ingest.importers.feeding import Feeding
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.importers.progress import Progress
 from ingest.importers.zones import moment_ms, zone_named
-from ingest.observations import ObservationLoop
-from ingest.refining_model import refining_model
-from ingest.worker import OpenMemory, Worker
-from store import reading_queue
+from ingest.taking_in import (
+    SOME_FAILED,
+    embedder_of,
+    engine_of,
+    leave_at_once,
+    memory_of,
+    stop_on_signals,
+    take_in,
+    tell,
+)
+from ingest.worker import Worker
 from store.errors import StoreError
 from store.paths import DataDir, default_home, restrict_umask
 from store.settings import load
-from store.times import now_ms
 
 log = logging.getLogger("ingest")
 
 _NICE = 10
-_SOME_FAILED = 1
-_INTERRUPTED = 130
 
 
 @click.group(invoke_without_command=True)
@@ -76,8 +79,8 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     items = image_import.read(found, zone)
     with Progress(len(found)) as progress:
         feeding = Feeding(home, items, lambda _: progress.advance(1))
-        code = _take_in(feeding, progress)
-    _tell(feeding, as_json, code)
+        code = take_in(feeding, progress)
+    tell(feeding, as_json, code)
 
 
 @imports.command()
@@ -100,8 +103,8 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
                 progress.reach(round((found.capture.captured_ms - start_ms) / 1000))
 
         feeding = Feeding(home, items, step)
-        code = _take_in(feeding, progress)
-    _tell(feeding, as_json, code)
+        code = take_in(feeding, progress)
+    tell(feeding, as_json, code)
 
 
 @ingest.command("reindex")
@@ -118,7 +121,7 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
         told |= {"index_rows": indexed.frames, "indexed_documents": indexed.documents}
     if of_meaning or not of_words:
         try:
-            found = reindex.meaning(home, _embedder_of(home), everything=everything)
+            found = reindex.meaning(home, embedder_of(home), everything=everything)
         except EmbeddingError as error:
             raise click.ClickException(str(error)) from error
         told |= {"user_prompts": found.documents.prompts, "documents": found.documents.created}
@@ -142,108 +145,21 @@ _REINDEXED = {
 }
 
 
+ingest.add_command(demo)
+
+
 def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         _be_modest()
-        worker = Worker(
-            home, _engine_of(home), open_embedder=_embedder_of(home), open_memory=_memory_of(home)
-        )
-        _stop_on_signals(worker)
+        worker = Worker(home, engine_of(home), open_embedder=embedder_of(home), open_memory=memory_of(home))
+        stop_on_signals(worker)
         code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""
         if shortfall:
             click.echo(f"ingest: {shortfall}", err=True)
-            code = _SOME_FAILED
-        _leave_at_once(worker, code)
+            code = SOME_FAILED
+        leave_at_once(worker, code)
         return code
-
-
-def _take_in(feeding: Feeding, progress: Progress) -> int:
-    """Take the import in: by a worker of our own, or beside the one that runs already."""
-    while True:
-        try:
-            with only_worker(feeding.home.data_dir):
-                return _take_in_alone(feeding, progress)
-        except AlreadyRunning:
-            if feeding.run_beside_a_worker():
-                return 0
-
-
-def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
-    def show_reading() -> None:
-        if feeding.is_over:
-            progress.reading(reading_queue.count_pending(feeding.home.database))
-
-    embedder = _embedder_of(feeding.home)
-    worker = Worker(
-        feeding.home, _engine_of(feeding.home), open_embedder=embedder,
-        open_memory=_memory_of(feeding.home), tick=show_reading,
-    )  # fmt: skip
-    _stop_on_signals(worker)
-    code = worker.run(once=True, feed=feeding.steps())
-    if worker.was_stopped:
-        click.echo("ingest: interrupted; what is queued is taken in by the next run", err=True)
-        code = _INTERRUPTED
-        _leave_at_once(worker, code)
-    elif shortfall := worker.shortfall():
-        click.echo(f"ingest: {shortfall}", err=True)
-    return code if feeding.is_over else code or _SOME_FAILED
-
-
-def _stop_on_signals(worker: Worker) -> None:
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: worker.stop())
-
-
-def _leave_at_once(worker: Worker, code: int) -> None:
-    """A reading cannot be interrupted: where one is under way, end the process around it.
-
-    Its frame stays pending, and the system gives the lock back.
-    """
-    if worker.is_reading:
-        logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _tell(feeding: Feeding, as_json: bool, code: int) -> None:
-    summary = feeding.summary()
-    pending = reading_queue.count_pending(feeding.home.database)
-    if as_json:
-        click.echo(json.dumps({**summary, "pending": pending}, ensure_ascii=False))
-    else:
-        counts = {word: count for word, count in summary.items() if isinstance(count, int) and count}
-        click.echo(", ".join(f"{n} {word.replace('_', ' ')}" for word, n in counts.items()) or "nothing new")
-        for one in summary["skipped"]:
-            click.echo(f"skipped {one['name']}: {one['reason']}", err=True)
-        if pending:
-            click.echo(f"{pending} frames are still to be read", err=True)
-    missing = summary["skipped"] or summary["queued"]
-    click.get_current_context().exit(code or (_SOME_FAILED if missing else 0))
-
-
-def _engine_of(home: Home) -> Callable[[], OcrEngine]:
-    ocr = home.settings.ocr
-
-    def opened() -> OcrEngine:
-        if ocr.engine == "off":
-            raise OcrUnavailable("reading is switched off (ocr.engine)")
-        return open_ocr(ocr.engine, ocr.languages)
-
-    return opened
-
-
-def _embedder_of(home: Home) -> Callable[[], Embedder]:
-    chosen = home.settings.embedding
-    options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s)
-    return lambda: open_embedder(chosen.engine, options)
-
-
-def _memory_of(home: Home) -> OpenMemory:
-    chat = home.settings.chat
-    model = refining_model(chat, home.settings.memory.refine)
-    return lambda stop: ObservationLoop(home.database, now_ms, stop, model, chat.timeout_s)
 
 
 def _log_to_stderr(level: int) -> None:
@@ -270,7 +186,7 @@ def main() -> int:
         return 130
     except (StoreError, AlreadyRunning, CannotImport) as error:
         click.echo(f"ingest: {error}", err=True)
-        return _SOME_FAILED
+        return SOME_FAILED
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from ingest import duplicates
 from ingest.home import Home
 from ingest.images import Rejected, decode, read_checked
 from ingest.records import checked
-from store import activity, decisions, frames, outcomes
+from store import activity, decisions, frames, outcomes, sample_week
 from store.media import path_of, temporary_of
 from store.privacy import WindowFacts, load_rules
 from store.spool import Capture, Entry, LookReport
@@ -48,6 +48,7 @@ def take_in(home: Home, entry: Entry, now_ms: int) -> Result:
     if isinstance(entry.record, LookReport):
         return _take_in_report(home, entry.record)
     capture = checked(entry.record)
+    _refuse_mixing(home, capture)
     known = _known(home, capture)
     if known is not None:
         return known
@@ -69,6 +70,12 @@ def _take_in_report(home: Home, report: LookReport) -> Result:
     with home.database.write() as connection:
         decisions.add_report(connection, report)
     return Result("report")
+
+
+def _refuse_mixing(home: Home, capture: Capture) -> None:
+    """A sample week stays one, whoever writes into its spool: no answer mixes it with memories."""
+    if (capture.source == sample_week.SOURCE) != sample_week.is_sample(home.data_dir):
+        raise Rejected("sample_week", "a sample week and real captures never share a home folder")
 
 
 def _excluded_because(home: Home, capture: Capture) -> str:

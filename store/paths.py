@@ -58,6 +58,11 @@ class DataDir:
     def models(self) -> Path:
         return self.home / "models"
 
+    @property
+    def sample_week(self) -> Path:
+        """What is true of a home that `recollect demo` filled (`store.sample_week`); marks it, too."""
+        return self.home / "sample-week.json"
+
     def create(self) -> DataDir:
         """Make the folders that are missing, 0700 each, and tighten the home folder itself."""
         for folder in (self.home, self.spool, self.media, self.backups, self.logs, self.models):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from store.database import Database, open_database
 from store.paths import DataDir
+from tests import demo_week
+from tests.demo_week import DemoHome
 from tests.factories import CASES
 
 # Times are measured by `make bench`, never in a test; in CI the same examples run every time.
@@ -28,6 +31,19 @@ def database(data_dir: DataDir) -> Iterator[Database]:
     database = open_database(data_dir)
     yield database
     database.close_thread()
+
+
+@pytest.fixture(scope="session")
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> DemoHome:
+    """The first three and a half hours of a sample week, really read. For reading only."""
+    return demo_week.make(tmp_path_factory.mktemp("demo") / "home", "--hours", "3.5")
+
+
+@pytest.fixture
+def demo_copy(demo_home: DemoHome, tmp_path: Path) -> DemoHome:
+    """The same, to be changed."""
+    folder = shutil.copytree(demo_home.data_dir.home, tmp_path / "demo")
+    return DemoHome(DataDir(folder), demo_home.week)
 
 
 @pytest.fixture(scope="session")

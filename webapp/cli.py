@@ -29,6 +29,7 @@ COMMANDS = {
     "pause": "webapp.commands.control:pause",
     "resume": "webapp.commands.control:resume",
     "delete": "webapp.commands.control:delete",
+    "demo": "webapp.commands.demo:demo",
     "import": "webapp.commands.imports:imports",
     "doctor": "webapp.commands.care:doctor",
     "verify": "webapp.commands.care:verify",

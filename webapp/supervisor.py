@@ -132,7 +132,8 @@ class Supervisor:
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
-        self.with_capture = with_capture
+        self.is_sample = data_dir.sample_week.exists()
+        self.with_capture = with_capture and not self.is_sample
         self.open_browser = open_browser
         self.tell = tell
         self.parts: list[Part] = []
@@ -188,6 +189,8 @@ class Supervisor:
                 link = launch_link(self.data_dir, address.url)
                 self.tell(f"Recollect is running. Open this link once, within five minutes:\n  {link}")
                 self.tell("Another link: `recollect open`. Stop with Ctrl-C.")
+                if self.is_sample:
+                    self.tell("This home folder holds a sample week: nothing is recorded into it.")
                 if self.open_browser:
                     self.open_browser(link)
                 return

@@ -55,13 +55,13 @@ def recollect(data_dir: DataDir, capsys: pytest.CaptureFixture[str]) -> Recollec
 def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[str]) -> None:
     """A command of a later capability does not exist rather than pretending."""
     assert run(["--help"]) == 0
-    listed = re.findall(r"^  ([a-z]+)  ", capsys.readouterr().out, re.MULTILINE)
+    listed = re.findall(r"^  ([a-z-]+)  ", capsys.readouterr().out, re.MULTILINE)
     assert listed == list(COMMANDS)
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
-        "resume", "delete", "verify", "reindex", "mcp",
+        "resume", "delete", "verify", "reindex", "mcp", "demo",
     }  # fmt: skip
-    for later in ("demo", "backup", "restore", "export", "retention"):
+    for later in ("backup", "restore", "export", "retention"):
         assert run([later]) == 2
 
 

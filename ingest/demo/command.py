@@ -1,0 +1,140 @@
+"""``python -m ingest demo``: fill a home folder of its own with a sample week."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import click
+
+from engines.ocr import OcrError
+from engines.registry import UnknownName
+from ingest.demo import fonts
+from ingest.demo.days import NoClockChange, Options
+from ingest.demo.fonts import Fonts
+from ingest.demo.making import Making
+from ingest.home import Home
+from ingest.importers.feeding import Feeding
+from ingest.importers.items import CannotImport
+from ingest.importers.progress import Progress
+from ingest.importers.zones import zone_named
+from ingest.taking_in import SOME_FAILED, engine_of, take_in
+from store import reading_queue
+from store.settings import Settings
+
+_MOST_READERS = 2
+
+
+@click.command()
+@click.option("--days", type=click.IntRange(1, 60), default=5, show_default=True, help="Working days.")
+@click.option("--hours", type=click.FloatRange(min=0.5), help="Only the first hours of the first day.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day (default: yesterday).")
+@click.option("--tz", help="Zone the person lives in (default: this machine's).")
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, other figures.")
+@click.option("--dst", is_flag=True, help="End with the night of the zone's last clock change.")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def demo(
+    home: Home,
+    days: int,
+    hours: float | None,
+    until: datetime | None,
+    tz: str | None,
+    seed: int,
+    dst: bool,
+    as_json: bool,
+) -> None:
+    """Fill an empty home folder with a working week that never happened."""
+    zone = zone_named(tz)
+    zone = zone if isinstance(zone, ZoneInfo) else ZoneInfo("UTC")
+    last_day = _last_day(until, zone)
+    found = fonts.find()
+    notes = list(_shortcomings(home, found))
+    options = Options(last_day, zone, days, seed, hours, dst, _can_be_chinese(home, found))
+    home = replace(home, settings=_with_readers(home))
+    try:
+        making = Making(home, found, options)
+    except NoClockChange as error:
+        raise CannotImport(f"{error}; name one that does, such as --tz Europe/Berlin") from error
+    _open_and_close(home)
+    for note in notes:
+        click.echo(note, err=True)
+    with Progress(making.pictures) as progress:
+        feeding = Feeding(home, making.items(), lambda _: progress.advance(1))
+        code = take_in(feeding, progress)
+    if feeding.is_over:
+        making.finish()
+        _tell(home, making, as_json)
+    summary = feeding.summary()
+    click.get_current_context().exit(code or (SOME_FAILED if summary["failed"] or summary["queued"] else 0))
+
+
+def _last_day(until: datetime | None, zone: ZoneInfo) -> date:
+    """Yesterday, or the day that was asked for: one that is over. Raises `CannotImport`."""
+    today = datetime.now(zone).date()
+    if until is None:
+        return today - timedelta(days=1)
+    if until.date() >= today:
+        raise CannotImport("--until must be a day that is over: nothing can have been seen in the future")
+    return until.date()
+
+
+def _shortcomings(home: Home, found: Fonts) -> Iterator[str]:
+    """What this machine lacks, told before the work begins."""
+    if found.sans is None or found.mono is None:
+        yield "Fonts such as DejaVu are missing; a built-in one stands in, without fixed widths."
+    if found.chinese is None:
+        yield "No Chinese font was found: the week is in English only (Debian: fonts-noto-cjk)."
+    elif not _can_be_chinese(home, found):
+        yield "Chinese is not among ocr.languages: the week is in English only."
+
+
+def _can_be_chinese(home: Home, found: Fonts) -> bool:
+    return found.chinese is not None and "chi_sim" in home.settings.ocr.languages
+
+
+def _with_readers(home: Home) -> Settings:
+    """The home's settings with a reader for each of two cores: somebody waits for this."""
+    ocr = home.settings.ocr
+    readers = max(ocr.workers, min(_MOST_READERS, os.cpu_count() or 1))
+    return replace(home.settings, ocr=replace(ocr, workers=readers))
+
+
+def _open_and_close(home: Home) -> None:
+    """A week that nobody can read is no use. Raises `CannotImport` with what to install."""
+    try:
+        engine_of(home)().close()
+    except (OcrError, UnknownName) as error:
+        raise CannotImport(f"the pictures could not be read: {error}") from error
+
+
+def _tell(home: Home, making: Making, as_json: bool) -> None:
+    week, folder = making.week, home.data_dir.home
+    pending = reading_queue.count_pending(home.database)
+    if as_json:
+        told = {
+            "home": str(folder),
+            "frames": len(week.frames),
+            "scenes": len(week.scenes),
+            "questions": len(week.questions),
+            "languages": list(week.languages),
+            "timezone": week.timezone,
+            "start_time": week.start_ms / 1000,
+            "end_time": week.end_ms / 1000,
+            "pending": pending,
+        }
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    first, last = making.days[0].date, making.days[-1].date
+    click.echo(f"{len(week.frames)} frames from {first} to {last} ({week.timezone}) in {folder}")
+    truth = home.data_dir.sample_week.name
+    click.echo(f"What is true of them, and {len(week.questions)} questions about it: {truth}")
+    click.echo(f"Open it:       recollect up --home {shlex.quote(str(folder))} --open")
+    click.echo(f"Check answers: recollect check-answers --home {shlex.quote(str(folder))}")
+    if pending:
+        click.echo(f"{pending} frames are still to be read", err=True)

@@ -1,0 +1,249 @@
+"""When what happens: the working days of the story, with their pauses, on a calendar.
+
+A week is told Monday to Friday; more days are told as earlier weeks with other figures. The night
+in which the clocks are changed is an extra shift on request. Durations move a little with the
+seed, so that nobody's work is as even as a table.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from ingest.demo import story_chinese, story_harbour, story_office
+from ingest.demo.story import SceneScript, figures
+
+SCRIPTS = {
+    script.id: script for script in (*story_harbour.SCENES, *story_office.SCENES, *story_chinese.SCENES)
+}
+
+LEFT_OUT: dict[str, tuple[str, str] | None] = {
+    "locked": ("paused", "locked"),
+    "paused": ("paused", "paused"),
+    "excluded": ("excluded", "rule:url"),
+    "not_running": None,
+}
+"""Reasons of a stretch without pictures, and what capture's ledger says of it: (decision, reason)."""
+
+_SECONDS_A_FRAME = 330
+_MOST_FRAMES = 7
+
+# (minutes at the least, scene or reason of being left out), from about nine o'clock.
+_DAYS: tuple[tuple[tuple[int, str], ...], ...] = (
+    (
+        (9, "week_mail"), (13, "drift_report"), (17, "ticket"), (24, "drift_article"), (34, "offset_code"),
+        (12, "zh_duty"), (31, "offset_code"), (14, "tests_fail"), (9, "news"), (48, "locked"),
+        (37, "sprint_plan"), (22, "lantern_wiki"), (18, "paused"), (41, "test_code"), (11, "field_chat"),
+        (26, "tests_fail"), (17, "zh_manual"), (19, "drift_report"),
+    ),
+    (
+        (8, "week_mail"), (43, "offset_code"), (6, "drift_report"), (29, "test_code"), (19, "tests_pass"),
+        (16, "offer_mail"), (12, "excluded"), (22, "zh_manual"), (55, "locked"), (52, "budget"),
+        (14, "lantern_wiki"), (33, "offset_code"), (13, "zh_duty"), (27, "station_page"), (24, "tests_pass"),
+        (11, "field_chat"),
+    ),
+    (
+        (12, "drift_report"), (36, "review"), (48, "upload_code"), (16, "zh_ledger"), (21, "latency"),
+        (47, "locked"), (7, "hostile"), (38, "budget"), (27, "not_running"), (31, "budget"),
+        (14, "finance_chat"), (29, "upload_code"), (19, "latency"), (13, "field_chat"),
+    ),
+    (
+        (14, "field_chat"), (41, "zh_report"), (28, "station_page"), (11, "zh_duty"), (36, "budget"),
+        (51, "locked"), (23, "budget_mail"), (12, "finance_chat"), (47, "notes"), (15, "paused"),
+        (33, "upload_code"), (22, "latency"), (10, "news"), (18, "tests_pass"),
+    ),
+    (
+        (11, "release_chat"), (39, "notes"), (22, "latency"), (18, "review"), (26, "zh_report"),
+        (52, "locked"), (13, "release_chat"), (34, "deploy"), (19, "station_page"), (9, "excluded"),
+        (44, "retro"), (12, "zh_duty"), (16, "drift_report"),
+    ),
+)  # fmt: skip
+_NIGHT = ((45, "on_call"), (20, "station_page"), (40, "on_call"), (15, "news"), (30, "on_call"))
+_BEFORE_THE_CHANGE = timedelta(minutes=70)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One picture to be drawn: `rows` of its scene are there."""
+
+    captured_ms: int
+    ended_ms: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A stretch in one window."""
+
+    id: str
+    script: SceneScript
+    start_ms: int
+    end_ms: int
+    moments: tuple[Moment, ...]
+
+
+@dataclass(frozen=True)
+class Away:
+    """A stretch without pictures; `reason` is one of `LEFT_OUT`."""
+
+    start_ms: int
+    end_ms: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Day:
+    """One shift, in order and without holes."""
+
+    date: date
+    week: int
+    stretches: tuple[Visit | Away, ...]
+
+    @property
+    def visits(self) -> tuple[Visit, ...]:
+        return tuple(stretch for stretch in self.stretches if isinstance(stretch, Visit))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a sample week depends on. `last_day` is the last day that may be worked on; `hours` cuts the
+    whole short. Without `chinese` the scenes in Chinese are left out.
+    """
+
+    last_day: date
+    zone: ZoneInfo
+    days: int = 5
+    seed: int = 1
+    hours: float | None = None
+    dst: bool = False
+    chinese: bool = True
+
+
+class NoClockChange(Exception):
+    """The zone changes no clocks."""
+
+
+def plan(options: Options) -> tuple[Day, ...]:
+    """The days in order. Raises `NoClockChange` when one is asked for and the zone has none."""
+    last_day, night = options.last_day, None
+    if options.dst:
+        night = clock_change(options.zone, last_day)
+        last_day = night.astimezone(options.zone).date()
+    dates = working_days(last_day, options.days)
+    found = [_working_day(options, day, _week_of(day, dates[-1])) for day in dates]
+    if night is not None:
+        found.append(_shift(options, last_day, 0, night - _BEFORE_THE_CHANGE, _NIGHT))
+    whole = tuple(sorted(found, key=lambda day: day.stretches[0].start_ms))
+    return whole if options.hours is None else _cut(whole, round(options.hours * 3_600_000))
+
+
+def working_days(last_day: date, count: int) -> list[date]:
+    """The last `count` days from Monday to Friday up to `last_day`, in order."""
+    found: list[date] = []
+    day = last_day
+    while len(found) < count:
+        if day.weekday() < 5:
+            found.insert(0, day)
+        day -= timedelta(days=1)
+    return found
+
+
+def clock_change(zone: ZoneInfo, last_day: date) -> datetime:
+    """The last moment, not after `last_day`, at which the zone changed its clocks (in UTC)."""
+    for back in range(400):
+        day = last_day - timedelta(days=back)
+        start = datetime.combine(day, time(), zone).astimezone(UTC)
+        end = datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC)
+        if start.astimezone(zone).utcoffset() == end.astimezone(zone).utcoffset():
+            continue
+        before = start.astimezone(zone).utcoffset()
+        low, high = 0, int((end - start).total_seconds())
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_before = (start + timedelta(seconds=middle)).astimezone(zone).utcoffset() == before
+            low, high = (middle, high) if is_before else (low, middle)
+        return start + timedelta(seconds=high)
+    raise NoClockChange(f"{zone.key} has changed no clocks in the year before {last_day}")
+
+
+def _week_of(day: date, last: date) -> int:
+    """How many calendar weeks before the last one."""
+    return ((last - timedelta(days=last.weekday())) - (day - timedelta(days=day.weekday()))).days // 7
+
+
+def _working_day(options: Options, day: date, week: int) -> Day:
+    draw = random.Random(f"{options.seed} {day.isoformat()} start")
+    morning = datetime.combine(day, time(8, 52), options.zone) + timedelta(seconds=draw.randint(0, 900))
+    return _shift(options, day, week, morning.astimezone(UTC), _DAYS[day.weekday()])
+
+
+def _shift(
+    options: Options, day: date, week: int, start: datetime, told: Sequence[tuple[int, str]]
+) -> Day:  # fmt: skip
+    draw = random.Random(f"{options.seed} {day.isoformat()}")
+    values = figures(options.seed, week)
+    at_ms = round(start.timestamp() * 1000) + draw.randrange(1000)
+    stretches: list[Visit | Away] = []
+    visits: Counter[str] = Counter()
+    for minutes, name in told:
+        end_ms = at_ms + round(minutes * 60_000 * draw.uniform(1.08, 1.36))
+        if name in LEFT_OUT:
+            stretches.append(Away(at_ms, end_ms, name))
+        elif options.chinese or SCRIPTS[name].language != "zh":
+            visits[name] += 1
+            scene_id = f"{day.isoformat()}/{name}" + (f"-{visits[name]}" if visits[name] > 1 else "")
+            share = _share_of(told, _DAYS, name, day.weekday(), visits[name])
+            script = SCRIPTS[name].told_with(values)
+            moments = _moments(script, at_ms, end_ms, share, draw)
+            stretches.append(Visit(scene_id, script, at_ms, end_ms, moments))
+        else:
+            continue
+        at_ms = end_ms
+    return Day(day, week, tuple(stretches))
+
+
+def _share_of(
+    told: Sequence[tuple[int, str]],
+    days: Sequence[Sequence[tuple[int, str]]],
+    name: str,
+    weekday: int,
+    visit: int,
+) -> tuple[float, float]:
+    """How much of a scene stands there at the beginning and at the end of its n-th visit of a day."""
+    of_week = list(days) if weekday < 5 else [told]
+    counts = [sum(other == name for _, other in day) for day in of_week]
+    before = sum(counts[:weekday] if weekday < 5 else ()) + visit - 1
+    return before / sum(counts), (before + 1) / sum(counts)
+
+
+def _moments(
+    script: SceneScript, start_ms: int, end_ms: int, share: tuple[float, float], draw: random.Random
+) -> tuple[Moment, ...]:
+    rows, first = len(script.surface.rows), script.surface.first
+    count = max(2, min(_MOST_FRAMES, round((end_ms - start_ms) / 1000 / _SECONDS_A_FRAME)))
+    step = (end_ms - start_ms) / count
+    starts = [start_ms] + [
+        round(start_ms + step * number + draw.uniform(-0.25, 0.25) * step) for number in range(1, count)
+    ]
+    shown = [
+        first + round((rows - first) * (share[0] + (share[1] - share[0]) * number / (count - 1)))
+        for number in range(count)
+    ]
+    ends = [*starts[1:], end_ms]
+    return tuple(Moment(*moment) for moment in zip(starts, ends, shown, strict=True))
+
+
+def _cut(days: Sequence[Day], length_ms: int) -> tuple[Day, ...]:
+    """The first `length_ms` of the first day, in whole stretches."""
+    first = days[0]
+    limit = first.stretches[0].start_ms + length_ms
+    return (Day(first.date, first.week, tuple(s for s in first.stretches if s.end_ms <= limit)),)
+
+
+def all_visits(days: Sequence[Day]) -> Iterator[Visit]:
+    for day in days:
+        yield from day.visits

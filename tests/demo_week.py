@@ -1,0 +1,43 @@
+"""A home folder with a sample week, made by the real program: drawn, queued, read.
+
+`demo_home` (in `tests/conftest.py`) is the first hours of a Monday, made once a session: read it,
+and take `demo_copy` where something is changed. `make` makes any other.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from store import sample_week
+from store.paths import DataDir
+from store.sample_week import SampleWeek
+
+ROOT = Path(__file__).resolve().parents[1]
+ZONE = "Europe/Berlin"
+LAST_DAY = "2026-11-20"  # a Friday
+
+
+@dataclass(frozen=True, slots=True)
+class DemoHome:
+    """`data_dir` holds what `week` says is true; nothing is asked or answered in it yet."""
+
+    data_dir: DataDir
+    week: SampleWeek
+
+
+def make(folder: Path, *arguments: str) -> DemoHome:
+    """A sample week in `folder`, by `python -m ingest demo` with these arguments."""
+    done = run(folder, "--tz", ZONE, "--until", LAST_DAY, *arguments)
+    assert done.returncode == 0, done.stderr
+    data_dir = DataDir(folder)
+    week = sample_week.read(data_dir)
+    assert week is not None and week.is_complete
+    return DemoHome(data_dir, week)
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ingest", "--home", str(folder), "demo", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
