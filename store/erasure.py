@@ -70,6 +70,7 @@ class Counts:
     apps: int = 0
     quotes: int = 0  # evidence shown in conversations
     answers: int = 0  # answers that rested on it
+    sent: int = 0  # texts of requests to a model
     memory: int = 0  # observations and session summaries made of it
     pins: int = 0  # frames that had been kept from retention
     captures: int = 0  # capture ids that will not be stored again

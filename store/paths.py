@@ -39,6 +39,11 @@ class DataDir:
         return self.home / "privacy.json"
 
     @property
+    def providers(self) -> Path:
+        """Model providers added in the app, with their keys, as JSON: not in the database, nor its copies."""
+        return self.home / "providers.json"
+
+    @property
     def spool(self) -> Path:
         return self.home / "spool"
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers, memory_forgetting, text_index, vectors
+from store import activity, answers, memory_forgetting, sent, text_index, vectors
 from store.database import rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
@@ -73,6 +73,8 @@ PLACES = (
         "where e.n is not null",
         answers.forget,
     ),
+    # What was sent to a model; that it was sent stays.
+    Place("sent", sent.COUNT, sent.forget),
     # Observations and summaries; those of which frames are left are derived again by ingest.
     Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
     Place(

@@ -284,6 +284,30 @@ class AccessRecord(Model):
         table_name = "access_log"
 
 
+class SentRequest(Model):
+    """One request to a model: when, where to, how much; its text until it is erased (`store.sent`)."""
+
+    id = IntegerField(primary_key=True)
+    purpose = TextField()  # answer, test
+    turn_id = IntegerField(null=True)
+    at_ms = IntegerField()
+    provider = TextField()  # the name it was chosen by
+    model = TextField()
+    url = TextField()
+    is_local = IntegerField()
+    size_bytes = IntegerField()  # of the body
+    body = TextField(null=True)
+    outcome = TextField()  # sent, answered, or the code of an error
+    input_tokens = IntegerField(null=True)
+    output_tokens = IntegerField(null=True)
+    is_estimated = IntegerField()
+    cost = FloatField(null=True)
+    currency = TextField()
+
+    class Meta:
+        table_name = "sent_requests"
+
+
 class EmbeddingModel(Model):
     """A model that vectors are or were made with; one is active."""
 
@@ -462,4 +486,5 @@ MODELS: tuple[type[Model], ...] = (
     MemoryHour,
     MemoryDocument,
     AccessRecord,
+    SentRequest,
 )

@@ -102,13 +102,18 @@ class ChatModelSettings:
     supports_tools: bool = False
     tool_format: str = ""
     context_tokens: int = 8192
+    input_price: float = 0.0  # per million tokens, in `currency`; 0 is not set
+    output_price: float = 0.0
+    currency: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
     base_url: str = _setting("", "Any OpenAI-compatible endpoint; OPENAI_BASE_URL when unset.")
     model: str = _setting("", "Model name to ask for; empty with no endpoint means extractive.")
-    api_key: str = _setting("", "Key for the endpoint; OPENAI_API_KEY when unset.")
+    api_key: str = _setting(
+        "", "Key for the endpoint, or env:NAME for a variable that holds it; OPENAI_API_KEY when unset."
+    )
     timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
     context_tokens: int = _setting(32_768, "Context window of the model.", unit="tokens", low=512)
     models: tuple[ChatModelSettings, ...] = _setting([], "More models, as [[chat.models]] tables.")
@@ -120,9 +125,6 @@ class PrivacySettings:
         [], "Rules {app, title, url, match, action} beside the built-in ones."
     )
     defaults: bool = _setting(True, "Leave out password managers and private windows.")
-    mask_maybe_private: bool = _setting(
-        False, "Black out windows of browsers that do not tell whether they are private."
-    )
 
 
 @dataclass(frozen=True, slots=True)

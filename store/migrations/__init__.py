@@ -25,6 +25,7 @@ from store.migrations.m009_names import m009_names
 from store.migrations.m010_answer_reports import m010_answer_reports
 from store.migrations.m011_next_text_index import m011_next_text_index
 from store.migrations.m012_kept_frames import m012_kept_frames
+from store.migrations.m013_sent_requests import m013_sent_requests
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -45,6 +46,7 @@ STEPS: tuple[Step, ...] = (
     m010_answer_reports,
     m011_next_text_index,
     m012_kept_frames,
+    m013_sent_requests,
 )
 
 

@@ -40,6 +40,7 @@ class CountsAnswer(Answer):
     apps: int
     quotes: int = Field(description="Evidence shown in conversations.")
     answers: int = Field(description="Answers that rested on it.")
+    sent: int = Field(description="Texts of requests to a model that may show it.")
     memory: int = Field(description="Observations and session summaries made of it.")
     captures: int = Field(description="Capture ids that will not be stored again.")
     spool: int = Field(description="Captures that waited in the spool.")

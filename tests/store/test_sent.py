@@ -1,0 +1,146 @@
+"""The ledger of what was sent: kept as it left, bounded, and forgotten with what it shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from store import conversations, deletion, sent
+from store.database import Database
+from store.media import Media
+from store.paths import DataDir
+from store.sent import Leaving, Outcome, SentTotal
+from tests.factories import NOON_MS, store_frame
+
+HOUR_MS = 3_600_000
+BODY = '{"messages": "the secret plan"}'
+LEAVING = Leaving(
+    "answer", NOON_MS, "work", "big", "https://api.example/v1/chat/completions", False, BODY, len(BODY)
+)
+
+
+@pytest.fixture
+def media(data_dir: DataDir) -> Media:
+    return Media(data_dir.media)
+
+
+def turn(database: Database, chat_id: int, start_ms: int, end_ms: int) -> int:
+    return conversations.add_turn(
+        database, chat_id, mode="evidence", model="work", question="what?",
+        start_ms=start_ms, end_ms=end_ms, timezone="UTC", now_ms=NOON_MS,
+    ).id  # fmt: skip
+
+
+def asked(database: Database, *ranges: tuple[int, int]) -> int:
+    """A chat in which each range was asked about, with one request each; returns its id."""
+    chat_id = conversations.create(database, "what?", NOON_MS)
+    for start_ms, end_ms in ranges:
+        turn_id = turn(database, chat_id, start_ms, end_ms)
+        sent.record(database, replace(LEAVING, turn_id=turn_id))
+    return chat_id
+
+
+def texts(database: Database, chat_id: int, turns: int) -> list[str | None]:
+    return [sent.of_turn(database, chat_id, n)[0].body for n in range(1, turns + 1)]
+
+
+def test_a_request_is_kept_as_it_left_with_what_it_took(database: Database) -> None:
+    chat_id = conversations.create(database, "what?", NOON_MS)
+    turn_id = turn(database, chat_id, NOON_MS, NOON_MS + HOUR_MS)
+    request_id = sent.record(database, replace(LEAVING, turn_id=turn_id))
+    (kept,) = sent.of_turn(database, chat_id, 1)
+    assert (kept.body, kept.size_bytes, kept.outcome, kept.turn) == (BODY, len(BODY), "sent", 1)
+    sent.complete(database, request_id, Outcome("answered", 100, 20, True, 0.5, "EUR"))
+    kept_after = sent.get(database, request_id)
+    assert kept_after == replace(
+        kept, outcome="answered", input_tokens=100, output_tokens=20, is_estimated=True, cost=0.5,
+        currency="EUR",
+    )  # fmt: skip
+    assert kept_after.is_estimated is True and kept_after.is_local is False
+    assert sent.get(database, request_id + 1) is None
+
+
+def test_the_newest_come_first_page_by_page(database: Database) -> None:
+    ids = [sent.record(database, replace(LEAVING, purpose="test")) for _ in range(5)]
+    first = sent.latest(database, 2)
+    assert [each.id for each in first] == ids[:2:-1]
+    assert [each.id for each in sent.latest(database, 9, first[-1].id)] == ids[2::-1]
+
+
+def test_only_the_newest_texts_and_rows_are_kept(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sent, "MAX_TEXTS", 2)
+    monkeypatch.setattr(sent, "MAX_ROWS", 3)
+    for _ in range(5):
+        sent.record(database, LEAVING)
+    assert [each.body for each in sent.latest(database)] == [BODY, BODY, None]
+
+
+def test_totals_do_not_add_up_currencies(database: Database) -> None:
+    for currency, cost in (("EUR", 0.25), ("EUR", 0.5), ("USD", 1.0)):
+        request_id = sent.record(database, LEAVING)
+        sent.complete(database, request_id, Outcome("answered", 10, 1, False, cost, currency))
+    before = sent.record(database, replace(LEAVING, at_ms=NOON_MS - 1))
+    sent.complete(database, before, Outcome("model_timeout"))
+    size = len(BODY)
+    assert sent.totals_since(database, NOON_MS) == [
+        SentTotal("work", "big", LEAVING.url, False, 2, 2 * size, 20, 2, 0.75, "EUR"),
+        SentTotal("work", "big", LEAVING.url, False, 1, size, 10, 1, 1.0, "USD"),
+    ]
+
+
+# -- forgetting -----------------------------------------------------------------------------
+
+
+def test_a_text_goes_with_a_frame_of_its_range(database: Database, data_dir: DataDir, media: Media) -> None:
+    frame = store_frame(database, data_dir, NOON_MS + 5, text="the secret plan")
+    chat_id = asked(
+        database,
+        (NOON_MS - HOUR_MS, NOON_MS),
+        (NOON_MS, NOON_MS + HOUR_MS),
+        (NOON_MS + HOUR_MS, NOON_MS + 2 * HOUR_MS),
+    )
+    other = asked(database, (NOON_MS + HOUR_MS, NOON_MS + 2 * HOUR_MS))
+    receipt = deletion.delete_frames(database, media, [frame.id])
+    # The third request repeats the second answer: it goes, too. What went before stays.
+    assert texts(database, chat_id, 3) == [BODY, None, None]
+    assert texts(database, other, 1) == [BODY]
+    assert (receipt.verified, receipt.counts.sent) == (True, 2)
+    kept = sent.of_turn(database, chat_id, 2)[0]
+    assert (kept.size_bytes, kept.url, kept.at_ms) == (len(BODY), LEAVING.url, NOON_MS)
+    assert "secret" not in repr(kept)
+
+
+def test_a_text_goes_with_a_frame_that_reached_into_its_range(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    """Its app is counted in the totals that were sent."""
+    early = store_frame(database, data_dir, NOON_MS - HOUR_MS)
+    past = store_frame(database, data_dir, NOON_MS - HOUR_MS + 1)
+    with database.write() as connection:
+        connection.execute("update frames set ended_ms = ? where id = ?", (NOON_MS + 1, early.id))
+    chat_id = asked(database, (NOON_MS, NOON_MS + HOUR_MS))
+    deletion.delete_frames(database, media, [past.id])
+    assert texts(database, chat_id, 1) == [BODY]
+    deletion.delete_frames(database, media, [early.id])
+    assert texts(database, chat_id, 1) == [None]
+
+
+def test_nothing_of_a_text_is_left_in_the_home_folder(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS + 5)
+    asked(database, (NOON_MS, NOON_MS + HOUR_MS))
+    deletion.delete_frames(database, media, [frame.id])
+    database.close_thread()
+    for path in data_dir.home.rglob("*"):
+        assert not path.is_file() or b"secret plan" not in path.read_bytes(), path
+
+
+def test_a_chat_takes_its_texts_along_and_the_fact_stays(database: Database, data_dir: DataDir) -> None:
+    chat_id = asked(database, (NOON_MS, NOON_MS + HOUR_MS))
+    conversations.delete(database, chat_id)
+    (kept,) = sent.latest(database)
+    assert (kept.body, kept.chat_id, kept.turn, kept.size_bytes) == (None, None, None, len(BODY))
+    database.close_thread()
+    assert b"secret plan" not in data_dir.database.read_bytes()
