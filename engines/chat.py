@@ -4,18 +4,22 @@ A `ChatModel` turns messages into one completion. It knows nothing of frames, ta
 goes wrong arrives as one of the errors below, each with a sentence of its own (CHAT-10)::
 
     ModelError
+    ├── ModelNoKey           the endpoint wants a key and none is set
     ├── ModelUnauthorized    the endpoint refused the key
-    ├── ModelRateLimited     too many requests or no credit left; may say when to come back
+    ├── ModelRateLimited     too many requests; may say when to come back
+    ├── ModelNoCredit        no credit is left with the provider
+    ├── ModelBusy            the server is overloaded or still loads the model
     ├── ModelTimeout         no answer in time
     ├── ModelUnreachable     nothing answers at the address, or the server failed
-    ├── ModelRefused         the endpoint refused the request (unknown model, bad parameter)
-    ├── ContextTooLong       the request is longer than the model's context window
+    ├── ModelRefused         the endpoint refused the request (a parameter it does not take)
+    │   ├── ModelUnknown     it does not have the model that was asked for
+    │   └── ContextTooLong   the request is longer than the model's context window
     └── ModelMalformed       an answer came that is no completion
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -33,10 +37,29 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an endpoint says an answer took, in tokens; None where it does not say."""
+    """What an answer took, in tokens, as the endpoint counted them; None where it does not say.
+
+    `is_estimated` when they were counted here instead. `cost` is in `currency`, by prices that the
+    person set; None without any. An engine knows no prices and leaves both as they are.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    is_estimated: bool = False
+    cost: float | None = None
+    currency: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One request just before it leaves: where to, without secrets, and the very bytes of its body."""
+
+    url: str
+    body: bytes
+
+
+OnSend = Callable[[Sending], None]
+"""Called for every request, retries included, before anything leaves. What it raises stops the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +87,18 @@ class ChatModel(Protocol):
         ...
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Schema | None = None, timeout_s: float
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Schema | None = None,
+        timeout_s: float,
+        on_send: OnSend | None = None,
     ) -> Completion:
-        """The model's answer to `messages`.
+        """The model's answer to `messages`, within `timeout_s` with everything it takes.
 
         `schema` is a JSON schema the answer should follow; a model that cannot be held to one may
-        answer otherwise, so the caller parses with tolerance. Raises `ModelError`.
+        answer otherwise, so the caller parses with tolerance. Raises `ModelError`, and whatever
+        `on_send` raises.
         """
         ...
 
@@ -78,6 +107,8 @@ class ModelError(Exception):
     """A chat model gave no answer. `code` is for programs, `retry_after_s` when the endpoint said it."""
 
     code: ClassVar[str] = "model_error"
+    is_temporary: ClassVar[bool] = False
+    """Whether the same request may be answered a moment later."""
 
     def __init__(self, detail: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
@@ -85,16 +116,36 @@ class ModelError(Exception):
         self.retry_after_s = retry_after_s
 
 
+class ModelNoKey(ModelError):
+    """The endpoint wants a key and none is set."""
+
+    code = "model_no_key"
+
+
 class ModelUnauthorized(ModelError):
-    """The endpoint refused the key, or wants one."""
+    """The endpoint refused the key."""
 
     code = "model_unauthorized"
 
 
 class ModelRateLimited(ModelError):
-    """Too many requests, or no credit left."""
+    """Too many requests."""
 
     code = "model_rate_limited"
+    is_temporary = True
+
+
+class ModelNoCredit(ModelError):
+    """No credit is left with the provider."""
+
+    code = "model_no_credit"
+
+
+class ModelBusy(ModelError):
+    """The server is overloaded, or still loads the model."""
+
+    code = "model_busy"
+    is_temporary = True
 
 
 class ModelTimeout(ModelError):
@@ -107,12 +158,19 @@ class ModelUnreachable(ModelError):
     """Nothing answers at the address, or the server itself failed."""
 
     code = "model_unreachable"
+    is_temporary = True
 
 
 class ModelRefused(ModelError):
-    """The endpoint refused the request: an unknown model, a parameter it does not take."""
+    """The endpoint refused the request: a parameter it does not take, or what was asked."""
 
     code = "model_refused"
+
+
+class ModelUnknown(ModelRefused):
+    """The endpoint does not have the model that was asked for."""
+
+    code = "model_unknown"
 
 
 class ContextTooLong(ModelRefused):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.chat_openai import NO_KEY, is_local, public_url
+from engines.addresses import is_local, public_url
+from engines.chat_client import NO_KEY
 from engines.embedding import (
     EmbedderOptions,
     EmbedderUnavailable,
@@ -99,13 +100,16 @@ class OpenAIEmbedder:
 
         with self._lock:
             if self._client is None:
-                # What is meant for this machine must not take a detour over a proxy.
-                direct = DefaultHttpxClient(trust_env=False) if is_local(self._options.base_url) else None
+                # Neither a proxy for what is meant for this machine, nor a redirect: the key and
+                # the text were meant for the address that was entered.
+                http = DefaultHttpxClient(
+                    trust_env=not is_local(self._options.base_url), follow_redirects=False
+                )
                 self._client = OpenAI(
                     base_url=self._options.base_url,
                     api_key=self._options.api_key or NO_KEY,
                     max_retries=1,
-                    http_client=direct,
+                    http_client=http,
                 )
             return self._client
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from engines.addresses import is_local
 from engines.chat import ChatModel
-from engines.chat_openai import OpenAIChatModel, is_local
+from engines.chat_openai import OpenAIChatModel
 from store.errors import SettingsError
 from store.settings import ChatModelSettings, ChatSettings
 

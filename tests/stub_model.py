@@ -39,10 +39,22 @@ class _Scripted:
 class StubModel:
     """The server, listening on a free loopback port while the block runs."""
 
-    def __init__(self, *, refuses: tuple[str, ...] = (), key: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        refuses: tuple[str, ...] = (),
+        key: str | None = None,
+        models: tuple[Mapping[str, Any], ...] = ({"id": "stub", "object": "model"},),
+        streams: bool = True,
+    ) -> None:
         self.refuses = refuses
         """Response formats answered with 400, such as ``json_schema``."""
         self.key = key
+        self.models = models
+        self.streams = streams
+        """Whether ``stream`` is honoured; otherwise the answer comes as a whole."""
+        self.listed: list[dict[str, str]] = []
+        """Headers of the requests for the list of models."""
         self.requests: list[Request] = []
         """Bodies that were answered with a completion: the generation calls."""
         self.refused: list[Request] = []
@@ -117,7 +129,17 @@ class StubModel:
         self.requests.append(request)
         answer = scripted.answer(request) if callable(scripted.answer) else scripted.answer
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        if request.get("stream") and self.streams:
+            return _Scripted(body=_stream(request, text), content_type="text/event-stream")
         return _Scripted(body=json.dumps(_completion(request, text)).encode())
+
+    def _list(self, path: str, headers: dict[str, str]) -> _Scripted:
+        if path != "/v1/models":
+            return _error(404, f"no such path {path}")
+        self.listed.append(headers)
+        if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
+            return _error(401, "Incorrect API key provided")
+        return _Scripted(body=json.dumps({"object": "list", "data": list(self.models)}).encode())
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         stub = self
@@ -133,8 +155,8 @@ class StubModel:
                 self._send(stub._answer(request, headers))
 
             def do_GET(self) -> None:
-                models = {"object": "list", "data": [{"id": "stub", "object": "model"}]}
-                self._send(_Scripted(body=json.dumps(models).encode()))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                self._send(stub._list(self.path, headers))
 
             def _send(self, scripted: _Scripted) -> None:
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # asker gave up
@@ -173,3 +195,19 @@ def _completion(request: Request, text: str) -> dict[str, Any]:
             "total_tokens": (sent + len(text)) // 4,
         },
     }
+
+
+def _stream(request: Request, text: str) -> bytes:
+    """Server-sent events, one for every few characters, as the protocol has them."""
+    pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
+    chunks = [
+        {
+            "id": "stub-1",
+            "object": "chat.completion.chunk",
+            "created": 0,
+            "model": request["model"],
+            "choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}],
+        }
+        for piece in pieces
+    ]
+    return b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,16 +14,22 @@ from engines.chat import (
     ChatModel,
     ContextTooLong,
     Message,
+    ModelBusy,
     ModelError,
     ModelMalformed,
+    ModelNoCredit,
+    ModelNoKey,
     ModelRateLimited,
     ModelRefused,
     ModelTimeout,
     ModelUnauthorized,
+    ModelUnknown,
     ModelUnreachable,
+    Sending,
     Usage,
 )
-from engines.chat_openai import NO_KEY, OpenAIChatModel, is_local
+from engines.chat_client import NO_KEY
+from engines.chat_openai import OpenAIChatModel
 from tests.stub_model import StubModel
 
 QUESTION = [Message("system", "Be brief."), Message("user", "What did I do?")]
@@ -36,7 +43,7 @@ def stub() -> Iterator[StubModel]:
 
 
 def ask(stub: StubModel, times: int = 1, **changes: Any) -> Any:
-    model = OpenAIChatModel("work", stub.base_url, "stub-7b", **changes)
+    model = OpenAIChatModel("work", stub.base_url, "stub-7b", **{"waits_s": (), **changes})
     try:
         answers = [model.complete(QUESTION, schema=SCHEMA, timeout_s=5) for _ in range(times)]
     finally:
@@ -95,14 +102,19 @@ def test_without_a_schema_no_format_is_asked_for(stub: StubModel) -> None:
 ERRORS = [
     (401, "Incorrect API key", None, ModelUnauthorized),
     (403, "Not allowed", None, ModelUnauthorized),
+    (402, "Payment required", None, ModelNoCredit),
     (429, "Slow down", None, ModelRateLimited),
-    (404, "The model `x` does not exist", "model_not_found", ModelRefused),
+    (429, "You exceeded your current quota", "insufficient_quota", ModelNoCredit),
+    (404, "The model `x` does not exist", "model_not_found", ModelUnknown),
+    (404, "model 'qwen9' not found, try pulling it first", None, ModelUnknown),
+    (404, "Not Found", None, ModelRefused),
     (400, "Unsupported parameter: messages", None, ModelRefused),
     (400, "maximum context length is 8192 tokens", "context_length_exceeded", ContextTooLong),
     (400, "the request exceeds the available context size", None, ContextTooLong),
     (413, "Request entity too large", None, ContextTooLong),
     (500, "CUDA out of memory", None, ModelUnreachable),
-    (503, "Loading model", None, ModelUnreachable),
+    (503, "Loading model", None, ModelBusy),
+    (529, "Overloaded", None, ModelBusy),
     (504, "Gateway timeout", None, ModelTimeout),
 ]
 
@@ -113,7 +125,7 @@ def test_each_failure_has_its_own_kind_and_keeps_the_cause(  # CHAT-10
 ) -> None:
     stub.fail(status, message, code=code)
     with pytest.raises(kind) as caught:
-        ask(stub)
+        ask(stub, api_key="sk-1")
     assert type(caught.value) is kind
     assert message in caught.value.detail
     assert str(status) in caught.value.detail
@@ -166,7 +178,7 @@ def test_a_closed_port_is_unreachable_and_named() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        model = OpenAIChatModel("work", url, "m")
+        model = OpenAIChatModel("work", url, "m", waits_s=())
         with pytest.raises(ModelUnreachable, match=url):
             model.complete(QUESTION, timeout_s=5)
         model.close()
@@ -187,22 +199,6 @@ def test_a_local_endpoint_is_asked_without_a_detour(stub: StubModel, monkeypatch
     assert ask(stub).text == "ok"
 
 
-@pytest.mark.parametrize(
-    ("url", "local"),
-    [
-        ("http://127.0.0.1:1234/v1", True),
-        ("http://localhost/v1", True),
-        ("http://[::1]:8080", True),
-        ("https://api.example/v1", False),
-        ("http://192.168.1.5/v1", False),
-        ("http://localhost.example/v1", False),
-        ("nonsense", False),
-    ],
-)
-def test_local_means_this_machine(url: str, local: bool) -> None:
-    assert is_local(url) is local
-
-
 def test_a_key_is_never_shown(stub: StubModel) -> None:  # SEC-11
     model = OpenAIChatModel("work", stub.base_url, "m", "sk-secret")
     assert "sk-secret" not in repr(model)
@@ -210,3 +206,89 @@ def test_a_key_is_never_shown(stub: StubModel) -> None:  # SEC-11
     with pytest.raises(ModelUnauthorized) as caught:
         ask(stub, api_key="sk-secret")
     assert "sk-secret" not in caught.value.detail
+
+
+def test_a_missing_key_is_told_apart_from_a_wrong_one(stub: StubModel) -> None:
+    stub.fail(401, "You didn't provide an API key")
+    with pytest.raises(ModelNoKey):
+        ask(stub)
+
+
+def test_a_key_that_cannot_be_had_sends_nothing(stub: StubModel) -> None:
+    stub.reply("ok")
+    with pytest.raises(ModelNoKey, match="WORK_KEY"):
+        ask(stub, key_problem="the variable WORK_KEY is not set")
+    assert stub.headers == []
+
+
+# -- asking again ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_failure_that_passes_is_asked_again(status: int, stub: StubModel) -> None:
+    stub.fail(status, "a moment").fail(status, "a moment").reply("Hello")
+    assert ask(stub, waits_s=(0.0, 0.0)).text == "Hello"
+    assert len(stub.headers) == 3
+
+
+def test_asking_again_ends(stub: StubModel) -> None:
+    stub.fail(503, "loading")
+    with pytest.raises(ModelBusy):
+        ask(stub, waits_s=(0.0, 0.0))
+    assert len(stub.headers) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 404, 413])
+def test_what_does_not_pass_by_itself_is_asked_once(status: int, stub: StubModel) -> None:
+    stub.fail(status, "no")
+    with pytest.raises(ModelError):
+        ask(stub, waits_s=(0.0, 0.0))
+    assert len(stub.headers) == 1
+
+
+# -- what leaves ------------------------------------------------------------------------------
+
+
+def sent_by(stub: StubModel, **changes: Any) -> list[Sending]:
+    model = OpenAIChatModel("work", stub.base_url, "stub-7b", "sk-secret", **{"waits_s": (0.0,), **changes})
+    sent: list[Sending] = []
+    model.complete(QUESTION, schema=SCHEMA, timeout_s=5, on_send=sent.append)
+    model.close()
+    return sent
+
+
+def test_what_is_announced_is_what_arrives(stub: StubModel) -> None:
+    stub.reply("ok")
+    (sending,) = sent_by(stub)
+    assert json.loads(sending.body) == stub.requests[0]
+    assert len(sending.body) == int(stub.headers[0]["content-length"])
+    assert sending.url == f"{stub.base_url}/chat/completions"
+    assert b"sk-secret" not in sending.body
+
+
+def test_every_request_is_announced_also_refused_and_repeated_ones() -> None:
+    with StubModel(refuses=("json_schema",)) as stub:
+        stub.fail(503, "a moment").reply("ok")
+        assert len(sent_by(stub)) == len(stub.headers) == 3
+
+
+def test_what_cannot_be_noted_is_not_sent(stub: StubModel) -> None:
+    stub.reply("ok")
+    model = OpenAIChatModel("work", stub.base_url, "stub-7b")
+
+    def refuse(_: Sending) -> None:
+        raise OSError("the ledger cannot be written")
+
+    with pytest.raises(OSError, match="ledger"):
+        model.complete(QUESTION, timeout_s=5, on_send=refuse)
+    model.close()
+    assert stub.headers == []
+
+
+def test_a_redirect_is_not_followed_with_key_and_text() -> None:
+    with StubModel() as elsewhere, StubModel() as stub:
+        elsewhere.reply("stolen")
+        stub.fail(307, "", headers={"location": f"{elsewhere.base_url}/chat/completions"})
+        with pytest.raises(ModelRefused, match=r"leads on to 127\.0\.0\.1; not followed"):
+            ask(stub, api_key="sk-secret")
+        assert elsewhere.headers == []

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from engines.chat import ChatModel, Completion, Message, ModelError, ModelMalformed, ModelUnreachable, Schema
+from engines.chat import (
+    ChatModel,
+    Completion,
+    Message,
+    ModelError,
+    ModelMalformed,
+    ModelUnreachable,
+    OnSend,
+    Schema,
+)
 from ingest import observing, places, refining, salience
 from ingest.observations import ObservationLoop
 from ingest.refining_model import refining_model
@@ -386,7 +395,12 @@ class Scripted:
         self.asked: list[str] = []
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Schema | None = None, timeout_s: float
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Schema | None = None,
+        timeout_s: float,
+        on_send: OnSend | None = None,
     ) -> Completion:
         self.asked.append(messages[-1].content)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

@@ -1,0 +1,113 @@
+"""The connection to an OpenAI-compatible endpoint: no redirects, no detour, every request announced.
+
+A redirect is never followed: the key and the text were meant for the address that was entered. For
+this machine no proxy of the environment is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from engines.addresses import is_local, public_url
+from engines.chat import ModelError, ModelMalformed, ModelTimeout, ModelUnreachable, OnSend, Sending
+from engines.chat_errors import detail_of, error_of, refuses_format, short
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, OpenAI
+
+NO_KEY = "not-needed"
+"""Sent where no key is set: local servers want none, and the client insists on something."""
+
+_on_send: ContextVar[OnSend | None] = ContextVar("on_send", default=None)
+
+
+class FormatRefused(Exception):
+    """The endpoint does not take this response format; a looser one may be taken.
+
+    `error` is what it is when none was asked for.
+    """
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(error.detail)
+        self.error = error
+
+
+def connect(base_url: str, api_key: str) -> OpenAI:
+    """A client that opens its first connection with the first request. It never asks again by itself."""
+    # Imported with the first question: the client takes 0.6 s and 40 MB (INS-2).
+    from openai import DefaultHttpxClient, OpenAI
+
+    http = DefaultHttpxClient(
+        trust_env=not is_local(base_url),
+        follow_redirects=False,
+        event_hooks={"request": [_announce]},
+    )
+    return OpenAI(base_url=base_url, api_key=api_key or NO_KEY, max_retries=0, http_client=http)
+
+
+@contextmanager
+def speaking(base_url: str, api_key: str, timeout_s: float, on_send: OnSend | None) -> Iterator[None]:
+    """For the length of one request: it is announced, and what goes wrong is of our tree.
+
+    Raises `FormatRefused` for a refusal of the response format, and what `on_send` raised.
+    """
+    import openai
+
+    stopped: list[BaseException] = []
+    token = _on_send.set(_remembering(on_send, stopped) if on_send else None)
+    try:
+        yield
+    except openai.APIStatusError as error:
+        raise _of_status(error, api_key) from error
+    except openai.APITimeoutError as error:
+        raise ModelTimeout(f"no answer within {timeout_s:g} s") from error
+    except openai.APIConnectionError as error:
+        if stopped:
+            raise stopped[0] from None
+        raise ModelUnreachable(_nothing_answers(base_url, error)) from error
+    except (openai.OpenAIError, ValueError) as error:
+        raise ModelMalformed(f"the answer could not be read: {short(str(error))}") from error
+    finally:
+        _on_send.reset(token)
+
+
+def _announce(request: Any) -> None:
+    on_send = _on_send.get()
+    if on_send is not None:
+        on_send(Sending(public_url(str(request.url)), request.content))
+
+
+def _remembering(on_send: OnSend, stopped: list[BaseException]) -> OnSend:
+    """The client turns every exception below it into one of its own; this one is wanted as it is."""
+
+    def announce(sending: Sending) -> None:
+        try:
+            on_send(sending)
+        except BaseException as error:
+            stopped.append(error)
+            raise
+
+    return announce
+
+
+def _of_status(error: APIStatusError, api_key: str) -> Exception:
+    detail = detail_of(error.body) or error.message
+    headers = error.response.headers
+    typed = error_of(
+        error.status_code,
+        detail,
+        code=getattr(error, "code", None),
+        retry_after=headers.get("retry-after", ""),
+        api_key=api_key,
+        location=urlsplit(headers.get("location", "")).hostname or "",
+    )
+    return FormatRefused(typed) if refuses_format(error.status_code, detail) else typed
+
+
+def _nothing_answers(base_url: str, error: Exception) -> str:
+    cause = error.__cause__
+    return f"nothing answers at {public_url(base_url)}" + (f" ({short(str(cause))})" if cause else "")
