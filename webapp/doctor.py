@@ -10,12 +10,13 @@ import os
 import shutil
 import stat
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from engines.addresses import host_of, is_local, public_url
+from engines.chat import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
+from engines.chat_listing import list_models
 from engines.embedding import EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
@@ -23,8 +24,10 @@ from store import access_log, capture_state, ingest_state, stats, vectors
 from store.database import open_database
 from store.errors import StoreError
 from store.paths import DataDir
-from store.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
+from store.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.times import now_ms
+from webapp.assistant.failures import turn_error
+from webapp.assistant.models import ChatModels
 
 Verdict = Literal["OK", "--", "!", "X"]
 
@@ -52,7 +55,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
         check_reading(settings.ocr),
         check_languages(settings.ocr),
         check_meaning(data_dir, settings.embedding),
-        check_model(settings.chat),
+        check_model(ChatModels(settings.chat, data_dir=data_dir)),
         check_disk(data_dir, settings),
         check_folder(data_dir),
         check_database(data_dir),
@@ -174,38 +177,45 @@ def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
 # -- answers --------------------------------------------------------------------------------
 
 
-def check_model(settings: ChatSettings) -> Check:
-    """Whether the configured endpoint answers; it is asked for its list of models."""
-    if not settings.base_url:
-        return Check(
-            "Answers",
-            "--",
-            "no model set: answers are quoted from the screen, not written",
-            "Set chat.base_url and chat.model for written answers.",
-        )
+def check_model(models: ChatModels) -> Check:
+    """Whether the model that answers by default can be asked; its endpoint is asked for its list."""
+    endpoint = models.endpoint(models.default)
+    if endpoint is None:
+        return _no_model(models)
+    where = (
+        "" if is_local(endpoint.base_url) else f"; excerpts of the screen go to {host_of(endpoint.base_url)}"
+    )
+    works = Check("Answers", "OK", f"{endpoint.name} at {public_url(endpoint.base_url)}{where}")
+    if endpoint.key_problem:
+        return Check("Answers", "X", f"{endpoint.name}: {endpoint.key_problem}", "Set it, or enter a key.")
     try:
-        request = urllib.request.Request(settings.base_url.rstrip("/") + "/models")
-        if settings.api_key:
-            request.add_header("Authorization", f"Bearer {settings.api_key}")
-        with urllib.request.urlopen(request, timeout=_MODEL_TIMEOUT_S):
-            return Check("Answers", "OK", f"{settings.model or 'the model'} at {settings.base_url}")
-    except urllib.error.HTTPError as error:
-        return _model_refused(settings, error.code)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        sentence = f"{settings.base_url} does not answer: {reason}"
-        return Check("Answers", "X", sentence, "Start the model server, or correct chat.base_url.")
+        listed = list_models(endpoint.base_url, endpoint.api_key, timeout_s=_MODEL_TIMEOUT_S)
+    except (ModelRefused, ModelMalformed):  # not every server lists its models
+        return works
+    except ModelError as error:
+        failure = turn_error(error, "en")
+        verdict: Verdict = "!" if error.is_temporary and not isinstance(error, ModelUnreachable) else "X"
+        return Check("Answers", verdict, f"{endpoint.name}: {error.detail}", failure.action)
+    if listed and all(each.id != endpoint.model for each in listed):
+        sentence = f"{endpoint.model} is not in the list of {public_url(endpoint.base_url)}"
+        return Check("Answers", "!", sentence, "Test the model under Settings, Models.")
+    return works
 
 
-def _model_refused(settings: ChatSettings, status: int) -> Check:
-    if status in (401, 403):
+def _no_model(models: ChatModels) -> Check:
+    if models.problem:
         return Check(
-            "Answers", "X", f"{settings.base_url} refuses the key ({status})", "Correct chat.api_key."
+            "Answers", "X", models.problem, "Correct the file, or remove it and add the models again."
         )
-    if status == 404:  # not every server lists its models
-        return Check("Answers", "OK", f"{settings.model or 'the model'} at {settings.base_url}")
+    waiting = [info.name for info in models.listed() if not info.is_ready]
+    if waiting:
+        sentence = f"{', '.join(waiting)}: added, but not usable yet; answers are quoted from the screen"
+        return Check("Answers", "!", sentence, "Choose a model and allow its host under Settings, Models.")
     return Check(
-        "Answers", "!", f"{settings.base_url} answers with {status}", "Look at the model server's log."
+        "Answers",
+        "--",
+        "no model set: answers are quoted from the screen, not written",
+        "Add a model under Settings, Models for written answers.",
     )
 
 

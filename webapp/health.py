@@ -193,7 +193,7 @@ def model_part(own: Services) -> Part:
     chosen = next((model for model in own.chat_models.describe() if model.is_default), None)
     if chosen is None or not chosen.base_url:
         why = "no endpoint is set: answers are quoted, not written"
-        return Part("model", "off", "extractive", why, "Set chat.base_url and chat.model.")
+        return Part("model", "off", "extractive", why, "Add a model under Settings, Models.")
     if stats.last_turn_status(own.database) == "failed":
         return Part("model", "warn", chosen.name, "the last question failed", "See `recollect doctor`.")
     return Part("model", "ok", chosen.name, "asked when a question comes")

@@ -42,7 +42,7 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
         settings = replace(settings, web=replace(settings.web, port=port))
         database = open_database(data_dir)
         conversations.fail_interrupted(database, payload(Coverage(0, 0), error=interrupted("en")))
-        app = create_app(settings, database, chat_models=ChatModels(settings.chat))
+        app = create_app(settings, database, chat_models=ChatModels(settings.chat, data_dir=data_dir))
         server = Server(app, listener, thread_done=database.close_thread)
     _stop_on_signals(server)
     compat = _compat(app)

@@ -31,7 +31,7 @@ def afternoon(database: Database, data_dir: DataDir) -> Afternoon:
 
 @pytest.fixture
 def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
-    models = ChatModels(ChatSettings(base_url=stub.base_url, model="stub", timeout_s=10), {})
+    models = ChatModels(ChatSettings(base_url=stub.base_url, model="stub", timeout_s=10), {}, waits_s=())
     yield TurnDeps(database, models, lambda: NOW_MS)
     models.close()
 

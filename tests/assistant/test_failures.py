@@ -36,10 +36,12 @@ from webapp.assistant.turn import (
 @pytest.mark.parametrize(
     ("status", "code"),
     [
-        (401, "model_unauthorized"),
+        (401, "model_no_key"),
+        (402, "model_no_credit"),
         (429, "model_rate_limited"),
         (404, "model_refused"),
         (500, "model_unreachable"),
+        (503, "model_busy"),
     ],
 )
 def test_a_failing_model_is_a_typed_error_with_the_evidence_kept(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 
+from engines.chat import Message, ModelNoKey
 from engines.chat_extractive import ExtractiveModel
 from engines.chat_openai import OpenAIChatModel
+from store import providers
 from store.errors import SettingsError
+from store.paths import DataDir
+from store.providers import Provider
 from store.settings import ChatModelSettings, ChatSettings
 from webapp.assistant.models import ChatModels
 from webapp.assistant.turn import UnknownModel
@@ -68,8 +73,99 @@ def test_half_an_endpoint_sends_nothing_anywhere(half: dict[str, str]) -> None:
         ChatModelSettings("a", "http://localhost/v1", ""),
         ChatModelSettings("mine", "http://localhost/v1", "m"),
         ChatModelSettings("extractive", "http://localhost/v1", "m"),
+        ChatModelSettings("a", "http://[::bad/v1", "m"),
+        ChatModelSettings("a", "file:///etc/passwd", "m"),
     ],
 )
 def test_an_entry_that_cannot_be_is_refused_at_the_start(entry: ChatModelSettings) -> None:
     with pytest.raises(SettingsError):
         ChatModels(ChatSettings(**DEFAULT, models=(entry,)), {})  # type: ignore[arg-type]
+
+
+# -- added in the app -------------------------------------------------------------------------
+
+HERE = Provider(0, "here", "http://127.0.0.1:11434/v1", "qwen3:8b")
+THERE = Provider(0, "there", "https://api.example:8443/v1", "big", "sk-9", "api.example:8443")
+
+
+def with_added(data_dir: DataDir, *added: Provider, **settings: Any) -> ChatModels:
+    for provider in added:
+        providers.add(data_dir, provider)
+    return ChatModels(ChatSettings(**settings), {}, data_dir)
+
+
+def test_what_was_added_can_be_asked_after_the_configured_ones(data_dir: DataDir) -> None:
+    models = with_added(data_dir, HERE, THERE, **DEFAULT)
+    assert [info.name for info in models.describe()] == ["mine", "here", "there", "extractive"]
+    assert [info.where for info in models.listed()] == [
+        "this computer", "this computer", "api.example:8443", "this computer",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("allowed", ["", "api.example", "other.example:8443"])
+def test_another_machine_is_asked_only_when_that_very_host_was_allowed(
+    data_dir: DataDir, allowed: str
+) -> None:
+    models = with_added(data_dir, replace(THERE, allowed_host=allowed))
+    assert models.default == "extractive"
+    with pytest.raises(UnknownModel):
+        models.get("there")
+    assert [info.is_ready for info in models.listed() if info.name == "there"] == [False]
+
+
+def test_without_a_model_nothing_can_be_asked(data_dir: DataDir) -> None:
+    assert with_added(data_dir, replace(HERE, model="")).default == "extractive"
+
+
+def test_a_chosen_default_comes_first_while_it_can_be_asked(data_dir: DataDir) -> None:
+    models = with_added(data_dir, HERE, THERE, **DEFAULT)
+    providers.set_default(data_dir, "there")
+    models.reload()
+    assert models.default == models.describe()[0].name == models.get().name == "there"
+    providers.set_default(data_dir, "extractive")
+    models.reload()
+    assert isinstance(models.get(), ExtractiveModel)
+    providers.set_default(data_dir, "gone")
+    models.reload()
+    assert models.default == "mine"
+
+
+def test_reloading_keeps_what_did_not_change(data_dir: DataDir) -> None:
+    models = with_added(data_dir, HERE, THERE)
+    here, there = models.get("here"), models.get("there")
+    providers.change(data_dir, replace(THERE, id=2, model="small"))
+    models.reload()
+    assert models.get("here") is here
+    assert models.get("there") is not there
+
+
+def test_a_name_of_the_settings_wins(data_dir: DataDir) -> None:
+    models = with_added(data_dir, replace(THERE, name="mine"), **DEFAULT)
+    found = models.endpoint("mine")
+    assert found is not None and found.base_url == DEFAULT["base_url"]
+
+
+def test_a_key_in_a_variable_is_looked_up_and_its_absence_said(data_dir: DataDir) -> None:
+    providers.add(data_dir, replace(THERE, api_key="env:WORK_KEY"))
+    for environ, has_key in (({"WORK_KEY": "sk-7"}, True), ({}, False)):
+        models = ChatModels(ChatSettings(), environ, data_dir)
+        info = models.describe()[0]
+        assert (info.has_key, info.key_source, bool(info.key_problem)) == (has_key, "WORK_KEY", not has_key)
+        assert "sk-7" not in repr([asdict(info), models.endpoint("there")])
+    model = models.get("there")
+    assert isinstance(model, OpenAIChatModel)
+    with pytest.raises(ModelNoKey, match="WORK_KEY"):
+        model.complete([Message("user", "hello")], timeout_s=1)
+
+
+def test_a_configured_key_may_be_in_a_variable_too() -> None:
+    models = ChatModels(ChatSettings(**{**DEFAULT, "api_key": "env:MINE"}), {"MINE": "sk-5"})  # type: ignore[arg-type]
+    found = models.endpoint("mine")
+    assert found is not None and (found.api_key, found.key_source) == ("sk-5", "MINE")
+
+
+def test_a_file_that_cannot_be_read_leaves_the_settings_and_says_so(data_dir: DataDir) -> None:
+    data_dir.providers.write_text("{")
+    models = ChatModels(ChatSettings(**DEFAULT), {}, data_dir)  # type: ignore[arg-type]
+    assert models.default == "mine"
+    assert "providers.json" in models.problem

@@ -42,9 +42,7 @@ def daemon(data_dir: DataDir, *arguments: str, **environ: str) -> Iterator[subpr
         yield process
     finally:
         process.kill()
-        process.wait()
-        assert process.stderr is not None
-        process.stderr.close()
+        process.communicate()
 
 
 def has_entries(spool: Spool, count: int) -> bool:

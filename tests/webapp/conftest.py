@@ -50,7 +50,7 @@ def make_app(database: Database, now: Clock) -> Callable[..., Flask]:
         app = create_app(
             settings,
             database,
-            chat_models=ChatModels(settings.chat, {}),
+            chat_models=ChatModels(settings.chat, {}, database.data_dir, waits_s=()),
             embedder=QueryEmbedder(settings.embedding, FakeEmbedder),
             clock=now,
         )

@@ -6,20 +6,23 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
 from engines.ocr import OcrUnavailable
-from store import access_log, ingest_state, vectors
+from store import access_log, ingest_state, providers, vectors
 from store.access_log import Access
 from store.capture_state import CaptureState, write_state
 from store.database import open_database
 from store.ingest_state import IngestState
 from store.paths import DataDir
+from store.providers import Provider
 from store.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.times import now_ms
 from tests.store.searching import add_frame
 from webapp import doctor
+from webapp.assistant.models import ChatModels
 
 
 class _Endpoint(BaseHTTPRequestHandler):
@@ -30,6 +33,7 @@ class _Endpoint(BaseHTTPRequestHandler):
         type(self).asked = [self.path, self.headers.get("Authorization")]
         self.send_response(type(self).status)
         self.end_headers()
+        self.wfile.write(b'{"data": [{"id": "qwen"}]}')
 
     def log_message(self, format: str, *args: object) -> None:
         """Tests are quiet."""
@@ -46,29 +50,57 @@ def endpoint() -> Iterator[str]:
     server.server_close()
 
 
+def check(base_url: str, model: str = "qwen", **changes: Any) -> doctor.Check:
+    return doctor.check_model(ChatModels(ChatSettings(base_url=base_url, model=model, **changes), {}))
+
+
 def test_an_endpoint_is_asked_for_its_models_with_its_key(endpoint: str) -> None:
     _Endpoint.status = 200
-    check = doctor.check_model(ChatSettings(base_url=endpoint, model="qwen", api_key="secret"))
-    assert (check.verdict, _Endpoint.asked) == ("OK", ["/v1/models", "Bearer secret"])
-    assert "secret" not in check.sentence + check.action
+    found = check(endpoint, api_key="secret")
+    assert (found.verdict, _Endpoint.asked) == ("OK", ["/v1/models", "Bearer secret"])
+    assert "secret" not in found.sentence + found.action
 
 
-@pytest.mark.parametrize(("status", "verdict"), [(401, "X"), (403, "X"), (404, "OK"), (500, "!"), (429, "!")])
+@pytest.mark.parametrize(("status", "verdict"), [(401, "X"), (403, "X"), (404, "OK"), (500, "X"), (429, "!")])
 def test_what_the_endpoint_answers_becomes_a_verdict(endpoint: str, status: int, verdict: str) -> None:
     _Endpoint.status = status
-    check = doctor.check_model(ChatSettings(base_url=endpoint))
-    assert check.verdict == verdict
-    assert bool(check.action) == (verdict != "OK")
+    found = check(endpoint)
+    assert found.verdict == verdict
+    assert bool(found.action) == (verdict != "OK")
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "no address", "http://[::bad/v1"])
-def test_an_endpoint_that_cannot_be_reached_does_not_work(address: str) -> None:
-    check = doctor.check_model(ChatSettings(base_url=address))
-    assert check.verdict == "X" and check.action
+def test_a_model_that_is_not_in_the_list_is_told(endpoint: str) -> None:
+    _Endpoint.status = 200
+    found = check(endpoint, "mistral")
+    assert found.verdict == "!" and "mistral" in found.sentence
+
+
+def test_an_endpoint_that_cannot_be_reached_does_not_work() -> None:
+    found = check("http://127.0.0.1:9/v1")
+    assert found.verdict == "X" and found.action
+
+
+def test_a_key_that_is_not_there_is_told_without_asking(endpoint: str) -> None:
+    _Endpoint.asked = []
+    found = check(endpoint, api_key="env:NOT_THERE")
+    assert (found.verdict, _Endpoint.asked) == ("X", [])
+    assert "NOT_THERE" in found.sentence
 
 
 def test_no_endpoint_is_a_choice() -> None:
-    assert doctor.check_model(ChatSettings()).verdict == "--"
+    assert doctor.check_model(ChatModels(ChatSettings(), {})).verdict == "--"
+
+
+def test_another_machine_is_not_asked_before_it_was_allowed(data_dir: DataDir) -> None:
+    providers.add(data_dir, Provider(0, "cloud", "https://api.example/v1", "big", "sk-1"))
+    found = doctor.check_model(ChatModels(ChatSettings(), {}, data_dir))
+    assert found.verdict == "!" and "cloud" in found.sentence
+
+
+def test_providers_that_cannot_be_read_are_told(data_dir: DataDir) -> None:
+    data_dir.providers.write_text("{")
+    found = doctor.check_model(ChatModels(ChatSettings(), {}, data_dir))
+    assert found.verdict == "X" and "providers.json" in found.sentence
 
 
 def test_meaning_tells_its_model_and_what_waits(data_dir: DataDir) -> None:

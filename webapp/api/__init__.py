@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from webapp.api import (
-    browsers,
     capture,
     chat,
     chats,
@@ -22,7 +21,6 @@ from webapp.api.endpoint import blueprint
 
 __all__ = [
     "blueprint",
-    "browsers",
     "capture",
     "chat",
     "chats",

@@ -66,8 +66,9 @@ class RunningAnswer(Answer):
 
 _MODEL_PROBLEMS = {
     422: "context_too_long",
-    502: "model_unauthorized, model_unreachable, model_refused, model_malformed",
-    503: "model_rate_limited, retrieval_timeout, search_failed, store_busy, interrupted",
+    502: "model_no_key, model_unauthorized, model_no_credit, model_unreachable, model_refused, "
+    "model_unknown, model_malformed",
+    503: "model_rate_limited, model_busy, retrieval_timeout, search_failed, store_busy, interrupted",
     504: "model_timeout",
 }
 _STATUS_OF = {code: status for status, codes in _MODEL_PROBLEMS.items() for code in codes.split(", ")}

@@ -43,11 +43,7 @@ class ClaimAnswer(Answer):
     start: int
     end: int
     citations: list[int]
-    state: str = Field(
-        description="found (its quote stands in the frame), measured (a duration that code worked out), "
-        "paraphrase, not_checked, not_found or no_evidence."
-    )
-    missing: list[str] = Field(description="What the sentence says and none of its quotes shows.")
+    state: str = Field(description="found, not_found, not_checked or no_evidence.")
 
 
 class CoverageGapAnswer(Answer):
@@ -75,10 +71,13 @@ class CoverageAnswer(Answer):
 
 
 class UsageAnswer(Answer):
-    """Tokens as the endpoint counted them; null where it did not say."""
+    """Tokens as the endpoint counted them, or estimated here where it did not say."""
 
     input_tokens: int | None
     output_tokens: int | None
+    is_estimated: bool
+    cost: float | None = Field(description="By the prices the person set; null without any.")
+    currency: str
 
 
 class TurnAnswer(Answer):
@@ -94,7 +93,6 @@ class TurnAnswer(Answer):
     sources: list[str] = Field(default_factory=list, description="Sources beside frames; none yet.")
     usage: UsageAnswer | None
     warnings: list[str]
-    dropped_citations: int = Field(description="Ids in the model's answer that name nothing it was given.")
 
 
 def turn_answer(result: TurnResult) -> TurnAnswer:
@@ -118,14 +116,12 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
                 end=claim.end,
                 citations=list(claim.citations),
                 state=claim.state,
-                missing=list(claim.missing),
             )
             for claim in result.claims
         ],
         coverage=_coverage(result.coverage),
         usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
         warnings=list(result.warnings),
-        dropped_citations=result.dropped,
     )
 
 

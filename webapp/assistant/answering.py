@@ -7,25 +7,23 @@ built-in extractive one, or code alone), it passes the same checks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 
-from engines.chat import ChatModel, Completion, ContextTooLong, Message, Usage
+from engines.chat import Completion, Message, Usage
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
-from webapp.assistant import citations, claims, evidence, prompt
+from webapp.assistant import citations, claims, evidence
+from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
-from webapp.assistant.facts import facts
+from webapp.assistant.figures import figures, of_moment
 from webapp.assistant.models import AnyModel
-from webapp.assistant.packing import pack
 from webapp.assistant.records import Claim, Coverage, CoverageGap, EvidenceItem, Query, TurnDeps, TurnFilters
 from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
-from webapp.assistant.sentences import clock, duration, gap_list, moment, say
-from webapp.assistant.texts import Language, matches, tokens
+from webapp.assistant.sentences import clock, duration, gap_list, local_time, moment, say
+from webapp.assistant.texts import Language, matches
 
 MAX_QUOTE_CHARS = 120
-MAX_ANSWER_TOKENS = 1_500
-"""Room left in the context window for the answer, or a quarter of a small window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +53,23 @@ class Draft:
     claims: tuple[Claim, ...] = ()
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
-    dropped: int = 0
 
 
-def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message]) -> Draft:
-    """The answer of the plan's model. Raises `ModelError`."""
+def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int) -> Draft:
+    """The answer of the plan's model. Raises `ModelError`, and `StoreError` where nothing may be sent."""
     if isinstance(plan.model, ExtractiveModel):
         return quote(deps, plan, retrieval, say("extractive", plan.language))
-    entries, left_out, completion = _call(plan, plan.model, retrieval, history, deps.models.timeout_s)
+    called = call(deps, plan, plan.model, retrieval, history, turn_id)
     warnings = []
-    if left_out:
+    if called.left_out:
         total = len(retrieval.entries)
-        warnings.append(say("left_out", plan.language, count=left_out, total=total))
-    if completion.finish_reason == "length":
+        warnings.append(say("left_out", plan.language, count=called.left_out, total=total))
+    if called.shrunk_to:
+        warnings.append(say("shrunk", plan.language, tokens=called.shrunk_to))
+    if called.completion.finish_reason == "length":
         warnings.append(say("cut_short", plan.language))
-    return _checked(deps, plan, retrieval, entries, completion, warnings)
+    draft = _checked(deps, plan, retrieval, called.entries, called.completion, warnings)
+    return replace(draft, usage=called.usage)
 
 
 def quote(deps: TurnDeps, plan: Plan, retrieval: Retrieval, opening: str, asked: bool = True) -> Draft:
@@ -107,37 +107,6 @@ def coverage(plan: Plan, retrieval: Retrieval) -> Coverage:
     )
 
 
-def _call(
-    plan: Plan, model: ChatModel, retrieval: Retrieval, history: Sequence[Message], timeout_s: float
-) -> tuple[tuple[Entry, ...], int, Completion]:
-    """The one call: (entries the model saw, how many were left out, its completion)."""
-    system = prompt.system_prompt(
-        plan.now_ms, plan.start_ms, plan.end_ms, plan.timezone, plan.zone, identity=plan.identity
-    )
-    quarter = model.context_tokens // 4
-    history = _recent(history, quarter)
-    taken = tokens(system) + sum(tokens(message.content) for message in history)
-    room = model.context_tokens - taken - min(MAX_ANSWER_TOKENS, quarter)
-    packed = pack(retrieval, plan.message, plan.zone, room, plan.words)
-    if not packed.entries:
-        raise ContextTooLong(f"the model's context of {model.context_tokens} tokens holds no frame")
-    sent = prompt.messages(system, history, packed.text)
-    completion = model.complete(sent, schema=prompt.OUTPUT_SCHEMA, timeout_s=timeout_s)
-    return packed.entries, packed.left_out, completion
-
-
-def _recent(history: Sequence[Message], budget_tokens: int) -> list[Message]:
-    """The end of a conversation that fits, in whole exchanges of two messages."""
-    kept: list[Message] = []
-    for at in range(len(history) - 2, -1, -2):
-        exchange = list(history[at : at + 2])
-        budget_tokens -= sum(tokens(message.content) for message in exchange)
-        if budget_tokens < 0:
-            break
-        kept = exchange + kept
-    return kept
-
-
 def _checked(
     deps: TurnDeps,
     plan: Plan,
@@ -154,22 +123,29 @@ def _checked(
     numbered = citations.number(reply.answer_md, by_id, mentioned, say("evidence", plan.language))
     verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes)
     items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)
-    given = facts(retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
-    texts = {n: by_id[name].frame.text for n, name in enumerate(numbered.order, 1)}
-    opening = opening or _opening(claims.check(numbered.answer_md, items, given, texts), plan.language)
+    given = _given_figures(plan, retrieval)
+    opening = opening or _opening(claims.check(numbered.answer_md, items, given), plan.language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
     if numbered.unknown:
         warnings.append(say("unknown_ids", plan.language, count=numbered.unknown))
     unread = sum(entry.frame.reading_id is None for entry in entries)
     if unread:
         warnings.append(say("unread", plan.language, count=unread))
-    found = claims.check(answer_md, items, given, texts)
-    return Draft(answer_md, items, found, completion.usage, tuple(warnings), numbered.unknown)
+    return Draft(answer_md, items, claims.check(answer_md, items, given), completion.usage, tuple(warnings))
 
 
 def _opening(found: Sequence[Claim], language: Language) -> str:
     """What an answer without any verified claim begins with."""
     return "" if claims.is_proven(found) else say("unconfirmed", language)
+
+
+def _given_figures(plan: Plan, retrieval: Retrieval) -> frozenset[str]:
+    """Figures that come from code, so that a sentence may use them without a quote."""
+    apps = retrieval.totals.by_app if retrieval.totals else ()
+    moments = [plan.start_ms, plan.end_ms, *(at for app in apps for at in (app.first_ms, app.last_ms))]
+    durations = " ; ".join(duration(app.duration_ms) for app in apps)
+    told = (of_moment(local_time(at, plan.zone)) for at in moments)
+    return frozenset(figures(durations)).union(*told)
 
 
 def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Material:

@@ -12,25 +12,44 @@ from webapp.assistant.records import TurnError
 from webapp.assistant.texts import Language
 
 _SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    "model_no_key": (
+        ("The model's endpoint wants a key.", "Enter its key under Settings, Models."),
+        ("模型服务需要密钥。", "请在“设置 › 模型”中填写密钥。"),
+    ),
     "model_unauthorized": (
-        ("The model's endpoint refused the key.", "Check chat.api_key in the settings."),
-        ("模型服务拒绝了密钥。", "请检查设置中的 chat.api_key。"),
+        ("The model's endpoint refused the key.", "Enter the key again under Settings, Models."),
+        ("模型服务拒绝了密钥。", "请在“设置 › 模型”中重新填写密钥。"),
     ),
     "model_rate_limited": (
         ("The model's endpoint takes no more requests right now.", "Wait a little and try again."),
         ("模型服务暂时不接受更多请求。", "请稍等片刻再试。"),
+    ),
+    "model_no_credit": (
+        ("No credit is left with the model's provider.", "Add credit there, or choose another model."),
+        ("模型服务账户余额不足。", "请充值，或换一个模型。"),
+    ),
+    "model_busy": (
+        ("The model's server is busy or still loads the model.", "Wait a little and try again."),
+        ("模型服务正忙，或仍在加载模型。", "请稍等片刻再试。"),
     ),
     "model_timeout": (
         ("The model did not answer in time.", "Try again, or raise chat.timeout_s in the settings."),
         ("模型没有在限定时间内回答。", "请重试，或在设置中调大 chat.timeout_s。"),
     ),
     "model_unreachable": (
-        ("The model's endpoint cannot be reached.", "Check that it is running and chat.base_url is right."),
-        ("无法连接到模型服务。", "请确认服务正在运行，并检查 chat.base_url。"),
+        (
+            "The model's endpoint cannot be reached.",
+            "Check that it is running, and its address under Settings, Models.",
+        ),
+        ("无法连接到模型服务。", "请确认服务正在运行，并在“设置 › 模型”中检查地址。"),
     ),
     "model_refused": (
-        ("The model's endpoint refused the request.", "Check chat.model in the settings."),
-        ("模型服务拒绝了这个请求。", "请检查设置中的 chat.model。"),
+        ("The model's endpoint refused the request.", "Test the model under Settings, Models."),
+        ("模型服务拒绝了这个请求。", "请在“设置 › 模型”中测试该模型。"),
+    ),
+    "model_unknown": (
+        ("The endpoint does not have this model.", "Choose one that it lists under Settings, Models."),
+        ("模型服务没有这个模型。", "请在“设置 › 模型”中选择它列出的模型。"),
     ),
     "context_too_long": (
         ("The question is too long for the model's context.", "Ask about a shorter time, or shorten it."),

@@ -46,6 +46,11 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "{count} of the {total} selected frames did not fit into the model's context and were left out.",
         "选出的 {total} 帧中有 {count} 帧超出模型的上下文长度，未被采用。",
     ),
+    "shrunk": (
+        "The model refused the first request as too long; it was asked again with about {tokens} tokens. "
+        "Set its context window under Settings, Models.",
+        "模型因请求过长而拒绝，已改为约 {tokens} 个词元重新提问。请在“设置 › 模型”中设定它的上下文长度。",
+    ),
     "unknown_ids": (
         "{count} citations named no frame of this search and were removed.",
         "有 {count} 处引用不属于本次检索的画面，已被移除。",

@@ -132,9 +132,7 @@ def _events(deps: TurnDeps, plan: Plan) -> Iterator[TurnEvent]:
     found = _Found()
     try:
         draft = yield from _draft(deps, plan, turn, history, found)
-        payload = stored.payload(
-            found.coverage, draft.claims, draft.usage, draft.warnings, dropped=draft.dropped
-        )
+        payload = stored.payload(found.coverage, draft.claims, draft.usage, draft.warnings)
         rows = stored.evidence_rows(draft.evidence)
         conversations.finish_turn(deps.database, turn.id, draft.answer_md, payload, rows, deps.clock())
     except (ModelError, StoreError) as error:
@@ -172,7 +170,7 @@ def _draft(
         opening = f"{say('audio', plan.language)} {say('audio_screen', plan.language)}"
         return answering.quote(deps, plan, retrieval, opening, asked=False)
     yield status("thinking", model=plan.model.name)
-    return answering.ask(deps, plan, retrieval, history)
+    return answering.ask(deps, plan, retrieval, history, turn.id)
 
 
 def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:

@@ -47,7 +47,9 @@ def ask(
     from webapp.viewer import host_zone
 
     here = open_home(home)
-    deps = TurnDeps(open_database(here.data_dir), ChatModels(here.settings.chat), now_ms)
+    deps = TurnDeps(
+        open_database(here.data_dir), ChatModels(here.settings.chat, data_dir=here.data_dir), now_ms
+    )
     request = TurnRequest(
         message=question,
         timezone=timezone or host_zone().key,

@@ -1,0 +1,107 @@
+"""The one model call of a turn: as many frames as the window holds, sent, noted, answered.
+
+A model may have a smaller window than its setting says. When it refuses a request as too long,
+the same question goes out with half of it, at most twice, and the answer says so. A refused
+request is no answer, so a turn still has one (R3.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engines.chat import ChatModel, Completion, ContextTooLong, Message, ModelError, Usage
+from webapp.assistant import prompt
+from webapp.assistant.packing import Packed, pack
+from webapp.assistant.records import TurnDeps
+from webapp.assistant.retrieval import Entry, Retrieval
+from webapp.assistant.sent_ledger import SentLedger, usage_of
+from webapp.assistant.texts import tokens
+
+if TYPE_CHECKING:
+    from webapp.assistant.answering import Plan
+
+MAX_ANSWER_TOKENS = 1_500
+"""Room left in the context window for the answer, or a quarter of a small window."""
+
+MAX_SHRINKS = 2
+"""How often a request that was too long is made smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A completion and what it rests on. `shrunk_to` is the window that fitted, None for the one set."""
+
+    entries: tuple[Entry, ...]
+    left_out: int
+    completion: Completion
+    usage: Usage
+    shrunk_to: int | None = None
+
+
+def call(
+    deps: TurnDeps,
+    plan: Plan,
+    model: ChatModel,
+    retrieval: Retrieval,
+    history: Sequence[Message],
+    turn_id: int,
+) -> Called:
+    """Ask the model. Raises `ModelError`; `StoreError` when what is sent cannot be noted."""
+    endpoint = deps.models.endpoint(model.name)
+    ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn_id) if endpoint else None
+    window, shrunk_to = model.context_tokens, None
+    for shrinks_left in range(MAX_SHRINKS, -1, -1):
+        packed, messages = _fitted(plan, window, retrieval, history)
+        try:
+            completion = model.complete(
+                messages, schema=prompt.OUTPUT_SCHEMA, timeout_s=deps.models.timeout_s, on_send=ledger
+            )
+        except ModelError as error:
+            if ledger:
+                ledger.finish(error.code)
+            if not isinstance(error, ContextTooLong) or not shrinks_left:
+                raise
+            window = shrunk_to = (_size(messages) + _reserve(window)) // 2
+            continue
+        usage = usage_of(completion, messages, endpoint)
+        if ledger:
+            ledger.finish("answered", usage)
+        return Called(packed.entries, packed.left_out, completion, usage, shrunk_to)
+    raise AssertionError("the last try returns or raises")
+
+
+def _fitted(
+    plan: Plan, window: int, retrieval: Retrieval, history: Sequence[Message]
+) -> tuple[Packed, list[Message]]:
+    """The messages that fit into a window. Raises `ContextTooLong` where it holds no frame."""
+    system = prompt.system_prompt(
+        plan.now_ms, plan.start_ms, plan.end_ms, plan.timezone, plan.zone, identity=plan.identity
+    )
+    history = _recent(history, window // 4)
+    room = window - tokens(system) - _size(history) - _reserve(window)
+    packed = pack(retrieval, plan.message, plan.zone, room, plan.words)
+    if not packed.entries:
+        raise ContextTooLong(f"the model's context of {window} tokens holds no frame")
+    return packed, prompt.messages(system, history, packed.text)
+
+
+def _reserve(window: int) -> int:
+    return min(MAX_ANSWER_TOKENS, window // 4)
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return sum(tokens(message.content) for message in messages)
+
+
+def _recent(history: Sequence[Message], budget_tokens: int) -> list[Message]:
+    """The end of a conversation that fits, in whole exchanges of two messages."""
+    kept: list[Message] = []
+    for at in range(len(history) - 2, -1, -2):
+        exchange = list(history[at : at + 2])
+        budget_tokens -= _size(exchange)
+        if budget_tokens < 0:
+            break
+        kept = exchange + kept
+    return kept
