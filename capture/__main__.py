@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from capture.clock import SystemClock
@@ -16,6 +17,8 @@ from capture.daemon import Daemon, Parts
 from capture.holds import DiskFloor
 from capture.opening import open_sources, parse_source
 from capture.privacy import Rules
+from capture.sources import Sources
+from capture.windows.browser import BrowserWords, WitnessedWindows
 from store import settings as settings_module
 from store.errors import SettingsError
 from store.paths import DataDir, default_home, restrict_umask
@@ -60,8 +63,14 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         max_bytes=round(settings.spool.max_gb * 1e9),
         max_entries=settings.spool.max_entries,
     )
+    words = BrowserWords(data_dir.spool)
+
+    def open_told() -> Sources:
+        sources = open_sources(settings.capture, clock)
+        return replace(sources, windows=WitnessedWindows(sources.windows, words, clock.now_ms))
+
     parts = Parts(
-        open_sources=lambda: open_sources(settings.capture, clock),
+        open_sources=open_told,
         spool=spool,
         rules=Rules(data_dir, settings.privacy),
         settings=settings.capture,

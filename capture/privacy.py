@@ -81,7 +81,7 @@ def judge(
     reason = ""
     for windows in (before,) if before == after else (before, after):
         for window, parts in visible_parts(windows, monitor.area):
-            decision = rules.decide(window.facts)
+            decision = rules.decide_on_screen(window.facts)
             if decision.action == "drop":
                 return Verdict(decision.reason)
             if decision.action == "mask":
@@ -119,7 +119,7 @@ def identity_on(
     front = focused or next((window for window in shown if window.kind == "window"), None)
     if front is None:
         return Identity()
-    if rules.decide(front.facts).action != "keep":
+    if rules.decide_on_screen(front.facts).action != "keep":
         return Identity(focused=focused is not None)
     return Identity(front.app_name, front.window_name, front.browser_url, focused is not None, front.pid)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from store import purge, remains, text_index
+from store import browser_words, purge, remains, text_index, times
 from store.database import Database, rows, scalar
 from store.erasure import (
     UNDER_WAY,
@@ -87,6 +87,7 @@ def delete_range(
         if not claimed:
             break
         time.sleep(_ROUND_S)
+    browser_words.drop_silent(database.data_dir.spool, times.now_ms())
     return erasure.finish(scope)
 
 
@@ -118,6 +119,7 @@ def sweep(database: Database, media: Media) -> int:
         ]
         trash = rows(connection, "select path from media_trash")
     copies = [] if latest_ms is None else remains.copies(data_dir, made_before_ms=latest_ms)
+    browser_words.drop_silent(data_dir.spool, times.now_ms())
     remains.discard(data_dir, waiting)
     remains.drop(copies)
     empty_trash(database, media)

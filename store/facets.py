@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from store import query
 from store.database import Database, rows
 from store.filters import Filters
 from store.finder import Finder
-from store.frames import captured_ms_of
 from store.times import now_ms
 
 COUNTED = 1_000
@@ -33,13 +32,12 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Each list the most frequent first, at most `SHOWN` long; `newest_id` is the newest match's."""
+    """Each list the most frequent first, at most `SHOWN` long."""
 
     apps: tuple[Facet, ...]
     windows: tuple[Facet, ...]
     urls: tuple[Facet, ...]
     is_whole: bool
-    newest_id: int | None
 
 
 def facets(database: Database, text: str, filters: Filters) -> Facets:
@@ -47,7 +45,7 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
     with database.read(_DEADLINE_S) as connection:
         asked = query.parse(text)
         if asked.tree is None and not asked.is_browse:
-            return Facets((), (), (), True, None)
+            return Facets((), (), (), True)
         finder = Finder(connection, asked, filters, _end_ms(filters))
         ids = finder.by_time(COUNTED, 0, None, newest_first=True)
         found = rows(
@@ -64,19 +62,7 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
         windows=_most(window for _, window, _ in found),
         urls=_most(url for _, _, url in found),
         is_whole=len(ids) < COUNTED,
-        newest_id=ids[0] if ids else None,
     )
-
-
-def arrived(database: Database, text: str, filters: Filters, after_id: int, at_most: int = 100) -> int:
-    """How many matches are newer than `after_id`, counted no further than `at_most`."""
-    later = replace(filters, start_ms=max(filters.start_ms, captured_ms_of(after_id)))
-    with database.read(_DEADLINE_S) as connection:
-        asked = query.parse(text)
-        if asked.tree is None and not asked.is_browse:
-            return 0
-        finder = Finder(connection, asked, later, _end_ms(later))
-        return len(finder.by_time(at_most, 0, after_id, newest_first=False))
 
 
 def _end_ms(filters: Filters) -> int:

@@ -7,12 +7,18 @@ index on frames; titles and addresses have tables of their own, which triggers k
 
 from __future__ import annotations
 
+from typing import Literal
+
 import apsw
 
-from store.database import rows
+from store.database import Database, rows
 
 MAX_NAMES = 200
 """With more names than this a filter is tested on each frame: then it is a common one."""
+
+OFFERED = 12
+_LOOKED_AT = 500
+_DEADLINE_S = 2.0
 
 # SQLite refuses LIKE patterns beyond 50,000 bytes.
 _MAX_LIKE_CHARS = 1_000
@@ -52,6 +58,27 @@ def containing(connection: apsw.Connection, column: str, needle: str) -> list[st
         {"needle": value},
     )
     return None if len(found) > MAX_NAMES else [name for (name,) in found]
+
+
+def typed(database: Database, column: Literal["window_name", "browser_url"], needle: str) -> list[str]:
+    """Titles or addresses that contain what was typed so far, those seen last first.
+
+    At most `OFFERED`, chosen from the first `_LOOKED_AT` that contain it; none for a blank.
+    """
+    if not needle.strip():
+        return []
+    condition, value = contains("name", "needle", needle.strip())
+    with database.read(_DEADLINE_S) as connection:
+        found = rows(
+            connection,
+            f"""
+            select name from (select name from {_TABLES[column]} where {condition} limit {_LOOKED_AT})
+            order by (select max(id) from frames where {column} = name) desc
+            limit {OFFERED}
+            """,
+            {"needle": value},
+        )
+    return [name for (name,) in found]
 
 
 def contains(expression: str, parameter: str, needle: str) -> tuple[str, str]:

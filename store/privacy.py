@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 
 from store.paths import DataDir, replace_file
@@ -35,8 +35,22 @@ from store.private_windows import PASSWORD_MANAGERS, Privacy, is_browser, privat
 from store.settings import PrivacySettings
 
 __all__ = [
-    "ACTIONS", "MATCHES", "Action", "Decision", "Match", "Rule", "RuleInvalid", "RuleSet", "WindowFacts",
-    "as_document", "load_rules", "own_rules", "save_rules", "validate",
+    "ACTIONS",
+    "MATCHES",
+    "Action",
+    "Decision",
+    "Match",
+    "OwnChoices",
+    "Rule",
+    "RuleInvalid",
+    "RuleSet",
+    "WindowFacts",
+    "as_document",
+    "load_rules",
+    "own_choices",
+    "save_choices",
+    "save_rules",
+    "validate",
 ]  # fmt: skip
 
 
@@ -45,7 +59,8 @@ class Decision:
     """What a window gets, and why.
 
     `reason` is a machine word without names: ``rule:app``, ``rule:title``, ``rule:url``,
-    ``private_window``, ``asked_not_to``, ``unknown_window``, ``rules_unreadable`` or ``""``.
+    ``private_window``, ``may_be_private``, ``asked_not_to``, ``unknown_window``,
+    ``rules_unreadable`` or ``""``.
     """
 
     action: Action
@@ -62,6 +77,7 @@ class RuleSet:
     rules: tuple[Rule, ...] = field(default=())
     defaults: bool = True
     unreadable: str = ""
+    mask_maybe_private: bool = False
 
     def decide(self, window: WindowFacts) -> Decision:
         """What becomes of one visible window: the strictest answer of all rules."""
@@ -82,6 +98,23 @@ class RuleSet:
             return Decision("mask", "unknown_window", detail=unknown, private=private)
         return Decision("keep", private=private)
 
+    def decide_on_screen(self, window: WindowFacts) -> Decision:
+        """What becomes of a window that is in view now: `decide`, and a doubt about private windows.
+
+        What was recorded already had its doubt settled when it was seen, so `decide` alone holds
+        for it (PRI-5).
+        """
+        decision = self.decide(window)
+        if decision.action != "keep" or not self.defaults or decision.private != "unknown":
+            return decision
+        if window.witnessed:
+            detail = "the browser extension does not know this window, so it may be private"
+        elif self.mask_maybe_private:
+            detail = "this browser does not tell whether the window is private"
+        else:
+            return decision
+        return Decision("mask", "may_be_private", detail=detail, private=decision.private)
+
     def all_rules(self) -> tuple[Rule, ...]:
         return self.rules + _builtin() if self.defaults else self.rules
 
@@ -95,7 +128,12 @@ class RuleSet:
             return ""
         if not window.app_name:
             return "nobody knows which app this window belongs to"
-        if self.defaults and is_browser(window.app_name) and not window.window_name:
+        if (
+            self.defaults
+            and is_browser(window.app_name)
+            and not window.window_name
+            and window.incognito is None
+        ):
             return "an untitled browser window may be private"
         if any(rule.may_fit(window) for rule in self.rules):
             return "a rule names a site, and this browser window's address is not known"
@@ -108,37 +146,57 @@ def load_rules(data_dir: DataDir, settings: PrivacySettings) -> RuleSet:
     What cannot be read or understood becomes a `RuleSet` that keeps nothing and says why.
     """
     try:
-        own, defaults = own_rules(data_dir)
-        rules = validate(settings.exclude) + own
+        own = own_choices(data_dir)
+        rules = validate(settings.exclude) + own.rules
     except (RuleInvalid, OSError, ValueError) as error:
         return RuleSet(unreadable=f"the privacy rules cannot be read: {error}")
-    return RuleSet(rules, settings.defaults if defaults is None else defaults)
+    return RuleSet(
+        rules,
+        _first(own.defaults, settings.defaults),
+        mask_maybe_private=_first(own.mask_maybe_private, settings.mask_maybe_private),
+    )
 
 
-def own_rules(data_dir: DataDir) -> tuple[tuple[Rule, ...], bool | None]:
-    """The person's own rules and switch for the built-in ones (None: as the settings say).
+@dataclass(frozen=True, slots=True)
+class OwnChoices:
+    """What the person chose in the app; None is "as the settings say"."""
 
-    Raises `RuleInvalid`, `OSError` or `ValueError` when the file cannot be used.
-    """
+    rules: tuple[Rule, ...] = ()
+    defaults: bool | None = None
+    mask_maybe_private: bool | None = None
+
+
+def own_choices(data_dir: DataDir) -> OwnChoices:
+    """Raises `RuleInvalid`, `OSError` or `ValueError` when the file cannot be used."""
     try:
         document = json.loads(data_dir.privacy_rules.read_bytes())
     except FileNotFoundError:
-        return (), None
+        return OwnChoices()
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    if not isinstance(document, dict) or set(document) - {"rules", "defaults"}:
+    if not isinstance(document, dict) or set(document) - {field.name for field in fields(OwnChoices)}:
         raise ValueError(f'{data_dir.privacy_rules.name} must be {{"rules": […], "defaults": true}}')
-    rules, defaults = document.get("rules", []), document.get("defaults")
-    if not isinstance(rules, list) or not isinstance(defaults, bool | None):
-        raise ValueError("rules must be a list and defaults true or false")
-    return validate(rules), defaults
+    rules, switches = document.pop("rules", []), document
+    if not isinstance(rules, list) or not all(isinstance(on, bool | None) for on in switches.values()):
+        raise ValueError("rules must be a list, defaults and mask_maybe_private true or false")
+    return OwnChoices(validate(rules), **switches)
+
+
+def save_choices(data_dir: DataDir, own: OwnChoices) -> None:
+    """Replace the person's choices durably; capture re-reads them at its next look."""
+    document = asdict(own) | {"rules": [as_document(rule) for rule in own.rules]}
+    given = {name: value for name, value in document.items() if value is not None}
+    content = json.dumps(given, ensure_ascii=False, indent=1).encode()
+    replace_file(data_dir.privacy_rules, content + b"\n")
 
 
 def save_rules(data_dir: DataDir, rules: Iterable[Rule], *, defaults: bool = True) -> None:
-    """Replace the person's own rules durably; capture re-reads them at its next look."""
-    document = {"rules": [as_document(rule) for rule in rules], "defaults": defaults}
-    content = json.dumps(document, ensure_ascii=False, indent=1).encode()
-    replace_file(data_dir.privacy_rules, content + b"\n")
+    """`save_choices` with these rules and this switch, and nothing else chosen."""
+    save_choices(data_dir, OwnChoices(tuple(rules), defaults))
+
+
+def _first(chosen: bool | None, configured: bool) -> bool:
+    return configured if chosen is None else chosen
 
 
 @lru_cache(maxsize=1)

@@ -84,12 +84,17 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class WindowFacts:
-    """What a decision needs to know of one window. `incognito` is a browser extension's word."""
+    """What a decision needs to know of one window.
+
+    `incognito` is the browser extension's word. `witnessed`: the extension speaks for this browser,
+    so a window it does not know is one it may not see.
+    """
 
     app_name: str | None
     window_name: str | None = None
     browser_url: str | None = None
     incognito: bool | None = None
+    witnessed: bool = False
     wants_no_capture: bool = False
 
 

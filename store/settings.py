@@ -125,6 +125,9 @@ class PrivacySettings:
         [], "Rules {app, title, url, match, action} beside the built-in ones."
     )
     defaults: bool = _setting(True, "Leave out password managers and private windows.")
+    mask_maybe_private: bool = _setting(
+        False, "Black out windows of browsers that do not tell whether they are private."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,12 @@ from store.times import now_ms
 
 LAUNCH_LIFETIME_MS = 5 * 60 * 1000
 
+EXTENSION_ORIGIN = "chrome-extension://pcobpapdmcnhkckagfhifhgcilfiidei"
+"""The one extension that may speak. Its id follows from the key in its manifest.
+
+https://developer.chrome.com/docs/extensions/reference/manifest/key
+"""
+
 _View = TypeVar("_View", bound=Callable[..., Any])
 
 
@@ -29,11 +35,17 @@ class Permission(enum.Enum):
 
     PUBLIC = "public"
     SIGNED_IN = "signed in"
+    EXTENSION = "browser extension"
 
 
 def public(view: _View) -> _View:
     """Lets a view answer without credentials."""
-    view.__dict__["permission"] = Permission.PUBLIC
+    return allow(view, Permission.PUBLIC)
+
+
+def allow(view: _View, permission: Permission) -> _View:
+    """Says what a view asks of its caller."""
+    view.__dict__["permission"] = permission
     return view
 
 
@@ -73,7 +85,16 @@ def is_token(shown: str, token: str) -> bool:
 
 def reading_token(token: str) -> str:
     """The token for other programs: it opens the read-only doors and nothing else (SEC-14)."""
-    return base64.urlsafe_b64encode(derive_key(token, "reading doors")).decode("ascii").rstrip("=")
+    return _token_for(token, "reading doors")
+
+
+def extension_token(token: str) -> str:
+    """The browser extension's: it may tell which windows are ordinary, and read nothing (SEC-5)."""
+    return _token_for(token, "browser extension")
+
+
+def _token_for(token: str, purpose: str) -> str:
+    return base64.urlsafe_b64encode(derive_key(token, purpose)).decode("ascii").rstrip("=")
 
 
 def may_read(shown: str, token: str) -> bool:

@@ -1,7 +1,8 @@
 """The door of the web process: every request passes here before it reaches a view.
 
 In this order: a Host that is ours (SEC-4), not sent by another site (SEC-5), signed in unless
-the route is public (SEC-2, SEC-3), and for changes made with a cookie the CSRF token (SEC-6).
+the route is public (SEC-2, SEC-3), and for changes made with a cookie the CSRF token (SEC-6). The
+one route of the browser extension has a key of its own instead, and answers nobody else.
 Sockets begin as requests and pass the same way (SEC-19). On the way out every answer gets the
 headers that keep it private (SEC-7, SEC-8).
 """
@@ -37,6 +38,9 @@ def install(app: Flask) -> None:
 def _guard() -> Response | None:
     """None lets the request through; an answer or a `Problem` does not."""
     _check_host()
+    if _permission() is access.Permission.EXTENSION:
+        _check_extension()
+        return None
     if is_foreign():
         if _is_page_navigation():
             return _crossing()
@@ -128,12 +132,26 @@ def _check_access() -> None:
         return
     g.signed_in = sessions.has_session()
     if not g.signed_in:
-        view = current_app.view_functions.get(request.endpoint or "")
-        if access.permission_of(view) is not access.Permission.PUBLIC:
+        if _permission() is not access.Permission.PUBLIC:
             raise _unauthorized()
         return
     if request.method not in _SAFE_METHODS and not sessions.is_csrf_token(_shown_csrf(), token):
         raise Problem(403, "csrf_token_required", "The form is out of date; reload the page and try again.")
+
+
+def _permission() -> access.Permission:
+    return access.permission_of(current_app.view_functions.get(request.endpoint or ""))
+
+
+def _check_extension() -> None:
+    """One extension by its exact id, with a token that opens nothing else. No page can forge an Origin."""
+    g.signed_in = False
+    shown = request.authorization
+    token = access.extension_token(services().token)
+    if shown is None or shown.type != "bearer" or not access.is_token(shown.token or "", token):
+        raise _unauthorized()
+    if request.headers.get("Origin") != access.EXTENSION_ORIGIN:
+        raise Problem(403, "cross_site", "Only Recollect's own browser extension may speak here.")
 
 
 def _unauthorized() -> Problem:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import apps, deletion, privacy
+from store import apps, browser_words, deletion, privacy
 from store.deletion import Counts, Receipt
-from store.privacy import Decision, Rule, RuleInvalid, WindowFacts, as_document, validate
+from store.privacy import Decision, OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
 from webapp import fragments, ranges
 from webapp.errors import Problem
 from webapp.ranges import NO_RANGE, Range
 from webapp.services import services
 from webapp.viewer import viewer
+from webapp.views import browsers
+from webapp.views.browsers import BrowserSection
 
 blueprint = Blueprint("privacy", __name__)
 
@@ -40,6 +42,7 @@ class PrivacyPage:
     builtin: list[str]
     defaults: bool
     unreadable: str
+    browsers: BrowserSection
     app_names: list[str]
     rule: dict[str, str]
     errors: dict[str, str]
@@ -63,33 +66,46 @@ def add() -> Response:
     given = {
         name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("app", "title", "url", "action")
     }
-    own, defaults = _own_rules()
+    own = _own()
     document = {name: value for name, value in given.items() if value}
     try:
         added = validate([document])
     except RuleInvalid as error:
         errors = {name or "app": message for _, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
-    privacy.save_rules(services().data_dir, [*own, *added], defaults=defaults)
+    _save(replace(own, rules=own.rules + added))
     return fragments.go("/privacy#rules")
 
 
 @blueprint.post("/privacy/rules/<id:index>/remove")
 def remove(index: int) -> Response:
-    own, defaults = _own_rules()
+    own = _own()
     shown = request.form.get("words", "")
-    if index >= len(own) or _words(own[index]) != shown:
+    if index >= len(own.rules) or _words(own.rules[index]) != shown:
         raise Problem(404, "rule_not_found", "That rule is not there any more.")
-    privacy.save_rules(services().data_dir, [*own[:index], *own[index + 1 :]], defaults=defaults)
+    _save(replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
     return fragments.go("/privacy#rules")
 
 
 @blueprint.post("/privacy/defaults")
 def defaults() -> Response:
     """Switch the built-in rules (password managers, private windows) on or off."""
-    own, _ = _own_rules()
-    privacy.save_rules(services().data_dir, own, defaults=request.form.get("defaults") == "on")
+    _save(replace(_own(), defaults=request.form.get("defaults") == "on"))
     return fragments.go("/privacy#rules")
+
+
+@blueprint.post("/privacy/maybe-private")
+def maybe_private() -> Response:
+    """Black out the windows of browsers that do not tell whether they are private, or record them."""
+    _save(replace(_own(), mask_maybe_private=request.form.get("mask") == "on"))
+    return fragments.go("/privacy#browsers")
+
+
+@blueprint.post("/privacy/browsers/forget")
+def forget_browser() -> Response:
+    """A browser whose extension is gone counts as never paired."""
+    browser_words.forget(services().data_dir.spool, request.form.get("browser", ""))
+    return fragments.go("/privacy#browsers")
 
 
 @blueprint.get("/privacy/test")
@@ -103,7 +119,7 @@ def test() -> Response:
         incognito=True if args.get("incognito") == "on" else None,
     )
     own = services()
-    decision = privacy.load_rules(own.data_dir, own.settings.privacy).decide(window)
+    decision = privacy.load_rules(own.data_dir, own.settings.privacy).decide_on_screen(window)
     return _page(tried=window, decision=decision)
 
 
@@ -143,13 +159,14 @@ def _counts(chosen: Range, app: str) -> Counts:
 def _page(status: int = 200, **changes: object) -> Response:
     own = services()
     loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
-    mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_rules(own.data_dir)[0]
+    mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
     values: dict[str, object] = {
         "own": [RuleLine(_words(rule), rule.action, index) for index, rule in enumerate(mine)],
         "configured": [RuleLine(_words(rule), rule.action) for rule in loaded.rules if rule not in mine],
         "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
         "defaults": loaded.defaults,
         "unreadable": loaded.unreadable,
+        "browsers": browsers.section(own, loaded, viewer().now_ms),
         "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
         "rule": {},
         "errors": {},
@@ -160,14 +177,17 @@ def _page(status: int = 200, **changes: object) -> Response:
     return make_response(html, status)
 
 
-def _own_rules() -> tuple[tuple[Rule, ...], bool]:
-    """The person's rules. Raises 503 while the file cannot be read: it is not written over."""
-    own = services()
+def _own() -> OwnChoices:
+    """The person's choices. Raises 503 while the file cannot be read: it is not written over."""
     try:
-        rules, defaults = privacy.own_rules(own.data_dir)
+        own = privacy.own_choices(services().data_dir)
     except (RuleInvalid, OSError, ValueError) as error:
         raise Problem(503, "rules_unreadable", f"The privacy rules cannot be read: {error}") from error
-    return rules, own.settings.privacy.defaults if defaults is None else defaults
+    return own if own.defaults is not None else replace(own, defaults=services().settings.privacy.defaults)
+
+
+def _save(own: OwnChoices) -> None:
+    privacy.save_choices(services().data_dir, own)
 
 
 def _words(rule: Rule) -> str:

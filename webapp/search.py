@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Literal
 
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import facets
+from store import arrivals
+from store import names as store_names
 from store.search import BadCursor
 from webapp import fragments, ranges, saved_searches
 from webapp.errors import Problem
 from webapp.saved_searches import Saved
 from webapp.services import services
 from webapp.viewer import viewer
+from webapp.views import refining
 from webapp.views.asked import Asked
 from webapp.views.results import page
 
@@ -41,12 +44,21 @@ def show() -> Response:
 
 @blueprint.get("/search/new")
 def new() -> str:
-    """How many frames have come since the list was made, under the same predicate."""
-    asked = _asked()
+    """How many frames have come that this list would have, by words and by meaning."""
+    asked, own = _asked(), services()
     newest = request.args.get("newest", "")
     after_id = int(newest) if newest.isdecimal() and len(newest) < 19 else 0
-    count = facets.arrived(services().database, asked.q, asked.filters, after_id)
+    listed = refining.listed(asked, own.embedder.asked(asked.q))
+    count = arrivals.count(own.database, listed, after_id)
     return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
+
+
+@blueprint.get("/search/names")
+def names() -> str:
+    """Window titles or addresses that contain what is typed into their filter, as options."""
+    column: Literal["window_name", "browser_url"] = "browser_url" if "url" in request.args else "window_name"
+    typed = request.args.get("url", request.args.get("win", ""))[:_MAX_CHARS]
+    return render_template("search/_names.html", names=store_names.typed(services().database, column, typed))
 
 
 @blueprint.post("/search/saved")

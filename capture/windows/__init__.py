@@ -21,15 +21,19 @@ class WindowInfo:
     """One visible window. Unknown is None, never a guess.
 
     `opaque` says that nothing below shines through; only such a window hides another. `kind`
-    tells ordinary windows from menus, panels and the desktop's own.
+    tells ordinary windows from menus, panels and the desktop's own. `window_id` is the system's
+    own number for it, where there is one. `incognito` and `witnessed` are what the browser
+    extension says (`capture.windows.browser`).
     """
 
     app_name: str | None
     window_name: str | None
     rect: Rect
     pid: int | None = None
+    window_id: int | None = None
     browser_url: str | None = None
     incognito: bool | None = None
+    witnessed: bool = False
     focused: bool = False
     wants_no_capture: bool = False
     opaque: bool = False
@@ -39,7 +43,12 @@ class WindowInfo:
     def facts(self) -> WindowFacts:
         """What a privacy decision looks at."""
         return WindowFacts(
-            self.app_name, self.window_name, self.browser_url, self.incognito, self.wants_no_capture
+            self.app_name,
+            self.window_name,
+            self.browser_url,
+            self.incognito,
+            self.witnessed,
+            self.wants_no_capture,
         )
 
 

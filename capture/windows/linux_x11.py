@@ -198,6 +198,7 @@ def _info(child: Child, titles: Mapping[int, str | None], focused: bool) -> Wind
         title,
         child.rect,
         child.pid,
+        child.client or None,
         focused=focused,
         opaque=child.opaque,
         kind=child.kind,

@@ -50,6 +50,7 @@ class MacWindows:
             window_name=_text(entry.get(quartz.kCGWindowName)),
             rect=Rect(*(round(bounds[side]) for side in ("X", "Y", "Width", "Height"))),
             pid=self._pid(entry),
+            window_id=entry.get(quartz.kCGWindowNumber),
             focused=focused,
             wants_no_capture=sharing == quartz.kCGWindowSharingNone,
             kind=self._kind(entry),

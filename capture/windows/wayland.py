@@ -52,6 +52,7 @@ def _sway_leaves(node: dict[str, Any]) -> Iterator[WindowInfo]:
             window_name=node.get("name") or None,
             rect=Rect(rect["x"], rect["y"], rect["width"], rect["height"]),
             pid=node["pid"],
+            window_id=node.get("id"),
             focused=bool(node.get("focused")),
         )
 
@@ -78,6 +79,7 @@ def hyprland_windows(run: Run) -> list[WindowInfo]:
             window_name=client["title"] or None,
             rect=Rect(*client["at"], *client["size"]),
             pid=client["pid"],
+            window_id=int(client["address"], 16),
             focused=client["focusHistoryID"] == 0,
         )
         for client in clients

@@ -86,6 +86,7 @@ class WindowsWindows:
             title,
             Rect(left, top, right - left, bottom - top),
             pid,
+            handle,
             focused=focused,
             wants_no_capture=api.asks_not_to(handle),
             kind=_KINDS.get(api.class_name(handle), "window"),

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.assistant.claims import check, statements
+from webapp.assistant.claims import check
+from webapp.assistant.facts import Facts, Told
 from webapp.assistant.figures import figures, of_moment
 from webapp.assistant.records import EvidenceItem, EvidenceState
+from webapp.assistant.statements import statements
 
 
 def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState = "found") -> EvidenceItem:
@@ -42,12 +44,12 @@ def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState =
     ],
 )
 def test_what_an_answer_claims(text: str, sentences: list[str]) -> None:
-    assert [text[start:end] for start, end in statements(text)] == sentences
+    assert [claim.text for claim in check(text, [item(1), item(2)])] == sentences
 
 
 @given(st.text("ab .!?。[1]“”`*\n-#", max_size=120) | st.text(max_size=120))
 def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
-    spans = list(statements(text))
+    spans = [(said.start, said.end) for said in statements(text)]
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
 
@@ -77,7 +79,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
 )
 def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> None:
     evidence = [item(1), item(2, "not there", "not_found"), item(3, "", "not_checked")]
-    (claim,) = check(sentence, evidence, frozenset(figures("25 min")))
+    (claim,) = check(sentence, evidence, Facts((Told("Code", frozenset(figures("25 min"))),)))
     assert claim.state == state
 
 

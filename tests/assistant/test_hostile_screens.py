@@ -33,7 +33,10 @@ def test_hostile_screen_text_stays_data(
         "focused: ",
         "frame: ",
         "| ",
+        "time by all apps: ",
         "time by app: ",
+        "time by window: ",
+        "time by site: ",
         "nothing recorded: ",
     )
     inside = user[user.index("BEGIN SCREEN DATA") + 1 : user.index("END SCREEN DATA")]

@@ -93,24 +93,25 @@ def test_invented_and_foreign_ids_are_dropped_and_counted(
     assert result.answer_md == "It was inside [1], and outside, and frame."
     assert [item.frame_id for item in result.evidence if item.n] == [result.evidence[0].frame_id]
     assert outside.id not in [item.frame_id for item in result.evidence]
+    assert result.dropped == 2
     assert result.warnings == ("2 citations named no frame of this search and were removed.",)
 
 
 @pytest.mark.parametrize(
-    ("quote", "state", "opening"),
+    ("quote", "state", "claim_state", "opening"),
     [
-        ("retention set to 14 days", "found", ""),
-        ("retention set to 30 days", "not_found", "I could not confirm this on screen.\n\n"),
-        ("", "not_checked", "I could not confirm this on screen.\n\n"),
+        ("retention set to 14 days", "found", "found", ""),
+        ("retention set to 30 days", "not_found", "not_found", "I could not confirm this on screen.\n\n"),
+        ("", "not_checked", "paraphrase", "I could not confirm this on screen.\n\n"),
     ],
 )
 def test_only_a_quote_that_stands_in_the_frame_is_found(
-    quote: str, state: str, opening: str, ask: Ask, afternoon: Afternoon, stub: StubModel
+    quote: str, state: str, claim_state: str, opening: str, ask: Ask, afternoon: Afternoon, stub: StubModel
 ) -> None:
     afternoon.show(5, "retention set to 14 days")
     stub.reply(reply("You set retention [[e1]].", ("e1", quote)))
     result = ask()
-    assert (result.evidence[0].state, result.claims[0].state) == (state, state)
+    assert (result.evidence[0].state, result.claims[0].state) == (state, claim_state)
     assert bool(result.evidence[0].boxes) == (state == "found")
     assert result.answer_md == f"{opening}You set retention [1]."
     claim = result.claims[0]
@@ -184,12 +185,12 @@ def test_a_chat_goes_on_with_its_history_and_without_old_citations(
     ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     afternoon.show(1, "hello there")
-    stub.reply(reply("First answer [[e1]].", ("e1", "hello there")))
+    stub.reply(reply("You read hello [[e1]].", ("e1", "hello there")))
     first = ask("first question")
     second = ask("second question", chat_id=first.chat_id)
     assert (second.chat_id, second.turn_id) == (first.chat_id, 2)
     roles = [(m["role"], m["content"]) for m in stub.requests[1]["messages"][1:3]]
-    assert roles == [("user", "first question"), ("assistant", "First answer.")]
+    assert roles == [("user", "first question"), ("assistant", "You read hello.")]
     assert [m.role for m in conversations.messages(database, first.chat_id)] == ["user", "assistant"] * 2
 
 

@@ -42,7 +42,9 @@ def daemon(data_dir: DataDir, *arguments: str, **environ: str) -> Iterator[subpr
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
 
 
 def has_entries(spool: Spool, count: int) -> bool:

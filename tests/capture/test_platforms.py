@@ -150,7 +150,7 @@ def test_hyprland_s_clients_give_windows_of_shown_workspaces() -> None:
         return {
             "mapped": True, "hidden": False, "floating": False, "workspace": {"id": workspace},
             "at": [number, 0], "size": [10, 20], "class": f"app{number}", "title": "", "pid": number,
-            "focusHistoryID": number, **more,
+            "address": hex(number), "focusHistoryID": number, **more,
         }  # fmt: skip
 
     tools = Tools(
@@ -207,6 +207,7 @@ def fake_quartz(allowed: bool = True, **more: Any) -> Any:
         "kCGWindowOwnerName": "kCGWindowOwnerName",
         "kCGWindowName": "kCGWindowName",
         "kCGWindowOwnerPID": "kCGWindowOwnerPID",
+        "kCGWindowNumber": "kCGWindowNumber",
         "kCGWindowBounds": "kCGWindowBounds",
         "kCGWindowLayer": "kCGWindowLayer",
         "kCGWindowAlpha": "kCGWindowAlpha",
@@ -251,7 +252,13 @@ def test_a_permission_taken_away_and_a_display_that_sleeps_are_told_apart() -> N
 
 def _mac_window(owner: str, name: str | None, pid: int, **more: Any) -> dict[str, Any]:
     bounds = {"X": 1.4, "Y": 2.0, "Width": 30.0, "Height": 40.0}
-    entry = {"kCGWindowOwnerName": owner, "kCGWindowOwnerPID": pid, "kCGWindowBounds": bounds, **more}
+    entry = {
+        "kCGWindowNumber": 10 * pid,
+        "kCGWindowOwnerName": owner,
+        "kCGWindowOwnerPID": pid,
+        "kCGWindowBounds": bounds,
+        **more,
+    }
     return {**entry, "kCGWindowName": name} if name else entry
 
 
@@ -268,9 +275,9 @@ def test_mac_windows_carry_owner_title_focus_and_the_wish_not_to_be_captured() -
     workspace = SimpleNamespace(frontmostApplication=lambda: front)
     rect = Rect(1, 2, 30, 40)
     assert MacWindows(quartz, workspace).windows() == [
-        WindowInfo("Window Server", "Menubar", rect, 3, kind="dock"),
-        WindowInfo("Signal", None, rect, 5, wants_no_capture=True),
-        WindowInfo("Safari", "News", rect, 4, focused=True),
+        WindowInfo("Window Server", "Menubar", rect, 3, 30, kind="dock"),
+        WindowInfo("Signal", None, rect, 5, 50, wants_no_capture=True),
+        WindowInfo("Safari", "News", rect, 4, 40, focused=True),
     ]
     quartz.CGWindowListCopyWindowInfo = lambda *_: None
     with pytest.raises(SourceFailed, match="no graphical session"):
@@ -369,9 +376,9 @@ def test_windows_windows_by_handle() -> None:
     rect = Rect(-8, 0, 100, 50)
     api = FakeApi()
     assert WindowsWindows(api).windows() == [
-        WindowInfo("Mail", "Mail", rect, 10, focused=True),
-        WindowInfo("Code", "main.py", rect, 20, wants_no_capture=True),
-        WindowInfo(None, None, rect, 40, kind="dock"),
+        WindowInfo("Mail", "Mail", rect, 10, 1, focused=True),
+        WindowInfo("Code", "main.py", rect, 20, 2, wants_no_capture=True),
+        WindowInfo(None, None, rect, 40, 4, kind="dock"),
     ]
     assert WindowsActivity(api.idle_ms, api.is_locked).read() == Activity(2.5, "locked")
 

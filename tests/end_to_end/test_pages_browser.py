@@ -252,6 +252,22 @@ def test_search_pushes_an_address_that_back_restores_as_a_page(visitor: Visit) -
     assert set(json.loads(stored)) <= {"htmx-current-path-for-history"}
 
 
+def test_a_title_is_offered_while_it_is_typed_and_the_search_stays(visitor: Visit) -> None:
+    page = visitor.go("/search")
+    before = page.locator("#results").inner_text()
+    title = page.locator(".result .head .meta").first.inner_text().strip()
+    page.locator("input[name=win]").press_sequentially(title[:4].upper(), delay=20)
+    page.wait_for_selector("#names-win option", state="attached")
+    offered = page.eval_on_selector_all("#names-win option", "all => all.map(each => each.value)")
+    assert title in offered
+    assert page.locator("#names-url option").count() == 0
+    assert page.locator("#results").inner_text() == before
+    assert page.url.endswith("/search")
+    page.locator("input[name=win]").fill(title)
+    page.locator("input[name=win]").press("Enter")
+    page.wait_for_url("**/search?*win=*")
+
+
 def test_three_pages_load_themselves_and_then_only_the_button(visitor: Visit) -> None:
     page = visitor.go("/search")
     results = page.locator("[data-result]")

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from store.paths import DataDir
 from store.privacy import (
+    OwnChoices,
     Rule,
     RuleInvalid,
     RuleSet,
     WindowFacts,
     as_document,
     load_rules,
-    own_rules,
+    own_choices,
+    save_choices,
     save_rules,
     validate,
 )
@@ -226,8 +228,39 @@ def test_saved_rules_are_loaded_beside_the_settings_ones(data_dir: DataDir) -> N
     save_rules(data_dir, [Rule(app="Diary", action="mask")], defaults=False)
     rules = load_rules(data_dir, PrivacySettings(exclude=({"title": "salary"},)))
     assert rules == RuleSet((Rule(title="salary"), Rule(app="Diary", action="mask")), defaults=False)
-    assert own_rules(data_dir) == ((Rule(app="Diary", action="mask"),), False)
+    assert own_choices(data_dir) == OwnChoices((Rule(app="Diary", action="mask"),), False)
     assert data_dir.privacy_rules.stat().st_mode & 0o077 == 0 or os.name == "nt"
+
+
+def test_a_choice_in_the_app_counts_more_than_the_settings(data_dir: DataDir) -> None:
+    settings = PrivacySettings(mask_maybe_private=True)
+    assert load_rules(data_dir, settings).mask_maybe_private
+    save_choices(data_dir, OwnChoices(mask_maybe_private=False))
+    assert load_rules(data_dir, settings) == RuleSet()
+
+
+@pytest.mark.parametrize(
+    ("window", "rules", "expected"),
+    [
+        (WindowFacts("Chromium", "News"), RuleSet(), ("keep", "")),
+        (WindowFacts("Chromium", "News"), RuleSet(mask_maybe_private=True), ("mask", "may_be_private")),
+        (WindowFacts("Chromium", "News", witnessed=True), RuleSet(), ("mask", "may_be_private")),
+        (WindowFacts("Chromium", "News", incognito=False, witnessed=True), RuleSet(), ("keep", "")),
+        (WindowFacts("Chromium", None, incognito=False, witnessed=True), RuleSet(), ("keep", "")),
+        (WindowFacts("Chromium", None, witnessed=True), RuleSet(), ("mask", "unknown_window")),
+        (WindowFacts("Chromium", "News", witnessed=True), RuleSet(defaults=False), ("keep", "")),
+        (WindowFacts("Firefox", "News — Mozilla Firefox"), RuleSet(mask_maybe_private=True), ("keep", "")),
+        (WindowFacts("XTerm", "shell"), RuleSet(mask_maybe_private=True), ("keep", "")),
+    ],
+)
+def test_a_browser_window_on_the_screen_may_be_private(
+    window: WindowFacts, rules: RuleSet, expected: tuple[str, str]
+) -> None:
+    """PRI-5; what was recorded is not doubted again."""
+    decision = rules.decide_on_screen(window)
+    assert (decision.action, decision.reason) == expected
+    if expected[1] == "may_be_private":
+        assert rules.decide(window).action == "keep"
 
 
 def test_without_a_file_the_defaults_hold(data_dir: DataDir) -> None:
@@ -242,6 +275,7 @@ def test_without_a_file_the_defaults_hold(data_dir: DataDir) -> None:
         b'{"rules": 3}',
         b'{"rules": [], "defaults": "no"}',
         b'{"rule": []}',
+        b'{"mask_maybe_private": 1}',
         b'{"rules": [{}]}',
         b"\xff",
         b"[" * 100_000,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_text
 import re
 from collections.abc import Callable
 from urllib.parse import quote
@@ -9,7 +10,10 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
+from store import deletion, vectors
+from store.database import Database
 from store.frames import FrameRow
+from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, csrf_of
 from tests.webapp.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
 
@@ -49,6 +53,56 @@ def test_what_has_come_is_counted_under_the_same_predicate(visitor: Actor, shoot
     answer = page(visitor, address)
     assert links(answer) == {"1 new": "/search?q=retention&app=Code"}
     assert "hx-trigger" not in answer
+
+
+def pill_address(html: str) -> str:
+    asking = re.search(r'hx-get="(/search/new[^"]*)" hx-trigger="every', html)
+    assert asking is not None
+    return asking[1].replace("&amp;", "&")
+
+
+@pytest.fixture
+def think(database: Database) -> Callable[[FrameRow, str], None]:
+    """Gives a frame the vector of a text, as ingest does."""
+
+    def store(frame: FrameRow, text: str) -> None:
+        with database.write() as connection:
+            [vector] = vectors.quantised(FakeEmbedder().embed([text]))
+            vectors.add(connection, "frame", frame.id, "fake", [(0, len(text), vector)])
+
+    return store
+
+
+def test_what_has_come_is_counted_by_meaning_too(
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+    think: Callable[[FrameRow, str], None],
+) -> None:
+    shoot(-40, "authentication setup", app_name="Code")
+    think(shoot(-30, "the login system", app_name="Code"), "the login system")
+    html = page(visitor, "/search?q=authentication+setup&app=Code")
+    assert "similar meaning" in words(html)
+    address = pill_address(html)
+    # The newest of the list was found by its meaning only: it is not new.
+    assert not links(page(visitor, address))
+    think(shoot(-20, "a login system", app_name="Code"), "a login system")
+    think(shoot(-19, "a login system", app_name="Zoom"), "a login system")
+    think(shoot(-18, "pizza for lunch", app_name="Code"), "pizza for lunch")
+    shoot(-17, "authentication setup", app_name="Code")
+    assert "2 new" in links(page(visitor, address))
+    assert "authentication setup" in words(page(visitor, "/search?q=authentication+setup&app=Code"))
+    # In order of time the list goes by words alone, and so does the count.
+    by_time = pill_address(page(visitor, "/search?q=authentication+setup&app=Code&sort=new"))
+    think(shoot(-10, "a login system", app_name="Code"), "a login system")
+    assert not links(page(visitor, by_time))
+
+
+def test_what_has_come_is_counted_where_it_looks_alike(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(-30, "the modem router")
+    address = pill_address(page(visitor, f"/search?q={quote('modern router')}"))
+    assert not links(page(visitor, address))
+    shoot(-20, "the modem router"), shoot(-19, "another text")
+    assert "1 new" in links(page(visitor, address))
 
 
 def test_a_range_that_is_over_asks_for_nothing_new(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
@@ -97,3 +151,35 @@ def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) ->
     shoot(0, "the modem router")
     html = page(visitor, f"/search?q={quote('modern router')}")
     assert "looks alike" in words(html) and "<mark>modem</mark>" in html
+
+
+def options(html: str) -> list[str]:
+    return [html_text.unescape(value) for value in re.findall(r'<option value="([^"]*)">', html)]
+
+
+def test_window_and_address_are_offered_while_they_are_typed(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, window_name='"Notes" <b>', browser_url="https://notes.example/a")
+    shoot(1, window_name="Release notes", browser_url="https://notes.example/b")
+    shoot(2, window_name='"Notes" <b>', browser_url=None)
+    shoot(3, window_name="Mail")
+    assert options(page(visitor, "/search/names?win=NOTES")) == ['"Notes" <b>', "Release notes"]
+    assert options(page(visitor, "/search/names?url=notes.ex")) == [
+        "https://notes.example/b",
+        "https://notes.example/a",
+    ]
+    for nothing in ("", "?win=", "?win=++", "?url=100%25", "?win=" + quote("\x00'\"%_")):
+        assert options(page(visitor, f"/search/names{nothing}")) == []
+    field = re.search(r'<input[^>]*name="win"[^>]*>', page(visitor, "/search"))
+    assert field is not None and 'list="names-win"' in field[0] and 'hx-get="/search/names"' in field[0]
+
+
+def test_deleted_titles_are_not_offered(
+    app: Flask,
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+) -> None:
+    frame = shoot(0, window_name="a secret plan")
+    assert options(page(visitor, "/search/names?win=secret")) == ["a secret plan"]
+    own = app.extensions["recollect"]
+    deletion.delete_frames(own.database, own.media, [frame.id])
+    assert options(page(visitor, "/search/names?win=secret")) == []

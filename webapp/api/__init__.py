@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from webapp.api import (
+    browsers,
     capture,
     chat,
     chats,
@@ -21,6 +22,7 @@ from webapp.api.endpoint import blueprint
 
 __all__ = [
     "blueprint",
+    "browsers",
     "capture",
     "chat",
     "chats",

@@ -19,7 +19,7 @@ from flask import Blueprint, Response, request
 from pydantic import BaseModel, ValidationError
 from werkzeug.datastructures import MultiDict
 
-from webapp.access import Permission, public
+from webapp.access import Permission, allow
 from webapp.api.values import TIME_CODES
 from webapp.errors import FieldError, Problem
 
@@ -87,8 +87,7 @@ def endpoint(
             )
         )  # fmt: skip
         view = _view(function, query, body, body_required, status)
-        if permission is Permission.PUBLIC:
-            public(view)
+        allow(view, permission)
         blueprint.add_url_rule(path, name, view, methods=[method])
         return function
 

@@ -56,6 +56,7 @@ def openapi_document() -> dict[str, Any]:
             "schemas": {**_schemas(), "Problem": _problem_schema()},
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
+                "extension": {"type": "http", "scheme": "bearer"},
                 "session": {"type": "apiKey", "in": "cookie", "name": "recollect_8420"},
             },
         },
@@ -90,6 +91,8 @@ def _operation(each: Endpoint) -> dict[str, Any]:
         operation["requestBody"] = {"required": True, "content": content}
     if each.permission is Permission.PUBLIC:
         operation["security"] = [{}, {"token": []}, {"session": []}]
+    if each.permission is Permission.EXTENSION:
+        operation["security"] = [{"extension": []}]
     return operation
 
 

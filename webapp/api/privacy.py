@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from store import privacy
+from store.privacy import OwnChoices
 from store.privacy_rules import Rule, RuleInvalid, WindowFacts, as_document, validate
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Text
@@ -29,6 +30,9 @@ class RuleBody(Request):
 class RulesBody(Request):
     rules: list[RuleBody] = Field(max_length=_MAX_RULES, description="The person's own rules, all of them.")
     defaults: bool = Field(True, description="Leave out password managers and private windows.")
+    mask_maybe_private: bool = Field(
+        False, description="Black out windows of browsers that do not tell whether they are private."
+    )
 
 
 class RuleAnswer(Answer):
@@ -42,6 +46,7 @@ class RuleAnswer(Answer):
 class RulesAnswer(Answer):
     rules: list[RuleAnswer] = Field(description="The person's own rules.")
     defaults: bool
+    mask_maybe_private: bool
     configured: list[RuleAnswer] = Field(description="Rules from the settings; changed in config.toml.")
     builtin: list[RuleAnswer] = Field(description="Left out from the start while `defaults` is true.")
 
@@ -62,14 +67,14 @@ def replace(body: RulesBody) -> RulesAnswer:
     except RuleInvalid as error:
         errors = [FieldError(f"rules.{index}.{name}", message) for index, name, message in error.errors]
         raise invalid(422, "invalid_rule", errors) from error
-    privacy.save_rules(services().data_dir, own, defaults=body.defaults)
+    privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
     return _rules()
 
 
 def _rules() -> RulesAnswer:
     own = services()
     try:
-        chosen, defaults = privacy.own_rules(own.data_dir)
+        chosen = privacy.own_choices(own.data_dir).rules
     except (RuleInvalid, OSError, ValueError) as error:
         raise _unreadable(str(error)) from error
     settings = own.settings.privacy
@@ -78,7 +83,8 @@ def _rules() -> RulesAnswer:
         raise _unreadable(loaded.unreadable)
     return RulesAnswer(
         rules=[_rule(rule) for rule in chosen],
-        defaults=settings.defaults if defaults is None else defaults,
+        defaults=loaded.defaults,
+        mask_maybe_private=loaded.mask_maybe_private,
         configured=[_rule(rule) for rule in validate(settings.exclude)],
         builtin=[_rule(rule) for rule in loaded.all_rules() if rule.builtin],
     )
@@ -101,6 +107,7 @@ class WindowBody(Request):
     window_name: Text | None = None
     browser_url: Text | None = None
     incognito: bool | None = None
+    witnessed: bool = Field(False, description="The browser's extension speaks, and does not know it.")
 
 
 class DecisionAnswer(Answer):
@@ -115,7 +122,8 @@ class DecisionAnswer(Answer):
 def test(body: WindowBody) -> DecisionAnswer:
     """Decides with the rules in force; stores nothing."""
     own = services()
-    found = privacy.load_rules(own.data_dir, own.settings.privacy).decide(WindowFacts(**body.model_dump()))
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    found = rules.decide_on_screen(WindowFacts(**body.model_dump()))
     return DecisionAnswer(
         action=found.action,
         reason=found.reason,

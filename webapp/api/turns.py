@@ -43,7 +43,11 @@ class ClaimAnswer(Answer):
     start: int
     end: int
     citations: list[int]
-    state: str = Field(description="found, not_found, not_checked or no_evidence.")
+    state: str = Field(
+        description="found (its quote stands in the frame), measured (a duration that code worked out), "
+        "paraphrase, not_checked, not_found or no_evidence."
+    )
+    missing: list[str] = Field(description="What the sentence says and none of its quotes shows.")
 
 
 class CoverageGapAnswer(Answer):
@@ -93,6 +97,7 @@ class TurnAnswer(Answer):
     sources: list[str] = Field(default_factory=list, description="Sources beside frames; none yet.")
     usage: UsageAnswer | None
     warnings: list[str]
+    dropped_citations: int = Field(description="Ids in the model's answer that name nothing it was given.")
 
 
 def turn_answer(result: TurnResult) -> TurnAnswer:
@@ -116,12 +121,14 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
                 end=claim.end,
                 citations=list(claim.citations),
                 state=claim.state,
+                missing=list(claim.missing),
             )
             for claim in result.claims
         ],
         coverage=_coverage(result.coverage),
         usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
         warnings=list(result.warnings),
+        dropped_citations=result.dropped,
     )
 
 

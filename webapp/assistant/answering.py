@@ -15,12 +15,12 @@ from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Sh
 from webapp.assistant import citations, claims, evidence
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
-from webapp.assistant.figures import figures, of_moment
+from webapp.assistant.facts import facts
 from webapp.assistant.models import AnyModel
 from webapp.assistant.records import Claim, Coverage, CoverageGap, EvidenceItem, Query, TurnDeps, TurnFilters
 from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
-from webapp.assistant.sentences import clock, duration, gap_list, local_time, moment, say
+from webapp.assistant.sentences import clock, duration, gap_list, moment, say
 from webapp.assistant.texts import Language, matches
 
 MAX_QUOTE_CHARS = 120
@@ -53,6 +53,7 @@ class Draft:
     claims: tuple[Claim, ...] = ()
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
+    dropped: int = 0
 
 
 def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int) -> Draft:
@@ -123,29 +124,22 @@ def _checked(
     numbered = citations.number(reply.answer_md, by_id, mentioned, say("evidence", plan.language))
     verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes)
     items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)
-    given = _given_figures(plan, retrieval)
-    opening = opening or _opening(claims.check(numbered.answer_md, items, given), plan.language)
+    given = facts(retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
+    texts = {n: by_id[name].frame.text for n, name in enumerate(numbered.order, 1)}
+    opening = opening or _opening(claims.check(numbered.answer_md, items, given, texts), plan.language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
     if numbered.unknown:
         warnings.append(say("unknown_ids", plan.language, count=numbered.unknown))
     unread = sum(entry.frame.reading_id is None for entry in entries)
     if unread:
         warnings.append(say("unread", plan.language, count=unread))
-    return Draft(answer_md, items, claims.check(answer_md, items, given), completion.usage, tuple(warnings))
+    found = claims.check(answer_md, items, given, texts)
+    return Draft(answer_md, items, found, completion.usage, tuple(warnings), numbered.unknown)
 
 
 def _opening(found: Sequence[Claim], language: Language) -> str:
     """What an answer without any verified claim begins with."""
     return "" if claims.is_proven(found) else say("unconfirmed", language)
-
-
-def _given_figures(plan: Plan, retrieval: Retrieval) -> frozenset[str]:
-    """Figures that come from code, so that a sentence may use them without a quote."""
-    apps = retrieval.totals.by_app if retrieval.totals else ()
-    moments = [plan.start_ms, plan.end_ms, *(at for app in apps for at in (app.first_ms, app.last_ms))]
-    durations = " ; ".join(duration(app.duration_ms) for app in apps)
-    told = (of_moment(local_time(at, plan.zone)) for at in moments)
-    return frozenset(figures(durations)).union(*told)
 
 
 def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Material:

@@ -1,6 +1,7 @@
 """From the model's marks to numbers: only entries of this turn can be cited (R3.20-R3.22, CHAT-1).
 
-Marks become ``[1]``, ``[2]``, … by first use; marks that name no entry are removed and counted.
+Marks become ``[1]``, ``[2]``, … by first use; marks that name no entry are removed and counted,
+and so is whatever else stands in double brackets, such as a frame's number or ``[[e1-e9]]``.
 The text is also rid of what only the server may write: numbers in brackets that look like
 citations, links and pictures (R3.21, SEC-9).
 """
@@ -17,9 +18,10 @@ _MARK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _ID = re.compile(r"e(\d{1,4})", re.IGNORECASE)
+_STRAY = re.compile(r"(?P<space>[ \t]*)(?<![\\\w])\[\[(?P<name>[^\[\]\n]{1,40})\]\]")
 _NUMBER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 _LINK = re.compile(r"!?\[((?:[^\[\]\\]|\\.)*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+[^()]*)?\)")
-_TARGET = re.compile(r"\]\((?:[^()\s]|\([^()]*\))*(?:\s+[^()]*)?\)")
+_TARGET = re.compile(r"(\\.)|\]\((?:[^()\s]|\([^()]*\))*(?:\s+[^()]*)?\)")
 _DEFINITION = re.compile(r"^(\s{0,3}(?:[-*+>]\s+)*(?:\[\d+\])+):", re.MULTILINE)
 _REFERENCE = re.compile(r"^\s{0,3}\[[^\]]+\]:\s*\S+.*$", re.MULTILINE)
 _AUTOLINK = re.compile(r"<((?:[a-z][a-z0-9+.-]*:|www\.)[^<>\s]*)>", re.IGNORECASE)
@@ -57,7 +59,15 @@ def number(answer_md: str, known: Collection[str], mentioned: Iterable[str], lab
         marks = numbers([f"e{int(n)}" for n in _ID.findall(found["ids"])])
         return found["space"] + marks if marks else ""
 
-    text = _BEFORE_STOP.sub("", _MARK.sub(mark, _guarded(answer_md)))
+    def stray(found: re.Match[str]) -> str:
+        if _MARK.fullmatch(found[0]):
+            return found[0]
+        unknown.add(found["name"].strip())
+        return ""
+
+    # Numbers of the model's own making lose their brackets before ours get theirs.
+    text = _NUMBER.sub(r"(\1)", _STRAY.sub(stray, _without_links(answer_md)))
+    text = _BEFORE_STOP.sub("", _MARK.sub(mark, text))
     text = _REPEATED.sub(r"\1", text)
     # "[1]: text" at the start of a line would define a link.
     text = _DEFINITION.sub(r"\1 :", text).strip()
@@ -67,12 +77,12 @@ def number(answer_md: str, known: Collection[str], mentioned: Iterable[str], lab
     return Numbered(text, tuple(order), len(unknown))
 
 
-def _guarded(answer_md: str) -> str:
-    """Without links, pictures and numbers in brackets of the model's own making."""
+def _without_links(answer_md: str) -> str:
+    """Without links and pictures: only the server writes addresses."""
     text = _REFERENCE.sub("", answer_md)
-    text = _TARGET.sub("]", _LINK.sub(r"\1", text))
-    text = _AUTOLINK.sub(r"\1", text)
-    return _NUMBER.sub(r"(\1)", text)
+    # An escaped bracket ends no link: a quoted "[x](y)" stays as the screen showed it.
+    text = _TARGET.sub(lambda found: found[1] or "]", _LINK.sub(r"\1", text))
+    return _AUTOLINK.sub(r"\1", text)
 
 
 def without_numbers(answer_md: str) -> str:

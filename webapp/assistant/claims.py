@@ -1,143 +1,206 @@
-"""The answer, sentence by sentence: what it claims, what it cites, and whether that holds.
+"""The answer, statement by statement: what it claims, what it cites, and whether that holds.
 
-A sentence that says something about the screen is a claim. Its state is decided by code alone:
+A statement that says something about the screen is a claim. Its state is decided by code alone:
 
-========== =================================================================================
-found       a cited quote stands in its frame, and every figure of the sentence is covered
-not_found   the cited quotes are not in their frames, or a figure is in none of them
-not_checked a frame is cited and nothing was quoted from it
+=========== ================================================================================
+found       a cited quote stands in its frame, shares its words with the sentence, and shows
+            every figure, date, name, address, quotation and outcome of it
+measured    nothing is cited, and nothing is said but durations that code has measured
+paraphrase  nothing was quoted, or the quote says something else; a second check found every
+            particular and most words of the sentence in the text of the cited frames
+not_checked a frame is cited, and neither check could say anything
+not_found   the cited quotes are not in their frames, or `missing` stands in none of them
 no_evidence nothing is cited: marked, never presented as a fact (R3.18)
-========== =================================================================================
+=========== ================================================================================
 
-Headings, questions, what leads in a list, advice ("press Ctrl+S") and admissions ("I found no …")
-claim nothing about the screen and are left out.
+Only `found` and `measured` are proof. `webapp.assistant.assertions` says what claims nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
-from webapp.assistant.figures import figures, of_moment
+from webapp.assistant import own_words, quotes, specifics
+from webapp.assistant.assertions import claims_something
+from webapp.assistant.facts import Facts
+from webapp.assistant.figures import days_told, figures, of_moment, parts_told, units
+from webapp.assistant.outcomes import denies, is_denied, outcomes
 from webapp.assistant.records import Claim, ClaimState, EvidenceItem
-from webapp.assistant.sentences import OWN_SENTENCES
+from webapp.assistant.statements import Statement, statements
 from webapp.assistant.texts import normal
 
-Span = tuple[int, int]
+QUOTED_SHARE = 0.25
+"""The part of a sentence's own words that its quotes must show for the quotes to stand for it."""
 
-_FENCE = re.compile(r"^\s*(```|~~~)")
-_LEAD = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+|>\s?)*(?:\[[ xX]\]\s+)?")
-_SKIPPED_LINE = re.compile(r"^\s*(?:#{1,6}\s|\|?\s*:?-{3,}|[-*_]{3,}\s*$)")
-_QUOTED = re.compile(r"“[^”\n]*”|\"[^\"\n]*\"|「[^」\n]*」|『[^』\n]*』|`[^`\n]*`")
-_STOP = re.compile(r"(?:[.!?]+[\"'”’)*_]*(?=\s)|[。！？]+[”’」』）*_]*)\s*(?:\[\d+\])*")
+PARAPHRASED_SHARE = 0.6
+"""The part of a sentence's words that the frames must show before it is called a paraphrase."""
+
+MIN_PARAPHRASED_WORDS = 2
+
 _NUMBERS = re.compile(r"(?<!\\)\[(\d+)\]")
-_LETTER = re.compile(r"[^\W_]")
-_URL = re.compile(r"https?://[^\s<>()\[\]“”\"'，。；]+", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\(?=[\\`*\[\]<_~&])")
+_PROVEN = ("found", "measured")
+_NO_TEXTS: Mapping[int, str] = MappingProxyType({})
 
-_ADMISSION = re.compile(
-    r"(?:unfortunately|sorry|however|but|抱歉|很抱歉|不过|但是?)?[,，]?\s*(?:"
-    r"(?:i|we)\s+(?:could|can|did|do|have|was|were|am|are)\s*(?:n['’]t|not|no\b|unable)"
-    r"|(?:i|we)\s+(?:cannot|found\s+no|saw\s+no|see\s+no)"
-    r"|(?:there\s+(?:is|are|was|were)\s+(?:no|nothing)\b)|nothing\b|none\s+of\b"
-    r"|no\s+(?:frame|capture|screen|evidence|record|text)"
-    r"|the\s+(?:frames?|captures?|screens?|screenshots?|screen\s+data|evidence|text)\s+"
-    r"(?:do|does|did|is|are|was|were)\s*(?:n['’]t|not)"
-    r"|it\s+is\s+(?:not\s+|un)(?:clear|known|possible)"
-    r"|没有|未(?:能|见|找|发|记)|无法|不能|不清楚|看不[到出]|找不到|暂无|我(?:无法|不能|没有|看不|找不到)"
-    r"|(?:这些|上述|所有)?(?:画面|屏幕|截图|记录)(?:中|里|上)?(?:都|并)?(?:没有|未|看不)"
-    r"|(?:看过|选出)的"
-    r")",
-    re.IGNORECASE,
-)
-_ADVICE = re.compile(
-    r"(?:(?:first|then|next|finally|please)[,:]?\s+)?(?:to\s+\w+|you\s+(?:can|could|may|might|should)|if\s+you"
-    r"|try|press|click|open|run|use|select|choose|go\s+to|type|enter|make\s+sure|set|add|install|drag|hold)\b"
-    r"|(?:首先|然后|接着|最后|再)?[，,]?(?:请|可以|你可以|您可以|如果|如需|建议|试试|点击|按下?|打开|运行|使用|选择|输入)",
-    re.IGNORECASE,
-)
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """What may prove a sentence: quotes (or whole texts), where the frames were, and when."""
+
+    said: tuple[str, ...]
+    places: tuple[str, ...]
+    moments: frozenset[str]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.said, *self.places)
 
 
 def check(
-    answer_md: str, evidence: Sequence[EvidenceItem], given: frozenset[str] = frozenset()
+    answer_md: str,
+    evidence: Sequence[EvidenceItem],
+    facts: Facts | None = None,
+    texts: Mapping[int, str] = _NO_TEXTS,
 ) -> tuple[Claim, ...]:
-    """The claims of an answer. `given` are the figures that code put at the model's disposal, such as
-    durations (`figures.figures`); they need no quote.
+    """The claims of an answer.
+
+    `facts` are what code has measured and the model was given; they need no quote. `texts` are the
+    whole texts of the frames by citation number, for what was not quoted.
     """
+    given = facts or Facts()
     by_number = {item.n: item for item in evidence if item.n is not None}
     claims = []
-    for start, end in statements(answer_md):
-        text = answer_md[start:end]
+    for statement in statements(answer_md):
+        text = answer_md[statement.start : statement.end]
         cited = tuple(dict.fromkeys(n for n in map(int, _NUMBERS.findall(text)) if n in by_number))
-        state = _state(text, [by_number[n] for n in cited], given)
-        claims.append(Claim(text, start, end, cited, state))
+        if cited or _is_claim(text, statement, given):
+            items = [by_number[n] for n in cited]
+            state, missing = _judged(plain(text), items, given, texts)
+            claims.append(Claim(text, statement.start, statement.end, cited, state, missing))
     return tuple(claims)
-
-
-def statements(answer_md: str) -> Iterator[Span]:
-    """Spans of the sentences that claim something, with their citations."""
-    position, in_code = 0, False
-    for line in answer_md.splitlines(keepends=True):
-        if _FENCE.match(line):
-            in_code = not in_code
-        elif not in_code and not _SKIPPED_LINE.match(line):
-            lead = _LEAD.match(line)
-            start = lead.end() if lead else 0
-            for first, last in _sentences(line.rstrip(), start):
-                if _claims_something(line[first:last]):
-                    yield position + first, position + last
-        position += len(line)
-
-
-def _sentences(line: str, start: int) -> Iterator[Span]:
-    """Sentences of one line; a stop inside quotation marks or code ends none."""
-    masked = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line)
-    for stop in _STOP.finditer(masked, start):
-        # Citations may stand behind the stop: "You wrote code. [1]"
-        yield from _trimmed(line, start, stop.end())
-        start = stop.end()
-    yield from _trimmed(line, start, len(line))
-
-
-def _trimmed(line: str, start: int, end: int) -> Iterator[Span]:
-    text = line[start:end]
-    if text.strip():
-        yield start + len(text) - len(text.lstrip()), end - (len(text) - len(text.rstrip()))
-
-
-def _claims_something(sentence: str) -> bool:
-    said = _NUMBERS.sub("", sentence).strip(" *_~")
-    if not _LETTER.search(said) or said in OWN_SENTENCES:
-        return False
-    if _NUMBERS.search(sentence):
-        return True
-    if said.endswith(("?", "？", ":", "：")):
-        return False
-    return not (_ADMISSION.match(said) or _ADVICE.match(said))
-
-
-def _state(text: str, cited: Sequence[EvidenceItem], given: frozenset[str]) -> ClaimState:
-    if not cited:
-        return "no_evidence"
-    proven = [item for item in cited if item.state == "found"]
-    if proven:
-        return "found" if _covers(proven, text, given) else "not_found"
-    return "not_checked" if any(item.state == "not_checked" for item in cited) else "not_found"
-
-
-def _covers(proven: Sequence[EvidenceItem], sentence: str, given: frozenset[str]) -> bool:
-    """Whether every figure and address of a sentence stands in what is quoted, or comes from code."""
-    said = _NUMBERS.sub("", sentence)
-    sources = [text for item in proven for text in _said_by(item) if text]
-    known = given.union(*map(figures, sources), *(of_moment(item.local_time) for item in proven))
-    haystack = normal(" ".join(sources))
-    addresses = (normal(url.rstrip(".,;:!?")) for url in _URL.findall(said))
-    return figures(_URL.sub("", said)) <= known and all(url in haystack for url in addresses)
-
-
-def _said_by(item: EvidenceItem) -> tuple[str | None, ...]:
-    return item.quote, item.app_name, item.window_name, item.browser_url
 
 
 def is_proven(claims: Sequence[Claim]) -> bool:
     """Whether at least one claim holds, or nothing is claimed at all."""
-    return not claims or any(claim.state == "found" for claim in claims)
+    return not claims or any(claim.state in _PROVEN for claim in claims)
+
+
+def plain(statement: str) -> str:
+    """A statement without citations, escapes and emphasis."""
+    return _ESCAPED.sub("", _NUMBERS.sub("", statement)).replace("**", "").replace("~~", "")
+
+
+def _is_claim(text: str, statement: Statement, facts: Facts) -> bool:
+    # A citation that was dropped leaves a number of its own making in the text: a claim all the same.
+    return claims_something(_NUMBERS.sub("", text), statement.kind, facts)
+
+
+def _judged(
+    said: str, cited: Sequence[EvidenceItem], facts: Facts, texts: Mapping[int, str]
+) -> tuple[ClaimState, tuple[str, ...]]:
+    if not cited:
+        return ("measured" if facts.prove(said) else "no_evidence"), ()
+    proven = [item for item in cited if item.state == "found"]
+    if proven:
+        quoted = _sources(proven, [item.quote for item in proven])
+        missing = tuple(_missing(said, quoted, facts))
+        if missing:
+            return "not_found", missing
+        if _is_tied(said, quoted):
+            return "found", ()
+    open_items = [item for item in cited if item.state in ("found", "not_checked")]
+    if not open_items:
+        return "not_found", ()
+    whole = _sources(open_items, [texts.get(item.n or 0, "") for item in open_items])
+    return ("paraphrase" if _is_paraphrase(said, whole, facts) else "not_checked"), ()
+
+
+def _sources(items: Sequence[EvidenceItem], said: Iterable[str]) -> _Sources:
+    places = [
+        place for item in items for place in (item.app_name, item.window_name, item.browser_url) if place
+    ]
+    moments = (of_moment(item.local_time) for item in items)
+    return _Sources(tuple(text for text in said if text), tuple(places), frozenset().union(*moments))
+
+
+# -- particulars -----------------------------------------------------------------------------
+
+
+def _missing(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
+    """What a sentence says in particular and its sources do not: figures first, outcomes last."""
+    for quotation in specifics.quotations(said):
+        if not _stands(quotation, sources.all):
+            yield quotation
+    bare = specifics.without_quotations(said)
+    haystack = normal(" ".join(sources.all))
+    for address in specifics.addresses(bare):
+        if normal(address) not in haystack:
+            yield address
+    bare = specifics.without_addresses(bare)
+    yield from _missing_figures(bare, sources, facts)
+    whole = " ".join(sources.all)
+    for name in specifics.names(bare):
+        if not specifics.stands_in(name, whole) and not _is_place(name, bare, sources.places):
+            yield name
+    told = outcomes(whole)
+    for outcome, word in outcomes(bare).items():
+        if outcome not in told or denies(bare, outcome) != denies(whole, outcome):
+            yield word
+
+
+def _missing_figures(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
+    shown = set().union(*map(figures, sources.all))
+    known = shown | sources.moments | facts.moments
+    foreign = facts.foreign(said, sources.places)
+    for figure in sorted(figures(said) - known):
+        if not figure.startswith(("minutes ", "seconds ")) or figure in foreign:
+            yield figure.partition(" ")[2] if figure.startswith("number ") else figure
+    for figure in sorted((days_told(said, facts.today) | parts_told(said)) - sources.moments):
+        if figure not in set().union(*map(parts_told, sources.said)):
+            yield figure.removeprefix("part ")
+    shown_units = set().union(*map(units, sources.all))
+    for number, unit in sorted(units(said)):
+        others = {other for figure, other in shown_units if figure == number}
+        if unit and others and not others & {"", unit}:
+            yield f"{number} {unit}"
+
+
+def _stands(quotation: str, texts: Iterable[str]) -> bool:
+    form = normal(quotation)
+    return any(form in normal(text) or bool(quotes.find(text, quotation)) for text in texts)
+
+
+def _is_place(name: str, said: str, places: Collection[str]) -> bool:
+    """Whether a name is part of what an app is called around its stored name: "VS" in "VS Code"."""
+    around = (f"{name} {place}" for place in places)
+    return any(normal(each) in normal(said) for each in around)
+
+
+# -- own words -------------------------------------------------------------------------------
+
+
+def _is_tied(said: str, sources: _Sources) -> bool:
+    """Whether a sentence is about its quotes: it holds their words, or at least their figures."""
+    if is_denied(said) and not is_denied(" ".join(sources.all)):
+        return False
+    if specifics.quotations(said):
+        return True
+    words = own_words.lacking(own_words.content_words(said), sources.places)
+    if own_words.is_foreign(said, sources.said):
+        whole = " ".join(sources.said)
+        shared = figures(said) & figures(whole)
+        return not words or bool(shared) or own_words.share(words, sources.said) > 0
+    return own_words.share(words, sources.said) >= QUOTED_SHARE
+
+
+def _is_paraphrase(said: str, sources: _Sources, facts: Facts) -> bool:
+    """The second check: every particular and most words stand in the frames' whole texts."""
+    if any(True for _ in _missing(said, sources, facts)):
+        return False
+    if is_denied(said) and not is_denied(" ".join(sources.all)):
+        return False
+    words = own_words.content_words(said)
+    return len(words) >= MIN_PARAPHRASED_WORDS and own_words.share(words, sources.all) >= PARAPHRASED_SHARE

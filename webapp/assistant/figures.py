@@ -3,18 +3,22 @@
 "14" the hour, "14" the day and "14" the number of days are three things; a citation at 14:32 proves
 nothing about 14 days. So the text is read once, what is longest first, and each figure becomes a
 word that says its kind: ``2:32 pm`` is ``clock 14:32``, ``11月20日`` is ``date 11-20``, ``1 h 20
-min`` is ``minutes 80``, and what is left are plain numbers.
+min`` is ``minutes 80``, ``Friday`` is ``weekday 5``, and what is left are plain numbers. Figures in
+words count as figures: "three hours", "半小时", "两个文件" (`webapp.assistant.numerals`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
+
+from webapp.assistant.numerals import in_digits
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _HOURS, _MINUTES, _SECONDS = (
-    r"(?:hours?|hrs?|h|小时)",
+    r"(?:hours?|hrs?|h|个?小时|个?钟头)",
     r"(?:minutes?|mins?|m|分钟|分)",
     r"(?:seconds?|secs?|s|秒)",
 )
@@ -32,32 +36,110 @@ _FIGURE = re.compile(
         (?:\s*(?P<half2>[ap]\.?m\b\.?)|点(?P<past>半|\d{{1,2}}分?)?(?!\d))
     | (?P<span>\d+(?:\.\d+)?\s*{_HOURS}(?:\s*(?:and\s+)?\d+\s*{_MINUTES})?{_END}
         |\d+(?:\.\d+)?\s*{_MINUTES}{_END}|\d+(?:\.\d+)?\s*{_SECONDS}{_END})
+    | (?P<weekday>\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)[一二三四五六日天1-6])
+    | (?P<ordinal>\b\d{{1,2}}(?:st|nd|rd|th)\b)
     | (?P<number>\d+(?:[.,]\d+)*)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _LATE = ("下午", "傍晚", "晚上")
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_RELATIVE = re.compile(
+    r"\b(?:today|tonight|this\s+(?:morning|afternoon|evening)|yesterday|last\s+night)\b|今[天早晚]|昨[天晚]|前天",
+    re.IGNORECASE,
+)
+# Words for a part of the day, and its hours, generously.
+_PARTS = {
+    "morning": (re.compile(r"(?<!good )\bmornings?\b|上午|早上|早晨|今早|清晨", re.IGNORECASE), 4, 13),
+    "afternoon": (re.compile(r"(?<!good )\bafternoons?\b|下午", re.IGNORECASE), 12, 19),
+    "evening": (re.compile(r"(?<!good )\bevenings?\b|傍晚|晚上|今晚|昨晚", re.IGNORECASE), 17, 24),
+    "night": (
+        re.compile(r"\bat\s+night\b|\btonight\b|\blast\s+night\b|深夜|夜里|半夜", re.IGNORECASE),
+        18,
+        24,
+    ),
+}
+_UNITS = {
+    "percent": r"%|％|percent\b|per\s+cent\b",
+    "day": r"days?\b|天",
+    "week": r"weeks?\b|周(?![一二三四五六日])|个?星期",
+    "month": r"months?\b|个月",
+    "year": r"years?\b|年",
+    "dollar": r"dollars?\b|usd\b|美元",
+    "euro": r"€|euros?\b|eur\b|欧元",
+    "yuan": r"yuan\b|rmb\b|cny\b|元|块",
+    "kilobyte": r"kb\b|kilobytes?\b",
+    "megabyte": r"mb\b|megabytes?\b",
+    "gigabyte": r"gb\b|gigabytes?\b",
+    "thousand": r"k\b|thousand\b|千",
+    "million": r"million\b|百万",
+    "ten thousand": r"万",
+}
+_SIGNS = {"€": "euro", "$": "dollar", "￥": "yuan", "¥": "yuan"}
+_UNIT = "|".join(f"(?P<{name.replace(' ', '_')}>{words})" for name, words in _UNITS.items())
+_WITH_UNIT = re.compile(
+    rf"(?P<sign>[€$￥¥])?\s?(?<![\w.])(?P<number>\d+(?:[.,]\d+)*)[\s-]*(?:{_UNIT})?", re.IGNORECASE
+)
 
 
 def figures(text: str) -> set[str]:
     """The figures of a text, each as a word with its kind."""
-    return {word for found in _FIGURE.finditer(text) for word in _words(found)}
+    return {word for _, word in figures_at(in_digits(text))}
+
+
+def figures_at(digits: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """((start, end), figure) in a text whose numbers are in digits (`numerals.in_digits`)."""
+    for found in _FIGURE.finditer(digits):
+        for word in _words(found):
+            yield found.span(), word
+
+
+def units(text: str) -> set[tuple[str, str]]:
+    """(number, unit) of the plain numbers of a text; the unit is '' for a bare number."""
+    found = set()
+    for each in _WITH_UNIT.finditer(in_digits(text)):
+        named = [name for name in _UNITS if each[name.replace(" ", "_")]]
+        unit = named[0] if named else _SIGNS.get(each["sign"] or "", "")
+        found.add((_plain(each["number"]), unit))
+    return found
+
+
+def days_told(text: str, today: date | None) -> set[str]:
+    """The dates that "today" or "昨天" stand for; none when the asker's day is not known."""
+    back = {"y": 1, "l": 1, "昨": 1, "前": 2}
+    told = (
+        today - timedelta(back.get(found[0][0].lower(), 0)) for found in _RELATIVE.finditer(text) if today
+    )
+    return {f"date {day.year}-{day.month}-{day.day}" for day in told}
 
 
 def of_moment(local_time: str) -> set[str]:
     """Every way in which a moment (RFC 3339) may be told: clock to the second or the minute, date."""
     day, _, clock = local_time.partition("T")
-    year, month, date = (int(part) for part in day.split("-"))
+    year, month, day_of_month = (int(part) for part in day.split("-"))
     hour, minute = int(clock[:2]), clock[3:5]
-    told = {f"clock {hour}:{minute}", f"clock {hour}:{clock[3:8]}", f"date {month}-{date}", f"number {year}"}
-    return told | {f"date {year}-{month}-{date}"} | ({f"clock {hour}"} if minute == "00" else set())
+    told = {
+        f"clock {hour}:{minute}",
+        f"clock {hour}:{clock[3:8]}",
+        f"date {month}-{day_of_month}",
+        f"number {year}",
+    }
+    told |= {f"date {year}-{month}-{day_of_month}", f"ordinal {day_of_month}"}
+    told.add(f"weekday {date(year, month, day_of_month).isoweekday()}")
+    told |= {f"part {name}" for name, (_, first, last) in _PARTS.items() if first <= hour < last}
+    told |= {"part night"} if hour < 6 else set()
+    return told | ({f"clock {hour}"} if minute == "00" else set())
+
+
+def parts_told(text: str) -> set[str]:
+    """The parts of the day a text names, such as ``part morning``."""
+    return {f"part {name}" for name, (words, _, _) in _PARTS.items() if words.search(text)}
 
 
 def _words(found: re.Match[str]) -> Iterator[str]:
     text = found[0]
     if found["iso"]:
-        year, month, date = (int(part) for part in re.findall(r"\d+", text))
-        yield f"date {year}-{month}-{date}"
+        yield "date {}-{}-{}".format(*(int(part) for part in re.findall(r"\d+", text)))
     elif found["han"]:
         yield "date {}-{}".format(*(int(part) for part in re.findall(r"\d+", text)))
     elif found["named"]:
@@ -72,8 +154,23 @@ def _words(found: re.Match[str]) -> Iterator[str]:
         yield f"clock {hour_of_day}:{minute}" if minute else f"clock {hour_of_day}"
     elif found["span"]:
         yield _duration(text)
+    elif found["weekday"]:
+        yield f"weekday {_weekday(text)}"
+    elif found["ordinal"]:
+        yield f"ordinal {int(text[:-2])}"
     else:
-        yield "number " + re.sub(r",(?=\d{3}(?!\d))", "", text)
+        yield f"number {_plain(text)}"
+
+
+def _plain(number: str) -> str:
+    return re.sub(r",(?=\d{3}(?!\d))", "", number)
+
+
+def _weekday(text: str) -> int:
+    """1 for Monday to 7 for Sunday, as ISO 8601 counts."""
+    if text[:3].lower() in _WEEKDAYS:
+        return _WEEKDAYS.index(text[:3].lower()) + 1
+    return "一二三四五六日".find(text[-1].replace("天", "日")) + 1 or int(text[-1])
 
 
 def _hour(hour: int, half: str | None, part: str | None) -> int:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from store.decisions import Gap
+from webapp.assistant import facts
 from webapp.assistant.retrieval import Entry, Retrieval
-from webapp.assistant.sentences import duration, local_time, reason
+from webapp.assistant.sentences import local_time, reason
 from webapp.assistant.texts import matches, tokens
 
 OPEN, CLOSE = "BEGIN SCREEN DATA", "END SCREEN DATA"
 MAX_TITLE_CHARS = 100
 MAX_URL_CHARS = 120
-MAX_TOTALS = 8
 MAX_GAPS = 6
 
 
@@ -100,14 +100,9 @@ def frame_url(frame_id: int) -> str:
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
     """What code has counted, so that the model need not (ACT-4)."""
-    apps = retrieval.totals.by_app[:MAX_TOTALS] if retrieval.totals else ()
-    times = [
-        f"{guest(app.name or 'unknown app', MAX_TITLE_CHARS)} {duration(app.duration_ms)}"
-        for app in apps
-        if app.duration_ms >= 1000
-    ]
-    if times:
-        yield f"time by app: {'; '.join(times)}"
+    for label, told in facts.lines(retrieval.totals) if retrieval.totals else ():
+        times = "; ".join(f"{guest(name, MAX_TITLE_CHARS)} {spent}" for name, spent in told)
+        yield f"time by {label}: {times}"
     longest: list[Gap] = sorted(retrieval.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):
         times_of = f"{local_time(gap.start_ms, zone)} to {local_time(gap.end_ms, zone)}"

@@ -21,7 +21,7 @@ MAX_MESSAGE_CHARS = 8_000
 
 Mode = Literal["evidence"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
-ClaimState = Literal["found", "not_found", "not_checked", "no_evidence"]
+ClaimState = Literal["found", "measured", "paraphrase", "not_checked", "not_found", "no_evidence"]
 TurnStatus = Literal["running", "done", "failed"]
 Stage = Literal["searching", "thinking"]
 
@@ -104,13 +104,19 @@ class EvidenceItem:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One sentence of the answer, ``answer_md[start:end]``, with the numbers it cites."""
+    """One sentence of the answer, ``answer_md[start:end]``, with the numbers it cites.
+
+    `missing` are the figures, names, addresses and outcomes of a sentence that is ``not_found``
+    although its quotes stand in their frames: what no quote shows. `webapp.assistant.claims` says
+    what each state means.
+    """
 
     text: str
     start: int
     end: int
     citations: tuple[int, ...]
     state: ClaimState
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +161,10 @@ class TurnError:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """A turn as it is stored. Failed, it has no answer but an `error`, and what was retrieved."""
+    """A turn as it is stored. Failed, it has no answer but an `error`, and what was retrieved.
+
+    `dropped` counts the ids the model cited that name nothing this turn retrieved.
+    """
 
     chat_id: int
     turn_id: int
@@ -171,6 +180,7 @@ class TurnResult:
     coverage: Coverage
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
+    dropped: int = 0
     error: TurnError | None = None
     status: TurnStatus = "done"
     created_ms: int = 0

@@ -32,6 +32,7 @@ def payload(
     usage: Usage | None = None,
     warnings: Sequence[str] = (),
     error: TurnError | None = None,
+    dropped: int = 0,
 ) -> dict[str, Any]:
     """The part of a turn that the store keeps as JSON."""
     return {
@@ -39,6 +40,7 @@ def payload(
         "claims": [asdict(claim) for claim in claims],
         "usage": asdict(usage) if usage else None,
         "warnings": list(warnings),
+        "dropped": dropped,
         "error": asdict(error) if error else None,
     }
 
@@ -83,6 +85,7 @@ def result(turn: StoredTurn) -> TurnResult:
         coverage=_coverage(kept.get("coverage")),
         usage=Usage(**kept["usage"]) if kept.get("usage") else None,
         warnings=tuple(kept.get("warnings", ())),
+        dropped=kept.get("dropped", 0),
         error=TurnError(**kept["error"]) if kept.get("error") else None,
         status=cast(TurnStatus, turn.status),
         created_ms=turn.created_ms,
@@ -111,7 +114,8 @@ def evidence_item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
 
 
 def _claim(kept: dict[str, Any]) -> Claim:
-    return Claim(kept["text"], kept["start"], kept["end"], tuple(kept["citations"]), kept["state"])
+    missing = tuple(kept.get("missing", ()))
+    return Claim(kept["text"], kept["start"], kept["end"], tuple(kept["citations"]), kept["state"], missing)
 
 
 def _coverage(kept: dict[str, Any] | None) -> Coverage:

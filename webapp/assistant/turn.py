@@ -132,7 +132,9 @@ def _events(deps: TurnDeps, plan: Plan) -> Iterator[TurnEvent]:
     found = _Found()
     try:
         draft = yield from _draft(deps, plan, turn, history, found)
-        payload = stored.payload(found.coverage, draft.claims, draft.usage, draft.warnings)
+        payload = stored.payload(
+            found.coverage, draft.claims, draft.usage, draft.warnings, dropped=draft.dropped
+        )
         rows = stored.evidence_rows(draft.evidence)
         conversations.finish_turn(deps.database, turn.id, draft.answer_md, payload, rows, deps.clock())
     except (ModelError, StoreError) as error:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from store import arrivals, suggestions
 from store import facets as found_facets
-from store import suggestions
+from store.arrivals import Listed
 from store.database import Database
 from store.facets import Facet
 from store.frames import id_range
 from store.search import Filters
+from webapp.query_embedder import Meaning
 from webapp.ranges import NO_RANGE
 from webapp.views.asked import Asked
 
@@ -68,11 +70,13 @@ class Refining:
     newest_id: int | None  # ask for frames after this one; None for a range that is over
 
 
-def refining(database: Database, asked: Asked, now_ms: int) -> Refining:
-    """The facets of a search and what is set."""
+def refining(database: Database, asked: Asked, now_ms: int, meaning: Meaning) -> Refining:
+    """The facets of a search by its words, what is set, and where its list begins."""
     found = found_facets.facets(database, asked.q, asked.filters)
     is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
-    newest_id = found.newest_id if found.newest_id is not None else id_range(now_ms, now_ms)[0]
+    newest_id = None
+    if not is_over:
+        newest_id = arrivals.newest(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
     return Refining(
         groups=tuple(
             Group(label, choices)
@@ -81,8 +85,13 @@ def refining(database: Database, asked: Asked, now_ms: int) -> Refining:
         ),
         chips=tuple(_chips(asked)),
         counted=0 if found.is_whole else found_facets.COUNTED,
-        newest_id=None if is_over else newest_id,
+        newest_id=newest_id,
     )
+
+
+def listed(asked: Asked, meaning: Meaning) -> Listed:
+    """The search as its list is made."""
+    return Listed(asked.q, asked.filters, asked.order, **meaning)
 
 
 def ways(database: Database, asked: Asked) -> tuple[list[Way], list[Way]]:

@@ -91,7 +91,7 @@ def page(
     asked: Asked,
     viewer: Viewer,
     last_day: date | None = None,
-    meaning: Meaning | None = None,
+    meaning: Meaning = WORDS_ONLY,
 ) -> ResultsPage:
     """The page, or the next part of it when `asked.after` is set. Raises `BadCursor`."""
     found = tolerant.search(
@@ -101,7 +101,7 @@ def page(
         order=asked.order,
         limit=LIMIT,
         cursor=asked.after,
-        **(meaning or WORDS_ONLY),
+        **meaning,
     )
     parsed = _read_as(database, asked.q, found)
     spellings, widenings = ([], []) if found.hits or asked.after else refining.ways(database, asked)
@@ -122,7 +122,7 @@ def page(
         spellings=spellings,
         widenings=widenings,
         app_names=sorted(apps.colour_slots(database), key=str.casefold),
-        refining=None if asked.after else refining.refining(database, asked, viewer.now_ms),
+        refining=None if asked.after else refining.refining(database, asked, viewer.now_ms, meaning),
         saved=saved_searches.everything(database),
     )
 

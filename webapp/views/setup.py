@@ -11,6 +11,7 @@ from webapp.light import FRESH_MS
 from webapp.recording import PauseOrder, current_pause
 from webapp.services import Services
 from webapp.viewer import Viewer
+from webapp.views import browsers
 from webapp.views.pictures import Picture, picture
 
 _TEN_MINUTES_MS = 600_000
@@ -55,6 +56,7 @@ def page(own: Services, viewer: Viewer) -> SetupPage:
     rows = [
         _recording(own, viewer),
         _left_out(own),
+        _private_windows(own, viewer),
         _reading(own),
         _of_check("Answers", doctor.check_model(own.chat_models)),
         _time(viewer),
@@ -85,12 +87,31 @@ def _left_out(own: Services) -> Row:
         return Row(
             "Never recorded", "X", rules.unreadable, "Until they can be read, nothing is recorded.", links
         )
-    known_apart = "password managers, private windows (Chrome and its relatives do not tell theirs)"
-    parts = [known_apart] if rules.defaults else []
+    parts = ["password managers and private windows"] if rules.defaults else []
     parts += [wording.count(len(rules.rules), "rule") + " of your own"] if rules.rules else []
     sentence = "; ".join(parts) or "nothing is left out"
     known = "; a window that cannot be identified is left out" if rules.any else ""
     return Row("Never recorded", "OK" if rules.any else "!", sentence + known, "", links)
+
+
+def _private_windows(own: Services, viewer: Viewer) -> Row:
+    """Chrome and its relatives do not tell which windows are private: the person decides (PRI-5)."""
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    told = browsers.section(own, rules, viewer.now_ms)
+    links = (("Choose", "/privacy#browsers"),)
+    if told.problem:
+        return Row("Private windows", "X", told.problem, "", links)
+    if not rules.defaults:
+        return Row("Private windows", "!", "recorded, as you chose", "", links)
+    if told.paired:
+        names = " and ".join(browser.name for browser in told.paired)
+        silent = any(browser.is_silent for browser in told.paired)
+        sentence = f"the extension of {names} {'is silent' if silent else 'tells them apart'}"
+        return Row("Private windows", "!" if silent else "OK", sentence, "", links)
+    if told.masked:
+        return Row("Private windows", "OK", "browsers that do not tell theirs are blacked out", "", links)
+    sentence = "Chrome, Chromium and relatives do not tell theirs, so they are recorded"
+    return Row("Private windows", "!", sentence, "Black them out, or pair the extension.", links)
 
 
 def _reading(own: Services) -> Row:

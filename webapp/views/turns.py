@@ -24,11 +24,12 @@ from webapp.views.pictures import Picture, around, picture
 
 MAX_RETRIEVED = 72
 
-# state: (class of the sentence, word behind it); a sentence with a found quote needs no tag.
+# state: (class of the sentence, word behind it); found and measured sentences need no tag.
 _CLAIMS = {
     "no_evidence": ("unproven", "no evidence"),
     "not_found": ("unproven", "quote not found"),
     "not_checked": ("unchecked", "not checked"),
+    "paraphrase": ("unchecked", "paraphrase"),
 }
 
 
@@ -137,7 +138,7 @@ def _spans(claims: Iterable[Claim]) -> list[Span]:
 
 def _opening(turn: TurnResult, cited: list[EvidenceCard]) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
-    if turn.error or not turn.claims or any(claim.state == "found" for claim in turn.claims):
+    if turn.error or not turn.claims or any(claim.state in ("found", "measured") for claim in turn.claims):
         return ""
     return "I could not confirm this on screen." if turn.answer_md else ""
 

@@ -63,6 +63,7 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/memory/search": {"get"},
         "/memory/timeline": {"get"},
         "/memory/observations/{observation_id}": {"get", "put", "delete"},
+        "/browser-windows": {"post"},
         "/privacy/rules": {"get", "put"},
         "/privacy/test": {"post"},
         "/capture/pause": {"post"},

@@ -1,0 +1,80 @@
+"""What has come since a list was shown: frames that the same search would list now.
+
+The list is of two legs (`store.search`, `store.tolerant`), so both are asked here, too: by words
+with the filters, or by what few words may have been read as; and the nearest by meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from store import lookalikes, meaning, query
+from store.database import Database
+from store.filters import Filters
+from store.finder import Finder
+from store.frames import captured_ms_of
+from store.meaning import Asking, Order
+from store.query import Query
+from store.times import now_ms
+from store.tolerant import LITTLE
+
+_DEADLINE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A search as the list of it was made; `query_vector` and the rest as for `store.search.search`."""
+
+    text: str
+    filters: Filters
+    order: Order | None = None
+    query_vector: npt.NDArray[np.floating] | None = None
+    vector_model: str | None = None
+    vector_problem: str | None = None
+
+
+def newest(database: Database, listed: Listed) -> int | None:
+    """The newest frame of the list, None where there is none. Raises `DeadlineExceeded`."""
+    with database.read(_DEADLINE_S) as connection:
+        near, words = _legs(database, connection, listed)
+        by_words = Finder(connection, words, listed.filters, _end_ms(listed.filters)) if words else None
+        found = by_words.by_time(1, 0, None, newest_first=True) if by_words else []
+        return max([*found, *near], default=None)
+
+
+def count(database: Database, listed: Listed, after_id: int, at_most: int = 100) -> int:
+    """How many frames of the list are newer than `after_id`, counted no further than `at_most`."""
+    filters = listed.filters
+    later = replace(filters, start_ms=max(filters.start_ms, captured_ms_of(after_id)))
+    with database.read(_DEADLINE_S) as connection:
+        near, words = _legs(database, connection, listed)
+        arrived = {frame_id for frame_id in near if frame_id > after_id}
+        if words:
+            finder = Finder(connection, words, later, _end_ms(later))
+            arrived |= set(finder.by_time(at_most, 0, after_id, newest_first=False))
+    return min(len(arrived), at_most)
+
+
+def _legs(database: Database, connection: apsw.Connection, listed: Listed) -> tuple[set[int], Query | None]:
+    """The frames near by meaning, and the question by words; None where it has no word."""
+    asked, filters, end_ms = query.parse(listed.text), listed.filters, _end_ms(listed.filters)
+    is_worded = asked.is_browse or asked.tree is not None
+    by_words = asked if is_worded else None
+    if asked.tree is not None and Finder(connection, asked, filters, end_ms).count(LITTLE) < LITTLE:
+        wider = lookalikes.expanded(connection, asked)
+        by_words = asked if wider is None else query.parse(wider)
+    asking = Asking(
+        listed.query_vector, listed.vector_model, listed.vector_problem, is_exact=meaning.is_exact(asked)
+    )
+    order: Order = listed.order or "relevance"
+    leg = meaning.leg(database, connection, asked, filters, end_ms, asking, "hybrid", order)
+    return set(leg.near), by_words
+
+
+def _end_ms(filters: Filters) -> int:
+    # The end is not part of the range, this millisecond is.
+    return now_ms() + 1 if filters.end_ms is None else filters.end_ms

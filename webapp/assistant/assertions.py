@@ -1,0 +1,113 @@
+"""Which statements of an answer say something about the screen, and so need a proof.
+
+Advice ("press Ctrl+S"), admissions ("I found no …"), questions, headings and what leads in a list
+say nothing of the kind. But each of these forms can carry a claim ("To summarise, you paid …", "I
+found no invoice, but you paid it", "## Three hours of taxes"), and then it is one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from webapp.assistant import own_words
+from webapp.assistant.facts import Facts
+from webapp.assistant.figures import figures, units
+from webapp.assistant.sentences import OWN_SENTENCES
+from webapp.assistant.statements import Kind
+
+_LETTER = re.compile(r"[^\W_]")
+_BOLD = re.compile(r"(\*\*|__).+\1[:：]?")
+
+_ADMISSION = re.compile(
+    r"(?:unfortunately|sorry|however|but|抱歉|很抱歉|不过|但是?)?[,，]?\s*(?:"
+    r"(?:i|we)\s+(?:could|can|did|do|have|was|were|am|are)\s*(?:n['’]t|not|no\b|unable)"
+    r"|(?:i|we)\s+(?:cannot|found\s+no|saw\s+no|see\s+no)"
+    r"|(?:there\s+(?:is|are|was|were)\s+(?:no|nothing)\b)|nothing\b|none\s+of\b"
+    r"|no\s+(?:frame|capture|screen|evidence|record|text)"
+    r"|(?:the|these)\s+(?:\w+\s+)?(?:frames?|captures?|screens?|screenshots?|screen\s+data|evidence|text)\s+"
+    r"(?:do|does|did|is|are|was|were)\s*(?:n['’]t|not)"
+    r"|it\s+is\s+(?:not\s+|un)(?:clear|known|possible)"
+    r"|没有|未(?:能|见|找|发|记)|无法|不能|不清楚|看不[到出]|找不到|暂无|我(?:无法|不能|没有|没|未|看不|找不到)"
+    r"|(?:这些|上述|所有)?(?:画面|屏幕|截图|记录)(?:中|里|上)?(?:都|并)?(?:没有|未|看不)"
+    r"|(?:看过|选出)的"
+    r")",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"(?:(?:first|then|next|finally|please|alternatively|otherwise)[,:]?\s+)?(?:"
+    r"to\s+(?!sum|conclude|recap|date\b|be\b|date)\w+"
+    r"|you\s+(?:can(?!\s+(?:see|tell|notice))|could(?!\s+have)|may(?!\s+have)|might(?!\s+have)|should(?!\s+have))"
+    r"|if\s+you"
+    r"|(?:try|press|click|open|run|use|select|choose|go\s+to|type|enter|make\s+sure|set|add|install|drag|hold|save"
+    r"|check|copy|paste|right-click|double-click|hover|scroll|wait|restart|switch\s+to|navigate|search\s+for)"
+    r"\b(?!\s+(?:\d|of\b|failed|was|were)))"
+    r"|(?:首先|然后|接着|最后|再|先)?[，,]?(?:请|可以|你可以|您可以|如果|如需|建议|试试|点击|按下?|打开(?!了)|运行(?!了)"
+    r"|使用(?!了)|选择(?!了)|输入(?!了)|右键|双击|重启|勾选|进入(?!了))",
+    re.IGNORECASE,
+)
+_CHATTER = re.compile(
+    r"(?:let\s+me\s+know|i\s+hope|hope\s+this|here\s+(?:is|are)|here['’]s|sure\b|of\s+course|below\b|feel\s+free"
+    r"|the\s+following|in\s+short\b[,:]?$|以下是|希望|如有|需要的话|好的|当然)",
+    re.IGNORECASE,
+)
+_IRREGULAR = (
+    "spent|wrote|sent|did|was|were|made|went|saw|read|ran|paid|bought|met|took|had|got|built|chose|found|began|kept"
+    "|left|lost|won|sold|told|said|drew|gave|put|held|came|knew|thought|brought|taught|set\\s+up|quit|spoke"
+)
+_HAPPENED = re.compile(
+    rf"\b(?:you|he|she|they|it|your\s+\w+)(?:['’](?:ve|d))?\s+(?:(?:may|might|could|must|should|have|had|has|also|then"
+    rf"|already|later|just|first|finally|\w+ly)\s+)*(?:\w{{2,}}ed|{_IRREGULAR})\b"
+    r"|你.{0,12}[了过]|您.{0,12}[了过]|花了|用了|耗时|持续了",
+    re.IGNORECASE,
+)
+_TURN = re.compile(
+    r"[,;，；]?\s*\b(?:but|however|although|though|yet|except\s+that|still)\b[,，]?|[,，；;]?(?:但是?|不过|然而|却|可是)[,，]?"
+)
+_SO = re.compile(
+    r"[,;，；]\s*(?:so\s+|and\s+|anyway\s+|所以|因此)?(?=(?:you|he|she|they|你|您)\b|你|您)", re.IGNORECASE
+)
+_TIMED = ("minutes ", "seconds ", "clock ", "date ")
+
+
+def claims_something(sentence: str, kind: Kind, facts: Facts) -> bool:
+    """Whether a statement without a citation claims anything."""
+    said = sentence.strip(" *_~")
+    if not _LETTER.search(said) or said in OWN_SENTENCES:
+        return False
+    if kind == "code":
+        return bool(_HAPPENED.search(said))
+    if kind == "heading" or said.endswith((":", "：", "?", "？")) or _is_label(sentence):
+        return _tells_times(said, facts)
+    if _ADMISSION.match(said):
+        return _tells_times(said, facts) or _turns(said, facts)
+    if _ADVICE.match(said):
+        return bool(_HAPPENED.search(said))
+    if _CHATTER.match(said):
+        return bool(_HAPPENED.search(said) or figures(said))
+    return True
+
+
+def _is_label(sentence: str) -> bool:
+    """A few bold words on their own, which stand for a heading."""
+    text = sentence.strip()
+    return (
+        bool(_BOLD.fullmatch(text))
+        and len(text) < 60
+        and not text.strip("*_").endswith((".", "。", "!", "！"))
+    )
+
+
+def _tells_times(said: str, facts: Facts) -> bool:
+    """Whether a durations, moment or amount is told that nobody gave."""
+    told = {figure for figure in figures(said) if figure.startswith(_TIMED)} - facts.moments
+    return bool(told) or any(unit in ("euro", "dollar", "yuan", "percent") for _, unit in units(said))
+
+
+def _turns(admission: str, facts: Facts) -> bool:
+    """Whether an admission goes on with a claim: "I found no invoice, but you paid it"."""
+    for cut in (_TURN, _SO):
+        turned = cut.search(admission, 1)
+        if turned:
+            rest = admission[turned.end() :].strip(" ,，")
+            return bool(own_words.content_words(rest)) and claims_something(rest, "sentence", facts)
+    return False
