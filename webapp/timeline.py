@@ -79,10 +79,10 @@ def _ask(who: Viewer) -> Ask:
             raise _bad("at", "must be epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00")
         return Ask(who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines)
     name = request.args.get("day")
-    day = day_named(name, who) if name else who.today
-    if day is None:
+    named = day_named(name, who) if name else who.today
+    if named is None:
         raise _bad("day", "must be a date such as 2026-11-20")
-    return Ask(day, zoom, app_names=apps, with_lines=lines)
+    return Ask(named, zoom, app_names=apps, with_lines=lines)
 
 
 def _required(name: str, who: Viewer) -> int:
