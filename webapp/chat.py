@@ -106,12 +106,13 @@ def _no_chat(chat_id: int) -> Problem:
 
 def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
     own = services()
-    found = page(own.database, chat, composer, own.chat_models.describe(), who)
+    found = page(own.database, own.media, chat, composer, own.chat_models.describe(), who)
     return make_response(render_template("chat/chat.html", page=found, section="chat"), status)
 
 
 def _turn(result: TurnResult) -> Response:
-    view = turn_view(services().database, result, viewer().now_ms)
+    own = services()
+    view = turn_view(own.database, own.media, result, viewer().now_ms)
     return make_response(render_template("chat/turn.html", view=view))
 
 
@@ -130,6 +131,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         chat_id=chat_id,
         filters=TurnFilters(app_name=form.get("app", "").strip() or None),
         model=form.get("model") or None,
+        without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
     )
 
 
@@ -154,7 +156,7 @@ def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
     if not fragments.wants_fragment():
         return _page(chat, composer, who, 422)
     own = services()
-    found = page(own.database, chat, composer, own.chat_models.describe(), who)
+    found = page(own.database, own.media, chat, composer, own.chat_models.describe(), who)
     response = make_response(render_template("chat/composer.html", page=replace(found, turns=())), 422)
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"

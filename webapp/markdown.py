@@ -10,7 +10,7 @@ still in front of nh3.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -25,7 +25,7 @@ _TAGS = {
 }  # fmt: skip
 _CLASSES = {
     "a": {"cite"},
-    "span": {"claim", "unproven", "unchecked", "state"},
+    "span": {"claim", "unproven", "unchecked", "paraphrase", "measured", "state"},
 }
 _OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/")
 
@@ -43,19 +43,25 @@ class Span:
 
     start: int
     end: int
-    css_class: str  # "unproven" or "unchecked"
+    css_class: str  # unproven, unchecked, paraphrase or measured
     word: str = ""
 
 
-def render(markdown: str, citations: dict[int, str] | None = None, spans: Iterable[Span] = ()) -> Markup:
+def render(
+    markdown: str,
+    citations: dict[int, str] | None = None,
+    spans: Iterable[Span] = (),
+    withdrawn: Collection[int] = (),
+) -> Markup:
     """Safe HTML of a Markdown text.
 
-    `citations` gives the address behind each ``[n]``; a number without one stays plain text.
+    `citations` gives the address behind each ``[n]``; a number without one stays plain text, and one
+    of `withdrawn` goes.
     `spans` are stretches of `markdown` (character offsets) to be marked.
     """
     clean = _MARKS.sub("\ufffd", markdown)
     kept = [span for span in spans if 0 <= span.start < span.end <= len(clean)]
-    marked = _mark_citations(_mark_spans(clean, kept), citations or {})
+    marked = _mark_citations(_mark_spans(clean, kept), citations or {}, withdrawn)
     html = _markdown().render(marked)
     return Markup(_sanitise(_elements(html, citations or {}, kept)))
 
@@ -116,8 +122,10 @@ def _mark_spans(text: str, spans: list[Span]) -> str:
     return text
 
 
-def _mark_citations(text: str, citations: dict[int, str]) -> str:
+def _mark_citations(text: str, citations: dict[int, str], withdrawn: Collection[int]) -> str:
     def replace(match: re.Match[str]) -> str:
+        if int(match[1]) in withdrawn:
+            return ""
         return f"{_CITE}{match[1]}{_CITED}" if int(match[1]) in citations else match[0]
 
     return _CITATION.sub(replace, text)

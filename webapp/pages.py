@@ -17,6 +17,7 @@ from webapp import (
     search,
     status,
     timeline,
+    turns,
     welcome,
 )
 from webapp import frames as frame_pages
@@ -28,6 +29,7 @@ BLUEPRINTS = (
     search.blueprint,
     frame_pages.blueprint,
     chat.blueprint,
+    turns.blueprint,
     memory.blueprint,
     privacy.blueprint,
     display.blueprint,

@@ -1,6 +1,7 @@
 // Enhances pages that already work: each module looks for its own data- attributes.
 
 import * as chat from './chat.js'
+import * as citations from './citations.js'
 import * as copy from './copy.js'
 import * as dialogs from './dialogs.js'
 import { listen } from './events.js'
@@ -11,7 +12,7 @@ import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
 
-const components = [copy, dialogs, pictures, range, strip, timeline, chat]
+const components = [citations, copy, dialogs, pictures, range, strip, timeline, chat]
 
 zone.agree()
 keys.listen()

@@ -1,22 +1,53 @@
-// Buttons that copy: a path becomes a whole address, anything else is copied as it is.
+// Buttons that copy: a path becomes a whole address, anything else is copied as it is. A citation
+// is copied as text and as HTML at once, so that where it is pasted decides.
 
 import { all } from './dom.js'
 import { say } from './toast.js'
 
 export function enhance(root) {
   if (!navigator.clipboard) return
-  for (const button of all(root, '[data-copy][hidden]')) {
+  for (const button of all(root, '[data-copy][hidden], [data-copy-from][hidden]')) {
     button.hidden = false
-    button.addEventListener('click', () => copy(button.dataset.copy))
+    button.addEventListener('click', () => {
+      if (button.dataset.copyFrom) copyFrom(button.dataset.copyFrom, button.dataset.copyType)
+      else copy(button.dataset.copy, button.dataset.copyLink)
+    })
   }
 }
 
-export async function copy(text) {
-  const whole = text.startsWith('/') ? new URL(text, location.origin).href : text
+export function copy(text, link) {
+  const whole = text.startsWith('/') ? absolute(text) : text
+  if (!link) return settle(navigator.clipboard.writeText(whole))
+  const anchor = document.createElement('a')
+  anchor.href = absolute(link)
+  anchor.textContent = whole
+  return write({ 'text/plain': `${whole}, ${anchor.href}`, 'text/html': anchor.outerHTML })
+}
+
+// What the server makes of an answer, as `type` says.
+async function copyFrom(address, type) {
+  const made = fetch(address).then(answer => {
+    if (!answer.ok) throw new Error(answer.status)
+    return answer.text()
+  })
+  await write(type === 'text/html' ? { 'text/html': made, 'text/plain': made } : { 'text/plain': made })
+}
+
+function write(flavours) {
+  const parts = Object.entries(flavours).map(([type, text]) =>
+    [type, Promise.resolve(text).then(found => new Blob([found], { type }))])
+  return settle(navigator.clipboard.write([new ClipboardItem(Object.fromEntries(parts))]))
+}
+
+async function settle(copying) {
   try {
-    await navigator.clipboard.writeText(whole)
+    await copying
     say('Copied')
   } catch {
-    say('The browser did not allow copying.')
+    say('Nothing was copied: the browser did not allow it, or the server is away.')
   }
+}
+
+function absolute(path) {
+  return new URL(path, location.origin).href
 }

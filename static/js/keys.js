@@ -1,6 +1,7 @@
 // Single keys, off while typing and when switched off in Settings. Actions carry data-key; what
 // they do is a click on a link or button that is there anyway.
 
+import { cardOf } from './citations.js'
 import { copy } from './copy.js'
 
 export function listen() {
@@ -45,12 +46,12 @@ function walk(selector, step) {
 }
 
 function copyHere() {
-  const focused = document.activeElement?.closest('[data-citation]')
+  const active = document.activeElement
+  const cited = active?.matches('.answer .cite') ? cardOf(active)?.querySelector('[data-citation]') : active?.closest('[data-citation]')
   const button = document.querySelector('[data-copy]')
-  const text = focused?.dataset.citation ?? button?.dataset.copy
-  if (!text) return false
-  copy(text)
-  return true
+  if (cited) copy(cited.dataset.citation, cited.getAttribute('href'))
+  else if (button) copy(button.dataset.copy, button.dataset.copyLink)
+  return !!(cited || button)
 }
 
 function openPalette() {

@@ -46,6 +46,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         model=model,
         identity=request.system_prompt or prompt.IDENTITY,
         chat_id=request.chat_id,
+        without=frozenset(request.without),
     )
 
 

@@ -42,6 +42,7 @@ class Plan:
     model: AnyModel
     identity: str
     chat_id: int | None
+    without: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class TurnRequest:
     """A question. Without `start_ms` the range is looked for in the message.
 
     `end_ms` defaults to `now_ms`, the asker's clock; `timezone` is an IANA name. `system_prompt`
-    replaces the identity block of the prompt and nothing else (C4).
+    replaces the identity block of the prompt and nothing else (C4). Frames in `without` are not
+    looked at: the person said that they are no source for this.
     """
 
     message: str
@@ -54,6 +55,7 @@ class TurnRequest:
     model: str | None = None
     mode: Mode | None = None
     system_prompt: str | None = None
+    without: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from peewee import IntegrityError
 
@@ -163,6 +163,9 @@ def _draft(
         return answering.future(plan)
     yield status("searching")
     retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock())
+    if plan.without:
+        entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
+        retrieval = replace(retrieval, entries=entries)
     found.coverage = answering.coverage(plan, retrieval)
     if not retrieval.entries:
         return answering.no_captures(plan, retrieval)

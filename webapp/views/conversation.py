@@ -9,6 +9,7 @@ from store import conversations, timeline
 from store.conversations import Chat
 from store.database import Database
 from store.frames import FrameRow
+from store.media import Media
 from webapp import days, wording
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.turn import stored_turn
@@ -66,13 +67,19 @@ class ChatPage:
 
 
 def page(
-    database: Database, chat: Chat | None, composer: Composer, models: list[ModelInfo], viewer: Viewer
+    database: Database,
+    media: Media,
+    chat: Chat | None,
+    composer: Composer,
+    models: list[ModelInfo],
+    viewer: Viewer,
 ) -> ChatPage:
     """The page of a chat, or of a new one."""
     turns: list[TurnView] = []
     if chat is not None:
         stored = conversations.turns(database, chat.id)
-        turns = [turn_view(database, stored_turn(database, chat.id, t.n), viewer.now_ms) for t in stored]
+        results = (stored_turn(database, chat.id, each.n) for each in stored)
+        turns = [turn_view(database, media, result, viewer.now_ms) for result in results]
     today = viewer.today
     totals = timeline.timeline(
         database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms

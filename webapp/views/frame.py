@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from store import apps, frames, kept, readings, timeline
 from store.database import Database
-from store.errors import MediaGone
 from store.frames import FrameRow
 from store.kept import Hold
 from store.media import Media
@@ -18,17 +17,10 @@ from webapp import markdown, wording
 from webapp.viewer import Viewer
 from webapp.views.band import slot_class
 from webapp.views.marked import Marked, Wanted, lines_of, marked
-from webapp.views.pictures import Picture, around, picture
+from webapp.views.pictures import Picture, around, gone_reason, gone_words, picture
 
 NEAR_MS = 5 * 60_000
 NEAR_SHOWN = 9
-
-GONE = {
-    "deleted": "It was deleted.",
-    "missing": "Its file is missing on the disk.",
-    "altered": "Its file is no longer the picture that was captured, so it is not shown.",
-    "retention": "It was removed by retention.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +74,7 @@ def page(database: Database, media: Media, frame: FrameRow, viewer: Viewer, aske
         reading=reading,
         text=markdown.highlight(reading.text, marks.spans) if reading else Markup(""),
         urls=tuple(readings.urls(database, frame.id)),
-        gone=GONE.get(reason, reason.replace("_", " ")),
+        gone=gone_words(reason),
         gone_reason=reason,
         marks=marks,
         close_up=around(marks.boxes, frame.width_px, frame.height_px),
@@ -96,15 +88,6 @@ def page(database: Database, media: Media, frame: FrameRow, viewer: Viewer, aske
         readings=tuple(versions) if len(versions) > 1 else (),
         is_waiting=frame.reading_state == "pending",
     )
-
-
-def gone_reason(media: Media, frame: FrameRow) -> str:
-    """Why the exact picture cannot be shown, or "" when it can."""
-    try:
-        media.exact(frame)
-    except MediaGone as error:
-        return error.reason
-    return ""
 
 
 def _near(database: Database, frame: FrameRow, viewer: Viewer) -> tuple[Picture, ...]:

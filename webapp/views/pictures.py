@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from store.errors import MediaGone
 from store.frames import FrameRow
+from store.media import Media
 from store.readings import Box
+
+_GONE = {
+    "deleted": "It was deleted.",
+    "missing": "Its file is missing on the disk.",
+    "altered": "Its file is no longer the picture that was captured, so it is not shown.",
+    "retention": "It was removed by retention.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,20 @@ def picture(frame: FrameRow, clock: str) -> Picture:
         has_picture=frame.media_path is not None,
         alt=", ".join([*named, clock]),
     )
+
+
+def gone_reason(media: Media, frame: FrameRow) -> str:
+    """Why the exact picture cannot be shown, or "" when it can."""
+    try:
+        media.exact(frame)
+    except MediaGone as error:
+        return error.reason
+    return ""
+
+
+def gone_words(reason: str) -> str:
+    """A sentence for why a picture is gone; "" for no reason."""
+    return _GONE.get(reason) or (f"It is gone: {reason.replace('_', ' ')}." if reason else "")
 
 
 def around(boxes: Iterable[Box], width_px: int, height_px: int, crop_width: int = 640) -> Box | None:

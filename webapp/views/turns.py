@@ -6,36 +6,43 @@ sentence without evidence says so in a word, an icon and a line under it (ux, ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from store import frames
+from store import answer_reports, conversations, frames
+from store.answer_reports import Report
 from store.database import Database
 from store.frames import FrameRow
+from store.media import Media
 from store.readings import Box
 from webapp import markdown, wording
 from webapp.assistant.turn import Claim, EvidenceItem, TurnResult
 from webapp.markdown import Span
 from webapp.views.band import reason_words
-from webapp.views.pictures import Picture, around, picture
+from webapp.views.pictures import Picture, around, gone_reason, gone_words, picture
 
 MAX_RETRIEVED = 72
 
-# state: (class of the sentence, word behind it); found and measured sentences need no tag.
-_CLAIMS = {
+# state: (class of the sentence, word behind it); one with a found quote needs no tag.
+CLAIM_WORDS = {
     "no_evidence": ("unproven", "no evidence"),
     "not_found": ("unproven", "quote not found"),
     "not_checked": ("unchecked", "not checked"),
-    "paraphrase": ("unchecked", "paraphrase"),
+    "paraphrase": ("paraphrase", "paraphrase"),
+    "measured": ("measured", "measured"),
 }
+_PROVEN = ("found", "measured")
+_DISPUTED = ("unproven", "source marked wrong")
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCard:
-    """One frame under an answer. `picture` is None once the frame was deleted."""
+    """One frame under an answer. `picture` is None once the frame was deleted; `gone` says why its
+    pixels cannot be shown, and is empty while they can.
+    """
 
     item: EvidenceItem
     anchor: str
@@ -47,6 +54,8 @@ class EvidenceCard:
     crop: Box | None
     quote: Markup
     copied: str
+    gone: str
+    report: Report | None  # what the person said about this source
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,7 @@ class TurnView:
     retrieved: tuple[EvidenceCard, ...]
     totals: tuple[str, ...]
     gaps: str
+    disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
     opening: str  # what has to be said before the answer, '' when nothing
     range_label: str
     zone_name: str
@@ -72,27 +82,64 @@ class TurnView:
         return self.turn.status == "running"
 
 
-def turn_view(database: Database, turn: TurnResult, now_ms: int) -> TurnView:
-    """The turn, with the pictures that are still there."""
+def turn_view(database: Database, media: Media, turn: TurnResult, now_ms: int) -> TurnView:
+    """The turn, with the pictures that are still there and what was said about its sources."""
     zone = ZoneInfo(turn.timezone)
     rows = frames.get_many(database, [e.frame_id for e in turn.evidence if e.frame_id is not None])
-    cards = [_card(turn, item, rows, zone) for item in turn.evidence]
+    reports = {each.n: each for each in reported(database, turn) if each.verdict == "wrong"}
+    cards = [
+        _card(turn, item, rows.get(item.frame_id or -1), media, reports.get(item.n or 0), zone)
+        for item in turn.evidence
+    ]
     cited = sorted((c for c in cards if c.item.n is not None), key=lambda c: c.item.n or 0)
+    disputed = [card for card in cited if card.report]
     return TurnView(
         turn=turn,
-        answer=markdown.render(turn.answer_md, _addresses(cited), _spans(turn.claims)),
+        answer=_answer(turn, cited),
         cited=tuple(cited),
         retrieved=tuple(c for c in cards if c.item.n is None)[:MAX_RETRIEVED],
         totals=tuple(_totals(turn, zone, now_ms)),
         gaps=_gaps(turn, zone),
-        opening=_opening(turn, cited),
+        disputed=tuple(card.item.frame_id for card in disputed if card.item.frame_id is not None),
+        opening=_opening(turn),
         range_label=wording.span(turn.start_ms, turn.end_ms, zone, now_ms),
         zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
     )
 
 
-def _card(turn: TurnResult, item: EvidenceItem, rows: Mapping[int, FrameRow], zone: ZoneInfo) -> EvidenceCard:
-    row = rows.get(item.frame_id or -1)
+def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:
+    """What the person said about this turn's sources."""
+    row = conversations.turn(database, turn.chat_id, turn.turn_id)
+    return () if row is None else answer_reports.of_turns(database, [row.id]).get(row.id, ())
+
+
+def _answer(turn: TurnResult, cited: list[EvidenceCard]) -> Markup:
+    """The answer; a source that was marked as wrong has lost its number."""
+    addresses = {c.item.n: c.address for c in cited if c.item.n is not None and not c.report}
+    withdrawn = frozenset(c.item.n for c in cited if c.item.n is not None and c.report)
+    return markdown.render(turn.answer_md, addresses, claim_spans(turn.claims, withdrawn), withdrawn)
+
+
+def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()) -> list[Span]:
+    """The sentences that get a mark and a word; one whose sources are all withdrawn has none left."""
+    spans = []
+    for claim in claims:
+        shown = CLAIM_WORDS.get(claim.state)
+        if claim.citations and withdrawn.issuperset(claim.citations):
+            shown = _DISPUTED
+        if shown:
+            spans.append(Span(claim.start, claim.end, *shown))
+    return spans
+
+
+def _card(
+    turn: TurnResult,
+    item: EvidenceItem,
+    row: FrameRow | None,
+    media: Media,
+    report: Report | None,
+    zone: ZoneInfo,
+) -> EvidenceCard:
     boxes = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
     clock = wording.clock(item.captured_ms, zone)
     anchor = f"t{turn.turn_id}e{item.n}" if item.n is not None else ""
@@ -113,7 +160,18 @@ def _card(turn: TurnResult, item: EvidenceItem, rows: Mapping[int, FrameRow], zo
         crop=around(boxes, row.width_px, row.height_px) if row else None,
         quote=_quote(item),
         copied=f"“{item.quote or item.ocr_snippet}” - {place}, {at}, frame {item.frame_id}",
+        gone=_gone(media, row, item),
+        report=report,
     )
+
+
+def _gone(media: Media, row: FrameRow | None, item: EvidenceItem) -> str:
+    """Why a frame's own pixels cannot be shown. Only cited ones are read to know: few, and on top."""
+    if row is None:
+        return gone_words("deleted")
+    if item.n is None:
+        return "" if row.media_path else gone_words(row.media_gone_reason or "deleted")
+    return gone_words(gone_reason(media, row))
 
 
 def _quote(item: EvidenceItem) -> Markup:
@@ -128,17 +186,9 @@ def _quote(item: EvidenceItem) -> Markup:
     return markdown.highlight(item.ocr_snippet, [(at, at + len(item.quote))])
 
 
-def _addresses(cited: Iterable[EvidenceCard]) -> dict[int, str]:
-    return {card.item.n: card.address for card in cited if card.item.n is not None}
-
-
-def _spans(claims: Iterable[Claim]) -> list[Span]:
-    return [Span(c.start, c.end, *_CLAIMS[c.state]) for c in claims if c.state in _CLAIMS]
-
-
-def _opening(turn: TurnResult, cited: list[EvidenceCard]) -> str:
+def _opening(turn: TurnResult) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
-    if turn.error or not turn.claims or any(claim.state in ("found", "measured") for claim in turn.claims):
+    if turn.error or not turn.claims or any(claim.state in _PROVEN for claim in turn.claims):
         return ""
     return "I could not confirm this on screen." if turn.answer_md else ""
 
