@@ -27,7 +27,7 @@ _CLASSES = {
     "a": {"cite"},
     "span": {"claim", "unproven", "unchecked", "paraphrase", "measured", "state"},
 }
-_OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/")
+_OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/", "#e")  # "#e": the evidence of an export
 
 # Private use area: start of claim, end of claim, start and end of a citation.
 _OPEN, _CLOSE, _CITE, _CITED = "\ue000", "\ue001", "\ue002", "\ue003"

@@ -1,4 +1,4 @@
-"""One answer in a chat: its sources marked as wrong."""
+"""One answer in a chat: its sources marked as wrong, copies of it, and its export."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from store import answer_reports
-from webapp import fragments
+from webapp import exporting, fragments
 from webapp.assistant.turn import TurnResult, UnknownChat, stored_turn
 from webapp.errors import Problem
+from webapp.export import markdown, page
+from webapp.export.pack import Size
 from webapp.services import services
 from webapp.viewer import viewer
+from webapp.views.export import export_view
 from webapp.views.turns import turn_view
 
 blueprint = Blueprint("turns", __name__)
@@ -34,6 +37,40 @@ def report(chat_id: int, n: int, source: int) -> Response:
         return fragments.go(f"/chat/{chat_id}#t{n}e{source}")
     view = turn_view(own.database, own.media, result, viewer().now_ms)
     return make_response(render_template("chat/turn.html", view=view))
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/copy")
+def copy(chat_id: int, n: int) -> Response:
+    """The answer as ``text``, ``md`` or ``html``, for the clipboard: the export's own words."""
+    found = exporting.exported(chat_id, n, lambda number: "none")
+    kind = request.args.get("as", "text")
+    made = {"text": markdown.text, "md": markdown.document, "html": page.fragment}.get(kind)
+    if made is None:
+        raise Problem(400, "invalid_request", "An answer is copied as text, md or html.")
+    return make_response(made(found), 200, {"Content-Type": "text/plain; charset=utf-8"})
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/export")
+def export(chat_id: int, n: int) -> Response:
+    """What would be exported, every picture with a tick; with ``fmt`` the file.
+
+    ``picture`` names the sources whose pictures come along, ``size<n>`` says crop or full; with
+    ``chosen`` only those that are ticked, without it all of them as crops.
+    """
+    fmt = request.args.get("fmt", "")
+    if fmt and fmt not in exporting.FORMATS:
+        raise Problem(400, "invalid_request", "An answer is exported as md, html or zip.")
+    found = exporting.exported(chat_id, n, _size if fmt else lambda number: "none")
+    if fmt:
+        return exporting.file_of(found, fmt)
+    html = render_template("chat/export.html", view=export_view(found, viewer()), section="chat")
+    return make_response(html)
+
+
+def _size(n: int) -> Size:
+    if request.args.get("chosen") and str(n) not in request.args.getlist("picture"):
+        return "none"
+    return "full" if request.args.get(f"size{n}") == "full" else "crop"
 
 
 def _turn(chat_id: int, n: int) -> TurnResult:

@@ -58,21 +58,24 @@ class Call:
         return shown
 
     def lets_out(self, what: FrameRow | Hit | Segment) -> bool:
-        """Whether today's rules let this out, as part of something else.
-
-        A frame whose app nobody knows was kept on purpose (an import, an upload, a screen with
-        its unknown windows painted over): not knowing is no rule about it. A known browser whose
-        address is unknown, where a rule names a site, stays back.
-        """
+        """Whether today's rules let this out, as part of something else."""
         window = WindowFacts(what.app_name, what.window_name, what.browser_url)
         if window not in self._decided:
-            self._decided[window] = self._decide(window)
+            self._decided[window] = is_let_out(self._rules, what)
         return self._decided[window]
 
-    def _decide(self, window: WindowFacts) -> bool:
-        decision = self._rules.decide(window)
-        nobody_knows = decision.reason == "unknown_window" and not window.app_name
-        return decision.action == "keep" or nobody_knows
+
+def is_let_out(rules: RuleSet, what: FrameRow | Hit | Segment) -> bool:
+    """Whether rules let this out.
+
+    A frame whose app nobody knows was kept on purpose (an import, an upload, a screen with its
+    unknown windows painted over): not knowing is no rule about it. A known browser whose address
+    is unknown, where a rule names a site, stays back.
+    """
+    window = WindowFacts(what.app_name, what.window_name, what.browser_url)
+    decision = rules.decide(window)
+    nobody_knows = decision.reason == "unknown_window" and not window.app_name
+    return decision.action == "keep" or nobody_knows
 
 
 @contextmanager

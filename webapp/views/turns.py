@@ -193,6 +193,13 @@ def _opening(turn: TurnResult) -> str:
     return "I could not confirm this on screen." if turn.answer_md else ""
 
 
+def coverage_lines(turn: TurnResult, now_ms: int) -> list[str]:
+    """What was cited, found and looked at, and the gaps, as an export tells it."""
+    zone = ZoneInfo(turn.timezone)
+    gaps = _gaps(turn, zone)
+    return [*_totals(turn, zone, now_ms), *([f"gaps: {gaps}"] if gaps else []), *turn.warnings]
+
+
 def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
     cited = [item for item in turn.evidence if item.n is not None]
     if cited:

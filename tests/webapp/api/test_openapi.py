@@ -59,6 +59,7 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/chats": {"get"},
         "/chats/{chat_id}": {"get", "delete"},
         "/chats/{chat_id}/turns/{turn_id}": {"get"},
+        "/chats/{chat_id}/turns/{turn_id}/export": {"get"},
         "/models": {"get"},
         "/memory/search": {"get"},
         "/memory/timeline": {"get"},
