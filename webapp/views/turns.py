@@ -127,9 +127,17 @@ def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()
         shown = CLAIM_WORDS.get(claim.state)
         if claim.citations and withdrawn.issuperset(claim.citations):
             shown = _DISPUTED
+        elif claim.missing:
+            shown = ("unproven", f"not in the quote: {_named(claim.missing)}")
         if shown:
             spans.append(Span(claim.start, claim.end, *shown))
     return spans
+
+
+def _named(missing: tuple[str, ...], most: int = 3) -> str:
+    """The first of what no quote shows; the screen or the model may have made them long."""
+    more = f" and {len(missing) - most} more" if len(missing) > most else ""
+    return ", ".join(each[:40] for each in missing[:most]) + more
 
 
 def _card(
@@ -208,6 +216,8 @@ def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
     unproven = sum(claim.state in ("no_evidence", "not_found") for claim in turn.claims)
     if unproven:
         yield f"{wording.count(unproven, 'claim')} without evidence"
+    if turn.dropped:
+        yield f"{wording.count(turn.dropped, 'invented citation')} removed"
     covered = turn.coverage
     span = wording.span(turn.start_ms, turn.end_ms, zone, now_ms)
     yield f"searched {span} {wording.offset(turn.start_ms, zone)}"
