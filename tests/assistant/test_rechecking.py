@@ -87,3 +87,16 @@ def test_claims_on_other_frames_stay_as_they_were(
     now = again(deps, before)
     assert [claim.state for claim in now.claims] == ["not_found", "found"]
     assert now.evidence[1] == before.evidence[1]
+
+
+def test_a_paraphrase_is_judged_by_what_its_frame_says_now(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+) -> None:
+    afternoon.show(32, QUOTE)
+    stub.reply(reply("The retention was set to 14 days [[e1]]."))
+    before = ask()
+    assert (before.evidence[0].state, before.claims[0].state) == ("not_checked", "paraphrase")
+    read_again(deps.database, before.evidence[0].frame_id, "Lunch on Friday?")
+    assert again(deps, before).claims[0].state in ("not_checked", "not_found")
+    read_again(deps.database, before.evidence[0].frame_id, f"File\n{QUOTE}")
+    assert again(deps, before).claims[0].state == "paraphrase"

@@ -30,10 +30,8 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
         waiting = rechecks.waiting(database, turn.id)
         rows = frames.get_many(database, [item.frame_id for item in waiting if item.frame_id is not None])
         judged = [_judged(database, item, rows) for item in waiting]
-        was = stored.result(turn)
-        rechecks.save(
-            connection, turn.id, judged, [asdict(each) for each in _claims(turn, judged, was.claims)]
-        )
+        now = _claims(turn, judged, stored.result(turn).claims, _texts(database, turn))
+        rechecks.save(connection, turn.id, judged, [asdict(each) for each in now])
     return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
 
 
@@ -41,7 +39,7 @@ def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRo
     """One item as its frame's current reading proves it."""
     assert item.frame_id is not None  # of a deleted frame nothing is left to check
     reading = readings.current(database, item.frame_id)
-    verdict: Verdict = judge(rows[item.frame_id], reading, item.quote.split(JOINT))
+    verdict: Verdict = judge(rows[item.frame_id], reading, [part for part in item.quote.split(JOINT) if part])
     is_found = verdict.state == "found"
     return replace(
         item,
@@ -54,7 +52,21 @@ def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRo
     )
 
 
-def _claims(turn: StoredTurn, judged: Sequence[StoredEvidence], was: Sequence[Claim]) -> list[Claim]:
+def _texts(database: Database, turn: StoredTurn) -> dict[int, str]:
+    """What the cited frames say now, by citation number, for claims that quote nothing of them."""
+    found = {}
+    for item in turn.evidence:
+        reading = (
+            None if item.n is None or item.frame_id is None else readings.current(database, item.frame_id)
+        )
+        if item.n is not None and reading is not None:
+            found[item.n] = reading.text
+    return found
+
+
+def _claims(
+    turn: StoredTurn, judged: Sequence[StoredEvidence], was: Sequence[Claim], texts: Mapping[int, str]
+) -> list[Claim]:
     """The claims; those that cite something judged otherwise than before are decided again.
 
     A claim that held and whose quotes still stand keeps its state. The figures that code had put at
@@ -65,7 +77,7 @@ def _claims(turn: StoredTurn, judged: Sequence[StoredEvidence], was: Sequence[Cl
     items = [item if item.n is None else now.get(item.n, item) for item in turn.evidence]
     zone = ZoneInfo(turn.timezone)
     evidence: list[EvidenceItem] = [stored.evidence_item(item, zone) for item in items]
-    again = {(claim.start, claim.end): claim for claim in claims.check(turn.answer_md, evidence)}
+    again = {(claim.start, claim.end): claim for claim in claims.check(turn.answer_md, evidence, texts=texts)}
     same = {n for item in turn.evidence if (n := item.n) in now and _is_same(item, now[n])}
 
     def decided(claim: Claim) -> Claim:
