@@ -72,6 +72,7 @@ class Counts:
     answers: int = 0  # answers that rested on it
     sent: int = 0  # texts of requests to a model
     memory: int = 0  # observations and session summaries made of it
+    saved_searches: int = 0  # that named what only it had
     pins: int = 0  # frames that had been kept from retention
     captures: int = 0  # capture ids that will not be stored again
     spool: int = 0

@@ -11,7 +11,7 @@ from typing import Literal
 
 import apsw
 
-from store.database import Database, rows
+from store.database import Database, rows, scalar
 
 MAX_NAMES = 200
 """With more names than this a filter is tested on each frame: then it is a common one."""
@@ -79,6 +79,22 @@ def typed(database: Database, column: Literal["window_name", "browser_url"], nee
             {"needle": value},
         )
     return [name for (name,) in found]
+
+
+def is_doomed(connection: apsw.Connection, column: str, needle: str) -> bool:
+    """Whether frames in ``doomed`` (`store.purge`), and no others, have a name that contains `needle`."""
+    condition, value = contains(f"f.{column}", "needle", needle)
+    bound = {"needle": value}
+    sql = f"select 1 from doomed d cross join frames f on f.id = d.id where {condition} limit 1"
+    if not scalar(connection, sql, bound):
+        return False
+    kept = "exists (select 1 from frames f where f.{} = {} and f.id not in (select id from doomed))"
+    if column == "app_name":
+        sql = f"select {kept.format('app_name', ':name collate nocase')}"
+        return not any(scalar(connection, sql, {"name": name}) for name in apps(connection, needle))
+    condition, _ = contains("n.name", "needle", needle)
+    sql = f"select 1 from {_TABLES[column]} n where {condition} and {kept.format(column, 'n.name')} limit 1"
+    return not scalar(connection, sql, bound)
 
 
 def contains(expression: str, parameter: str, needle: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers, memory_forgetting, sent, text_index, vectors
+from store import activity, answers, memory_forgetting, saved_searches, sent, text_index, vectors
 from store.database import rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
@@ -142,6 +142,8 @@ PLACES = (
         "select count(*) from doomed d cross join pins p on p.frame_id = d.id",
         _sql("delete from pins where frame_id in (select id from doomed)"),
     ),
+    # Which of them say what nothing else says is only known by looking.
+    Place("saved_searches", "select 0", saved_searches.forget_doomed),
     Place(
         "frames",
         "select count(*) from doomed d cross join frames f on f.id = d.id",

@@ -8,12 +8,12 @@ from typing import Literal
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import arrivals
+from store import arrivals, saved_searches
 from store import names as store_names
+from store.saved_searches import Saved
 from store.search import BadCursor
-from webapp import fragments, ranges, saved_searches
+from webapp import fragments, ranges
 from webapp.errors import Problem
-from webapp.saved_searches import Saved
 from webapp.services import services
 from webapp.viewer import viewer
 from webapp.views import refining

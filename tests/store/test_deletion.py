@@ -21,6 +21,7 @@ from store import (
     erasure,
     frames,
     remains,
+    saved_searches,
     text_index,
 )
 from store.conversations import DELETED_ANSWER, StoredEvidence
@@ -29,6 +30,7 @@ from store.errors import FrameNotFound
 from store.media import Media
 from store.migrations import STEPS
 from store.paths import DataDir
+from store.saved_searches import Saved
 from store.spool import LookReport, Spool
 from store.verify import verify
 from tests.factories import NOON_MS, capture, store_frame, webp
@@ -373,6 +375,28 @@ def test_preview_counts_what_a_deletion_removes(
     assert deletion.preview(database, NOON_MS, END_MS).frames == 0
 
 
+# -- saved searches -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["win", "url", "app"])
+def test_saved_search_for_what_only_a_deleted_frame_had_goes(
+    database: Database, data_dir: DataDir, media: Media, name: str
+) -> None:
+    put_secret(database, data_dir)
+    other = put(database, data_dir, NOON_MS - 9 * SECOND, "kept", app_name="Code", window_name="notes.txt",
+                browser_url="https://kept.example/")  # fmt: skip
+    mine = [Saved("mine", f"/search?q={SECRET}"), Saved("never seen", "/search?url=never.example")]
+    theirs = Saved("a title", f"/search?q=word&{name}={SECRET[2:9].upper()}")
+    still = [Saved("kept", "/search?win=NOTES&app=code&url=kept")]
+    for each in (*mine, theirs, *still):
+        saved_searches.save(database, each)
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert receipt.verified and receipt.counts.saved_searches == 1
+    assert set(saved_searches.everything(database)) == {*mine, *still}
+    deletion.delete_frames(database, media, [other.id])
+    assert set(saved_searches.everything(database)) == set(mine)
+
+
 # -- conversations ------------------------------------------------------------------------
 
 
@@ -557,6 +581,7 @@ def test_no_statement_of_a_deletion_reads_a_large_table(
     """DEL-6: everything goes by rowid, also without statistics about the tables."""
     frame = put_secret(database, data_dir)
     answer(database, "answer", [shown(frame)])
+    saved_searches.save(database, Saved("all", f"/search?app={SECRET}&win={SECRET}&url={SECRET}"))
     found = plans(database, lambda: deletion.delete_range(database, media, NOON_MS, END_MS))
     scans = {plan.split()[1] for plan in found if plan.startswith("SCAN")}
     large = {

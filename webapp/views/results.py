@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, frames, lookalikes, query, reading_queue, readings, tolerant
+from store import apps, frames, lookalikes, query, reading_queue, readings, saved_searches, tolerant
 from store.database import Database
 from store.frames import FrameRow
 from store.query import Query
 from store.readings import Box
+from store.saved_searches import Saved
 from store.search import Hit, Page, spans
-from webapp import days, markdown, saved_searches, wording
+from webapp import days, markdown, wording
 from webapp.query_embedder import WORDS_ONLY, Meaning
-from webapp.saved_searches import Saved
 from webapp.viewer import Viewer
 from webapp.views import refining
 from webapp.views.asked import Asked
