@@ -1,7 +1,10 @@
 """Search over 1,000,000 frames, over the wire: every goal of the store beside raw SQLite.
 
-Takes about ten minutes and 3 GB under the temporary folder, nearly all of it to make the frames, so
-it runs only when it is named::
+The web process is the real one; frames come in from a process of their own. Beside the time on the
+wall stands the processor time of the web process, which other work on the machine moves less.
+
+Takes about ten minutes and 4 GB under the temporary folder, most of it to make the frames, so it runs
+only when it is named::
 
     python -m bench search_million
 
@@ -11,31 +14,25 @@ it again.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import random
 import shutil
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
+from bench.inserting import inserted, inserting
 from bench.report import Report, percentile, timed_ms
-from bench.synthetic import CHINESE, START_MS, STEP_MS, WORDS, Filled, fill, filled, insert
+from bench.synthetic import CHINESE, START_MS, STEP_MS, WORDS, Filled, add_vectors, fill, filled
+from bench.wire import Wire, served
+from engines.embedding import EmbedderUnavailable, open_embedder
 from store import query
 from store.database import Database, open_database, scalar
 from store.frames import ID_STEP, id_range
 from store.paths import DataDir
-from store.settings import Settings, WebSettings
-from webapp import create_app
-from webapp.address import listen
-from webapp.assistant.models import ChatModels
-from webapp.server import Server
 
 ON_REQUEST = True
 """Left out when all measurements run."""
@@ -45,25 +42,31 @@ _MONTH_MS = 30 * 86_400_000
 _END_S = (START_MS + 10 * FRAMES * STEP_MS) / 1000
 _QUERIES = 100
 _RAW = 10
+_ROUNDS = 4
 
-Ask = Callable[..., dict[str, object]]
+Asked = dict[str, object]
+Make = Callable[[random.Random, list[str]], Asked]
 
 
 def main(report: Report) -> None:
     """Print p50 and p95 of each kind of search."""
     kept = os.environ.get("RECOLLECT_BENCH_HOME")
-    home = Path(kept or tempfile.mkdtemp()) / "home"
+    home = DataDir(Path(kept or tempfile.mkdtemp()) / "home")
     try:
-        database = open_database(DataDir(home))
+        database = open_database(home)
         made = _made(report, database)
-        with _served(database) as ask:
-            _words(report, database, made, ask)
-            _browsing(report, database, made, ask)
-            _while_inserting(report, database, made, ask)
+        has_meaning = _with_meaning(report, database, made)
+        with served(home) as wire:
+            _words(report, database, made, wire)
+            _browsing(report, database, made, wire)
+            if has_meaning:
+                _meaning(report, made, wire)
+            report.row("resident memory of the web process", f"{wire.rss_mb():.0f} MB")
+            _while_inserting(report, database, made, wire)
         database.close_thread()
     finally:
         if not kept:
-            shutil.rmtree(home.parent)
+            shutil.rmtree(home.home.parent)
 
 
 def _made(report: Report, database: Database) -> Filled:
@@ -82,72 +85,92 @@ def _made(report: Report, database: Database) -> Filled:
     return made
 
 
+def _with_meaning(report: Report, database: Database, made: Filled) -> bool:
+    """Whether every frame has a vector now."""
+    try:
+        embedder = open_embedder("local")
+    except EmbedderUnavailable as error:
+        report.line(f"  nothing by meaning: {error}")
+        return False
+    add_vectors(database, embedder, made.vocabulary)
+    embedder.close()
+    return True
+
+
 # -- what is asked --------------------------------------------------------------------------
 
+_KEYWORD = "p95 50 ms"
+_WORDS: tuple[tuple[str, str, Make], ...] = (
+    ("keyword, any frequency", _KEYWORD, lambda rng, words: {"q": _some(rng, words, rng.randint(1, 3))}),
+    ("keyword, the commonest word", _KEYWORD, lambda rng, words: {"q": words[0]}),
+    ("keyword, two common words", _KEYWORD, lambda rng, words: {"q": " ".join(rng.sample(words[:10], 2))}),
+    ("keyword, a phrase", _KEYWORD, lambda rng, words: {"q": f'"{" ".join(rng.sample(words[:9], 2))}"'}),
+    ("keyword, Chinese", _KEYWORD, lambda rng, words: {"q": CHINESE[(at := rng.randrange(40)) : at + 2]}),
+    ("keyword, a prefix of three", _KEYWORD, lambda rng, words: {"q": rng.choice(words[:200])[:3] + "*"}),
+    ("keyword, a prefix of one", _KEYWORD, lambda rng, words: {"q": rng.choice(words)[:1] + "*"}),
+    ("two words, a month, an app", "p95 30 ms", lambda rng, words: {**_month(rng), "q": _some(rng, words, 2)}),
+    ("the commonest word, a window", _KEYWORD, lambda rng, words: {"q": words[0], **_window(words[1])}),
+    ("a word, a window", _KEYWORD, lambda rng, words: {"q": _some(rng, words, 1), **_window(rng.choice(words))}),
+)
+_BROWSING: tuple[tuple[str, Make], ...] = (
+    ("browse", lambda rng, words: {}),
+    ("browse, an app", lambda rng, words: {"app_name": "wechat"}),
+    ("browse, several apps", lambda rng, words: {"app_name": "e"}),
+    ("browse, a window", lambda rng, words: _window(words[3])),
+    ("browse, a window that never was", lambda rng, words: {"window_name": "no such window"}),
+    ("browse, an address", lambda rng, words: {"browser_url": f"/{words[3]}"}),
+    ("browse, without focus", lambda rng, words: {"focused": "false"}),
+)
+_MEANING: tuple[tuple[str, Make], ...] = (
+    ("hybrid, any frequency", lambda rng, words: {"q": _some(rng, words, rng.randint(1, 3))}),
+    ("hybrid, the commonest word", lambda rng, words: {"q": f"{words[0]} {words[rng.randrange(10)]}"}),
+    ("hybrid, a month, an app", lambda rng, words: {**_month(rng), "q": _some(rng, words, 2)}),
+    ("hybrid, a window", lambda rng, words: {"q": _some(rng, words, 2), **_window(rng.choice(words))}),
+)
 
-def _words(report: Report, database: Database, made: Filled, ask: Ask) -> None:
+
+def _words(report: Report, database: Database, made: Filled, wire: Wire) -> None:
     rng = random.Random(11)
-    common = made.vocabulary
-    cases: list[tuple[str, str, Callable[[], dict[str, object]]]] = [
-        ("keyword, any frequency", "p95 50 ms", lambda: {"q": _asked(rng, common, rng.randint(1, 3))}),
-        ("keyword, the commonest word", "p95 50 ms", lambda: {"q": common[0]}),
-        ("keyword, two common words", "p95 50 ms", lambda: {"q": " ".join(rng.sample(common[:10], 2))}),
-        ("keyword, a phrase", "p95 50 ms", lambda: {"q": f'"{" ".join(rng.sample(common[:9], 2))}"'}),
-        ("keyword, Chinese", "p95 50 ms", lambda: {"q": CHINESE[(at := rng.randrange(40)) : at + 2]}),
-        ("keyword, a prefix of three", "", lambda: {"q": rng.choice(common[:200])[:3] + "*"}),
-        ("two words, a month, an app", "p95 30 ms", lambda: {**_month(rng), "q": _asked(rng, common, 2)}),
-        ("a word, a window", "p95 50 ms", lambda: {"q": common[0], "window_name": f"{common[1]} - code"}),
-    ]
-    for name, goal, make in cases:
-        asked = [make() for _ in range(_QUERIES if not name.endswith("three") else 20)]
-        raw = [lambda each=each: _raw_words(database, each) for each in asked]
-        _row(report, name, [lambda each=each: ask(**each) for each in asked], raw, goal)
+    for name, goal, make in _WORDS:
+        asked = [{"mode": "fts", **make(rng, made.vocabulary)} for _ in range(_QUERIES)]
+        raw = [lambda each=each: _raw_words(database, each) for each in asked[:_RAW]]
+        _row(report, wire, name, asked, goal, raw if "prefix" not in name else [])
 
 
-def _browsing(report: Report, database: Database, made: Filled, ask: Ask) -> None:
-    word = made.vocabulary[3]
-    cases: list[tuple[str, dict[str, object]]] = [
-        ("browse", {}),
-        ("browse, an app", {"app_name": "wechat"}),
-        ("browse, several apps", {"app_name": "e"}),
-        ("browse, a window", {"window_name": f"{word} - code"}),
-        ("browse, a window that never was", {"window_name": "no such window"}),
-        ("browse, an address", {"browser_url": f"/{word}"}),
-        ("browse, without focus", {"focused": "false"}),
-    ]
-    for name, asked in cases:
-        raw = [lambda: _raw_browse(database)] * _QUERIES if name == "browse" else []
-        _row(report, name, [lambda asked=asked: ask(**asked)] * _QUERIES, raw, "p95 15 ms")
-    for name, asked in (("browse", {}), ("keyword", {"q": made.vocabulary[0]})):
-        cursor = _deep(ask, asked)
-        if cursor is None:  # too few frames were asked for
-            continue
-        _row(
-            report,
-            f"{name}, page 500 by cursor",
-            [lambda a=asked, c=cursor: ask(**a, cursor=c)] * 50,
-            [],
-            "as page 1",
-        )
-
-
-def _deep(ask: Ask, asked: dict[str, object]) -> object:
-    page = ask(**asked, offset=10_000)
-    return page["pagination"]["next_cursor"]  # type: ignore[index]  # the API's shape
-
-
-def _while_inserting(report: Report, database: Database, made: Filled, ask: Ask) -> None:
-    """Both sides alone, then at once: neither may take more than 1.5 times as long."""
+def _browsing(report: Report, database: Database, made: Filled, wire: Wire) -> None:
     rng = random.Random(12)
-    asked = [{"q": _asked(rng, made.vocabulary, 2)} for _ in range(_QUERIES)]
-    inserts = _Inserts(database, made)
-    alone = _taken([lambda each=each: ask(**each) for each in asked])
-    inserted_alone = inserts.run(_QUERIES // 4)
-    thread = threading.Thread(target=inserts.run_until_told)
-    thread.start()
-    together = _taken([lambda each=each: ask(**each) for each in asked])
-    inserted_together = inserts.stop()
-    thread.join()
+    for name, make in _BROWSING:
+        raw = [lambda: _raw_browse(database)] * _RAW if name == "browse" else []
+        _row(report, wire, name, [make(rng, made.vocabulary)] * _QUERIES, "p95 15 ms", raw)
+    for name, asked in (("browse", {}), ("keyword", {"q": made.vocabulary[0], "mode": "fts"})):
+        cursor = _ask(wire, asked | {"offset": 10_000})["pagination"]["next_cursor"]
+        if cursor is not None:  # else too few frames were asked for
+            _row(report, wire, f"{name}, page 500 by cursor", [{**asked, "cursor": cursor}] * 50, "as page 1")
+
+
+def _meaning(report: Report, made: Filled, wire: Wire) -> None:
+    rng = random.Random(13)
+    while _ask(wire, {"q": made.vocabulary[0]})["search"]["fallback_reason"] == "index_building":
+        pass
+    for name, make in _MEANING:
+        asked = [make(rng, made.vocabulary) for _ in range(_QUERIES)]
+        _row(report, wire, name, asked, "p95 100 ms")
+        hybrid = sum(_ask(wire, each)["search"]["mode"] == "hybrid" for each in asked[:_RAW])
+        if not hybrid:
+            raise RuntimeError(f"{name}: nothing was found by meaning")
+
+
+def _while_inserting(report: Report, database: Database, made: Filled, wire: Wire) -> None:
+    """Both sides alone, then at once, in turns: neither may take more than 1.5 times as long."""
+    rng = random.Random(14)
+    alone, together = list[float](), list[float]()
+    inserted_alone, inserted_together = list[float](), list[float]()
+    for _ in range(_ROUNDS):
+        asked = [{"q": _some(rng, made.vocabulary, 2), "mode": "fts"} for _ in range(_QUERIES // 2)]
+        alone += _taken(wire, asked)
+        inserted_alone += inserted(database, _QUERIES // 4)
+        with inserting(database.data_dir, inserted_together):
+            together += _taken(wire, asked)
     for name, before, after in (
         ("search while frames come in", alone, together),
         ("insert while somebody searches", inserted_alone, inserted_together),
@@ -158,46 +181,16 @@ def _while_inserting(report: Report, database: Database, made: Filled, ask: Ask)
         )
 
 
-class _Inserts:
-    """Frames with their index rows, one in each transaction, about eight a second as capture may make."""
-
-    def __init__(self, database: Database, made: Filled) -> None:
-        self._database, self._made = database, made
-        self._rng = random.Random(13)
-        self._next_ms = START_MS + made.frames * STEP_MS + STEP_MS
-        self._is_over = threading.Event()
-        self._taken: list[float] = []
-
-    def run(self, times: int) -> list[float]:
-        taken = []
-        for _ in range(times):
-            started = time.perf_counter()
-            self._insert()
-            taken.append((time.perf_counter() - started) * 1000)
-            time.sleep(0.12)
-        return taken
-
-    def run_until_told(self) -> None:
-        while not self._is_over.is_set():
-            self._taken += self.run(1)
-        self._database.close_thread()
-
-    def stop(self) -> list[float]:
-        self._is_over.set()
-        return self._taken
-
-    def _insert(self) -> None:
-        self._next_ms += 1_000
-        with self._database.write() as connection:
-            insert(connection, self._rng, self._made.vocabulary, self._next_ms)
-
-
-def _asked(rng: random.Random, vocabulary: list[str], words: int) -> str:
+def _some(rng: random.Random, words: list[str], count: int) -> str:
     """Words of which each decade of the vocabulary's ranks is as likely as another."""
-    return " ".join(vocabulary[int(len(vocabulary) ** rng.random()) - 1] for _ in range(words))
+    return " ".join(words[int(len(words) ** rng.random()) - 1] for _ in range(count))
 
 
-def _month(rng: random.Random) -> dict[str, object]:
+def _window(word: str) -> Asked:
+    return {"window_name": f"{word} - code"}
+
+
+def _month(rng: random.Random) -> Asked:
     start_ms = START_MS + rng.randrange(max(1, FRAMES * STEP_MS - _MONTH_MS))
     return {"start_time": start_ms / 1000, "end_time": (start_ms + _MONTH_MS) / 1000, "app_name": "wechat"}
 
@@ -205,66 +198,44 @@ def _month(rng: random.Random) -> dict[str, object]:
 # -- how it is measured -----------------------------------------------------------------------
 
 
-@contextmanager
-def _served(database: Database) -> Iterator[Ask]:
-    """A question to the real server on one kept connection; the answer as the API gives it."""
-    with listen("127.0.0.1", 0) as listener:
-        port = listener.getsockname()[1]
-        settings = Settings(web=replace(WebSettings(), port=port))
-        app = create_app(settings, database, chat_models=ChatModels(settings.chat, {}))
-        server = Server(app, listener, thread_done=database.close_thread)
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        headers = {"Authorization": f"Bearer {app.extensions['recollect'].token}"}
+def _ask(wire: Wire, asked: Asked) -> dict[str, Any]:
+    """The answer to a question, as the API gives it."""
+    found: dict[str, Any] = json.loads(wire.get(_address(asked)))
+    return found
 
-        def ask(**values: object) -> dict[str, object]:
-            asked = {"start_time": 0, "end_time": _END_S, "mode": "fts", **values}
-            address = f"/api/v1/search?{urlencode(asked)}"
-            connection.request("GET", address, headers=headers)
-            try:
-                answer = connection.getresponse()
-            except http.client.RemoteDisconnected:  # closed as silent while raw queries ran
-                connection.close()
-                connection.request("GET", address, headers=headers)
-                answer = connection.getresponse()
-            body = answer.read()
-            if answer.status != 200:
-                raise RuntimeError(f"{answer.status}: {body[:300]!r}")
-            found: dict[str, object] = json.loads(body)
-            return found
 
-        try:
-            yield ask
-        finally:
-            connection.close()
-            server.stop()
-            thread.join()
+def _address(asked: Asked) -> str:
+    return f"/api/v1/search?{urlencode({'start_time': 0, 'end_time': _END_S, **asked})}"
+
+
+def _taken(wire: Wire, asked: Sequence[Asked]) -> list[float]:
+    """Milliseconds of each answer."""
+    return [ms for each in map(_address, asked) for ms in timed_ms(lambda: wire.get(each), 1, warmup=0)]  # noqa: B023
 
 
 def _row(
-    report: Report, name: str, calls: list[Callable[[], object]], raw: list[Callable[[], object]], goal: str
+    report: Report,
+    wire: Wire,
+    name: str,
+    asked: Sequence[Asked],
+    goal: str,
+    raw: Sequence[Callable[[], object]] = (),
 ) -> None:
-    taken, least = _taken(calls), _taken(raw[:_RAW])
-    ratio = percentile(taken, 0.5) / percentile(least, 0.5) if least else 0.0
-    limit = (
-        f"{percentile(least, 0.5):.2f} / {percentile(least, 0.95):.2f} ms (raw SQL), ratio {ratio:.1f}"
-        if least
-        else ""
-    )
-    report.row(
-        f"{name}, p50 / p95",
-        f"{percentile(taken, 0.5):.1f} / {percentile(taken, 0.95):.1f} ms",
-        goal=goal,
-        limit=limit,
-    )
+    before = wire.cpu_s()
+    taken = _taken(wire, asked)
+    cpu = (wire.cpu_s() - before) * 1000 / len(asked)
+    limit = f"{cpu:.1f} ms CPU"
+    if raw:
+        # Of the same questions at the same time: other work on the machine slows both.
+        ours = [_taken(wire, [each])[0] for each in asked[: len(raw)]]
+        least = [ms for call in raw for ms in timed_ms(call, 1, warmup=0)]
+        ratio = percentile(ours, 0.5) / percentile(least, 0.5)
+        limit += f"; raw SQL {percentile(least, 0.5):.2f} / {percentile(least, 0.95):.2f} ms, ratio {ratio:.2f}"
+    value = f"{percentile(taken, 0.5):.1f} / {percentile(taken, 0.95):.1f} ms"
+    report.row(f"{name}, p50 / p95", value, goal=goal, limit=limit)
 
 
-def _taken(calls: list[Callable[[], object]]) -> list[float]:
-    return [ms for call in calls for ms in timed_ms(call, 1, warmup=0)]
-
-
-def _raw_words(database: Database, asked: dict[str, object]) -> None:
+def _raw_words(database: Database, asked: Asked) -> None:
     """The same frames by SQLite's own bm25, without filters by name, totals, texts or snippets."""
     low = int(float(str(asked.get("start_time", 0))) * 1000) * ID_STEP
     with database.read() as connection:

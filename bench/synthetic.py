@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import apsw
+import numpy as np
 
+from engines.embedding import Embedder
+from store import vectors
 from store.database import Database, scalar
 from store.filters import Filters
 from store.frames import ID_STEP
@@ -26,8 +29,7 @@ APPS = ("Code", "Firefox", "Slack", "Terminal", "WeChat", "Zoom", "LibreOffice",
 CHINESE = "今天下午开会讨论预算周报总结和下周计划学习教程发布文件会议记录明天部署测试结果项目进度数据分析"
 
 _WORDS_PER_LINE = 10
-
-
+_LINES = 1_000  # different ones that vectors are made of
 _SEED = 7
 
 
@@ -58,6 +60,36 @@ def fill(database: Database, frames: int) -> Filled:
     with database.write() as connection:
         connection.execute("insert into frames_fts (frames_fts) values ('rebuild')")
     return Filled(vocabulary, frames, stored - began, time.perf_counter() - stored)
+
+
+def add_vectors(database: Database, embedder: Embedder, vocabulary: list[str]) -> int:
+    """A vector for each frame that has none; returns how many.
+
+    Each is the embedding of one of `_LINES` lines of the frames' words, moved by as much chance as
+    leaves a cosine of about 0.7, so that a question finds some frames near and most far away.
+    """
+    rng, chance = random.Random(_SEED), np.random.default_rng(_SEED)
+    lines = [" ".join(_drawn(rng, vocabulary, _WORDS_PER_LINE)) for _ in range(_LINES)]
+    embedded = embedder.embed(lines)
+    vectors.use_model(database, embedder.name, embedder.dimension)
+    with database.write() as connection:
+        model = vectors.active(connection)
+        assert model is not None
+        found = connection.execute(
+            "select id from frames where id not in (select thing_id from vectors where kind = 'frame')"
+        )
+        ids = [frame_id for (frame_id,) in found]
+        for start in range(0, len(ids), _LINES):
+            of_frames = ids[start : start + _LINES]
+            noise = chance.normal(0, embedder.dimension**-0.5, (len(of_frames), embedder.dimension))
+            packed = vectors.quantised(embedded[chance.integers(_LINES, size=len(of_frames))] + noise)
+            connection.executemany(
+                "insert into vectors (kind, thing_id, model_id, chunk_start, chunk_end, vector)"
+                " values ('frame', ?, ?, 0, 60, ?)",
+                [(each, model.id, row.tobytes()) for each, row in zip(of_frames, packed, strict=True)],
+            )
+        connection.execute("delete from embedding_queue where kind = 'frame'")
+    return len(ids)
 
 
 def filled(database: Database) -> Filled:
@@ -106,8 +138,7 @@ def _frame(rng: random.Random, vocabulary: list[str], at_ms: int) -> dict[str, o
 
 
 def _readings(rng: random.Random, vocabulary: list[str], times: range) -> Iterator[dict[str, object]]:
-    weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
-    stream = rng.choices(vocabulary, cum_weights=weights, k=1_000_000)
+    stream = _drawn(rng, vocabulary, 1_000_000)
     for number, at_ms in enumerate(times):
         first = rng.randrange(len(stream) - WORDS)
         lines = [
@@ -116,6 +147,12 @@ def _readings(rng: random.Random, vocabulary: list[str], times: range) -> Iterat
         if number % 20 == 0:
             lines[3:6] = ["".join(rng.choices(CHINESE, k=30)) for _ in range(3)]
         yield _reading(at_ms, "\n".join(lines))
+
+
+def _drawn(rng: random.Random, vocabulary: list[str], count: int) -> list[str]:
+    """Words by Zipf's law: the second is half as frequent as the first."""
+    weights = list(accumulate(1 / rank for rank in range(1, len(vocabulary) + 1)))
+    return rng.choices(vocabulary, cum_weights=weights, k=count)
 
 
 def _reading(at_ms: int, text: str) -> dict[str, object]:
