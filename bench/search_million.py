@@ -108,9 +108,17 @@ _WORDS: tuple[tuple[str, str, Make], ...] = (
     ("keyword, Chinese", _KEYWORD, lambda rng, words: {"q": CHINESE[(at := rng.randrange(40)) : at + 2]}),
     ("keyword, a prefix of three", _KEYWORD, lambda rng, words: {"q": rng.choice(words[:200])[:3] + "*"}),
     ("keyword, a prefix of one", _KEYWORD, lambda rng, words: {"q": rng.choice(words)[:1] + "*"}),
-    ("two words, a month, an app", "p95 30 ms", lambda rng, words: {**_month(rng), "q": _some(rng, words, 2)}),
+    (
+        "two words, a month, an app",
+        "p95 30 ms",
+        lambda rng, words: {**_month(rng), "q": _some(rng, words, 2)},
+    ),
     ("the commonest word, a window", _KEYWORD, lambda rng, words: {"q": words[0], **_window(words[1])}),
-    ("a word, a window", _KEYWORD, lambda rng, words: {"q": _some(rng, words, 1), **_window(rng.choice(words))}),
+    (
+        "a word, a window",
+        _KEYWORD,
+        lambda rng, words: {"q": _some(rng, words, 1), **_window(rng.choice(words))},
+    ),
 )
 _BROWSING: tuple[tuple[str, Make], ...] = (
     ("browse", lambda rng, words: {}),
@@ -230,7 +238,9 @@ def _row(
         ours = [_taken(wire, [each])[0] for each in asked[: len(raw)]]
         least = [ms for call in raw for ms in timed_ms(call, 1, warmup=0)]
         ratio = percentile(ours, 0.5) / percentile(least, 0.5)
-        limit += f"; raw SQL {percentile(least, 0.5):.2f} / {percentile(least, 0.95):.2f} ms, ratio {ratio:.2f}"
+        limit += (
+            f"; raw SQL {percentile(least, 0.5):.2f} / {percentile(least, 0.95):.2f} ms, ratio {ratio:.2f}"
+        )
     value = f"{percentile(taken, 0.5):.1f} / {percentile(taken, 0.95):.1f} ms"
     report.row(f"{name}, p50 / p95", value, goal=goal, limit=limit)
 

@@ -55,7 +55,9 @@ def served(home: DataDir) -> Iterator[Wire]:
     announced = home.home / "web.json"
     announced.unlink(missing_ok=True)  # of a process that was killed
     # The web process would take the variables of the benches for settings it does not know.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_BENCH_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_BENCH_")
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "webapp.cli", "web", "--home", str(home.home), "--port", "0"],
         stdout=subprocess.DEVNULL,

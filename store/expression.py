@@ -77,6 +77,15 @@ def phrases(node: Node, *, wanted_only: bool = False) -> Iterator[Phrase]:
                 yield from phrases(node.unwanted)
 
 
+def plain_words(node: Node) -> tuple[Phrase, ...]:
+    """The words of a query that only asks for all of some whole words; else none."""
+    words = node.parts if isinstance(node, And) else (node,)
+    found = tuple(
+        word for word in words if isinstance(word, Phrase) and len(word.tokens) == 1 and not word.is_prefix
+    )
+    return found if len(found) == len(words) else ()
+
+
 def is_exact(node: Node) -> bool:
     """Whether FTS5 alone can decide `node`: no literal, and not nested too deep for its parser."""
     return not any(phrase.literal for phrase in phrases(node)) and _stack(node) <= _EXACT_STACK

@@ -93,11 +93,13 @@ def shown_score(row: Cursor) -> float:
     return _BEHIND * row.score / (1 + row.score) if row.high else row.score
 
 
-def total(finder: Finder | None, words: int, near: Iterable[int]) -> tuple[int, set[int]]:
-    """(frames in either list, those of `near` that match by words as well)."""
+def total(finder: Finder | None, words: int, near: Iterable[int], at_most: int) -> int:
+    """How many frames are in either list, counted no further than `at_most`; `words` match by words."""
+    if words >= at_most:
+        return at_most
     ids = set(near)
     both = finder.among(ids) if finder and words else set[int]()
-    return words + len(ids - both), both
+    return min(words + len(ids - both), at_most)
 
 
 def _statistics(finder: Finder | None, place: Cursor | None) -> Statistics:

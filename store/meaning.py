@@ -91,8 +91,9 @@ def leg(
     # The first moment of which the index holds every frame, and its first id.
     since_ms = frames.captured_ms_of(nearest.first_held(database, "frame") + frames.ID_STEP - 1)
     first, _ = frames.id_range(since_ms, since_ms)
-    reason = "older_than_vectors" if first >= allowed.range.high else "no_vector_hits"
-    return Leg(near, None if near else reason, since_ms if first > allowed.range.low else None)
+    is_cut = first > allowed.range.low
+    reason = "older_than_vectors" if is_cut and first >= allowed.range.high else "no_vector_hits"
+    return Leg(near, None if near else reason, since_ms if is_cut else None)
 
 
 def is_exact(asked: Query) -> bool:

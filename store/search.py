@@ -174,8 +174,8 @@ def _by_meaning(
     rows = page.rows(limit + 1, offset) if order == "relevance" else []
     if order != "relevance":
         rows = _near_by_time(leg, start, place, newest_first=order == "newest")[offset : offset + limit + 1]
-    words = with_words.count(TOTAL_LIMIT + 1) if with_words else 0
-    total, _ = fusion.total(with_words, words, leg.near)
+    words = with_words.collect(TOTAL_LIMIT + 1) if with_words else 0
+    total = fusion.total(with_words, words, leg.near, TOTAL_LIMIT + 1)
     by_words = finder.among(row.id for row in rows) if finder else set[int]()
     following = None
     if len(rows) > limit:

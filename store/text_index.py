@@ -126,7 +126,7 @@ def _take_over(connection: apsw.Connection) -> None:
         alter table frames_fts_next rename to frames_fts;
         create virtual table frames_fts_next using fts5 (
             text, app_name, window_name, browser_url,
-            content = 'frame_texts', content_rowid = 'id', tokenize = 'recollect'
+            content = 'frame_texts', content_rowid = 'id', tokenize = 'recollect', prefix = '1 2 3'
         );
         insert into frames_fts_next (frames_fts_next, rank) values ('secure-delete', 1);
         """

@@ -106,7 +106,7 @@ class SignIndex:
         for start in range(0, rows.size, _STEP_ROWS):
             # In steps that fit the cache; what the range leaves out is not compared.
             here = slice(start, min(start + _STEP_ROWS, rows.size))
-            place = np.flatnonzero(_inside(rows.things[here], low, high, among))
+            place = _inside(rows.things[here], low, high, among)
             if place.size == 0:
                 continue
             signs = rows.signs[:, here]
@@ -221,15 +221,18 @@ def _distances(signs: npt.NDArray[np.uint64], bits: npt.NDArray[np.uint64]) -> n
     return found
 
 
-def _inside(things: Ids, low: int, high: int, among: Ids | None) -> npt.NDArray[np.bool_]:
-    inside = (things >= low) & (things < high)
-    if among is None:
-        return inside
+def _inside(things: Ids, low: int, high: int, among: Ids | None) -> Ids:
+    """The places of things in ``[low, high)`` and, where it is given, in the sorted `among`."""
+    places = np.flatnonzero((things >= low) & (things < high))
+    if among is None or places.size == 0:
+        return places
     if among.size == 0:
-        return np.zeros(len(things), bool)
-    at = np.searchsorted(among, things)
+        return _ids(0)
+    wanted = things[places]
+    at = np.searchsorted(among, wanted)
     at[at == among.size] = 0
-    return np.asarray(inside & (among[at] == things))
+    found: Ids = places[among[at] == wanted]
+    return found
 
 
 def _smallest(places: Ids, distances: npt.NDArray[np.uint16], count: int) -> tuple[Ids, bool]:

@@ -71,6 +71,25 @@ def test_frame_found_both_ways_is_one_hit_and_comes_first(database: Database) ->
     assert page.total == 2
 
 
+@pytest.mark.parametrize("limit", [5, 100])
+def test_frames_in_both_lists_are_counted_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """Also where only the newest were ranked, and where there are more than are counted."""
+    monkeypatch.setattr("store.search.TOTAL_LIMIT", limit)
+    for module in ("finder", "search"):
+        monkeypatch.setattr(f"store.{module}.RANKED_BLOCK", 3)
+    both = [add(database, "authentication setup", n) for n in range(8)]
+    near = [add(database, "the login system", 10 + n) for n in range(4)]
+    with database.write() as connection:
+        words = [add_frame(connection, "authentication setup", NOON_MS + 20_000 + n) for n in range(2)]
+    page = ask(database, "authentication setup", limit=50)
+    assert sorted(ids(page)) == [*both, *near, *words]
+    assert {hit.frame_id for hit in page.hits if "text" in hit.matched} == {*both, *words}
+    assert {hit.frame_id for hit in page.hits if "meaning" in hit.matched} == {*both, *near}
+    assert (page.total, page.total_is_exact) == (min(14, limit), limit > 14)
+
+
 def test_words_must_all_be_there(database: Database) -> None:
     """An "or" half loses exact finds (technology.md)."""
     add(database, "zebra crossing far away")
@@ -181,6 +200,12 @@ def test_frames_that_the_index_has_no_room_for_are_told(
     older = ask(database, "login", replace(ALWAYS, end_ms=since_ms))
     assert (older.mode, older.fallback_reason) == ("fts", "older_than_vectors")
     assert len(older.hits) == sum(captured_ms_of(n) < since_ms for n in found)
+
+
+def test_filters_that_leave_no_frame_are_not_taken_for_missing_vectors(database: Database) -> None:
+    add(database, "the login system", window_name="one")
+    page = ask(database, "login", replace(ALWAYS, window_name="two"))
+    assert (page.hits, page.fallback_reason, page.meaning_since_ms) == ((), "no_vector_hits", None)
 
 
 def test_index_being_loaded_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,20 @@ _filters = st.builds(
     focused=st.sampled_from([None, True, False]),
     monitor=st.sampled_from([None, "DP-2"]),
 )
-_texts = st.sampled_from(["", "alpha", "alpha beta", "alpha OR 今", "c++ NOT gamma", "code", "a*", "nothing"])
+_texts = st.sampled_from(
+    [
+        "",
+        "alpha",
+        "alpha beta",
+        "alpha OR 今",
+        "c++ NOT gamma",
+        "code",
+        "a*",
+        "nothing",
+        "beta c++",
+        "c alpha 今天",
+    ]
+)
 _orders = st.sampled_from([None, "relevance", "newest", "oldest"])
 
 
@@ -86,6 +99,22 @@ def test_an_offset_skips_that_many(
 ) -> None:
     whole = ids(walk(many, text, filters, order=order, limit=8))
     assert ids(search(many, text, filters, order=order, limit=4, offset=offset)) == whole[offset : offset + 4]
+
+
+@given(_texts, _filters, _orders)
+@settings(deadline=None)
+def test_few_frames_are_looked_up_as_many_are_walked(
+    many: Database, text: str, filters: Filters, order: Order | None
+) -> None:
+    """Both ways to put a filter by name and the words together give the same pages and scores."""
+    answers = []
+    for few in (FRAMES, -1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("store.finder.FEW_FRAMES", few)
+            page = search(many, text, filters, order=order, limit=9)
+            rest = search(many, text, filters, order=order, limit=9, cursor=page.next_cursor)
+        answers.append((page.hits, page.total, page.strategy, rest.hits))
+    assert answers[0] == answers[1]
 
 
 @given(_texts, _filters)
