@@ -9,7 +9,7 @@ from store import memory_timeline, observation_edits
 from store.memory_filters import ENTRY_TYPES
 from store.memory_timeline import BadAnchor, UnknownAnchor
 from webapp import fragments, ranges
-from webapp.api.memory import asking, observation_or_404
+from webapp.api.memory import observation_or_404
 from webapp.errors import Problem
 from webapp.moments import day_named
 from webapp.services import services
@@ -44,7 +44,7 @@ def search() -> Response:
         kind=request.args.get("kind", "").strip()[:_MAX_CHARS],
         range=ranges.read(request.args, who),
     )
-    page = views.search_page(own.database, asked, asking(asked.q), who)
+    page = views.search_page(own.database, asked, own.embedder.asking(asked.q), who)
     return fragments.render("memory/search.html", "memory/_results.html", page=page, section="memory")
 
 

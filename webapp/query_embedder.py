@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
+from store.memory import Asking
 from store.settings import EmbeddingSettings
 
 log = logging.getLogger(__name__)
@@ -81,6 +82,11 @@ class QueryEmbedder:
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return Meaning(query_vector=found.vector, vector_model=found.model, vector_problem=None)
+
+    def asking(self, text: str) -> Asking:
+        """The same for a search of memory (`store.memory`)."""
+        known = self.asked(text)
+        return Asking(text, known["query_vector"], known["vector_model"], known["vector_problem"])
 
     def close(self) -> None:
         with self._lock:

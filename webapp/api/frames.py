@@ -12,7 +12,9 @@ from pydantic_core import PydanticCustomError
 from store import activity, frames, readings
 from store.errors import MediaGone
 from store.frames import FrameRow
+from store.line import Segment
 from store.media import PREVIEW_TYPE
+from store.timeline import Run
 from store.times import to_seconds
 from webapp.api.endpoint import PREFIX, endpoint, invalid
 from webapp.api.values import Answer, QueryInt, Request
@@ -207,14 +209,19 @@ def _picture_state(frame: FrameRow) -> Literal["present", "deleted", "missing", 
     return "present"
 
 
-def segment_answer(segment: activity.Segment) -> SegmentAnswer:
-    return SegmentAnswer(
-        start_time=to_seconds(segment.start_ms),
-        end_time=to_seconds(segment.end_ms),
-        app_name=segment.app_name,
-        window_name=segment.window_name,
-        browser_url=segment.browser_url,
-        first_frame_id=segment.first_frame_id,
-        last_frame_id=segment.last_frame_id,
-        frames=segment.frames,
-    )
+def segment_answer(segment: Segment) -> SegmentAnswer:
+    return SegmentAnswer(**stretch_values(segment))
+
+
+def stretch_values(of: Segment | Run) -> dict[str, Any]:
+    """What a segment and a run of segments have in common."""
+    return {
+        "start_time": to_seconds(of.start_ms),
+        "end_time": to_seconds(of.end_ms),
+        "app_name": of.app_name,
+        "window_name": of.window_name,
+        "browser_url": of.browser_url,
+        "first_frame_id": of.first_frame_id,
+        "last_frame_id": of.last_frame_id,
+        "frames": of.frames,
+    }

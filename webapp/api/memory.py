@@ -11,7 +11,6 @@ from pydantic_core import PydanticCustomError
 from store import memory, memory_timeline, observation_edits, observations
 from store.memory_entries import MemoryEntry
 from store.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
-from store.memory_legs import Asking
 from store.memory_timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from store.observations import Observation
 from store.times import to_ms, to_seconds
@@ -109,7 +108,7 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
     )
     types: list[EntryType] = [each for each in ENTRY_TYPES if each in (query.types or ENTRY_TYPES)]
     page = memory.search(
-        own.database, asking(query.q), types, filters,
+        own.database, own.embedder.asking(query.q), types, filters,
         now_ms=own.clock(), limit=query.limit, order=query.order,
     )  # fmt: skip
     return MemorySearchAnswer(
@@ -121,12 +120,6 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         ),
     )
-
-
-def asking(text: str) -> Asking:
-    """A question with its meaning, as far as there is an embedder."""
-    known = services().embedder.asked(text)
-    return Asking(text, known["query_vector"], known["vector_model"], known["vector_problem"])
 
 
 def _found(entry: MemoryEntry) -> FoundAnswer:

@@ -12,6 +12,7 @@ from store.gaps import Gap
 from store.times import to_ms, to_seconds
 from store.totals import Total
 from webapp.api.endpoint import endpoint, invalid
+from webapp.api.frames import SegmentAnswer, stretch_values
 from webapp.api.values import Answer, QueryInt, RangeQuery
 from webapp.errors import FieldError
 from webapp.services import services
@@ -32,17 +33,9 @@ class TimelineQuery(RangeQuery):
     )
 
 
-class RunAnswer(Answer):
+class RunAnswer(SegmentAnswer):
     """A stretch in one app; window and address where it has only one."""
 
-    start_time: float
-    end_time: float
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    first_frame_id: int
-    last_frame_id: int
-    frames: int
     colour_slot: int | None = Field(description="The app's colour, the same for good; null: neutral.")
 
 
@@ -81,20 +74,7 @@ def timeline(query: TimelineQuery) -> TimelineAnswer:
         start_time=to_seconds(start_ms),
         end_time=to_seconds(end_ms),
         frames=found.frames,
-        segments=[
-            RunAnswer(
-                start_time=to_seconds(run.start_ms),
-                end_time=to_seconds(run.end_ms),
-                app_name=run.app_name,
-                window_name=run.window_name,
-                browser_url=run.browser_url,
-                first_frame_id=run.first_frame_id,
-                last_frame_id=run.last_frame_id,
-                frames=run.frames,
-                colour_slot=run.colour_slot,
-            )
-            for run in found.runs
-        ],
+        segments=[RunAnswer(**stretch_values(run), colour_slot=run.colour_slot) for run in found.runs],
         gaps=_gaps(found.gaps),
         apps=_totals(found.totals.by_app),
     )

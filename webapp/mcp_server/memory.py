@@ -6,13 +6,14 @@ must, and cuts to the limit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from store import memory, memory_timeline
-from store.memory import Asking, MemoryPage
+from store.memory import MemoryPage
 from store.memory_entries import MemoryEntry
 from store.memory_filters import MemoryFilters
 from store.memory_timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
@@ -53,9 +54,7 @@ def search_observations(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Find what was done: observations, each about one place in one hour. 90 days unless a range is given."""
-    filters = _filters(call, start, end, project=project)
-    options = _options(call, filters)
-    return _answer(call, memory.search_observations(call.database, _asking(call, query), **options), limit)
+    return _found(call, memory.search_observations, query, start, end, limit, project=project)
 
 
 def search_sessions(
@@ -67,9 +66,7 @@ def search_sessions(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Find stretches of use by what they were about. 90 days unless a range is given."""
-    filters = _filters(call, start, end, project=project)
-    options = _options(call, filters)
-    return _answer(call, memory.search_sessions(call.database, _asking(call, query), **options), limit)
+    return _found(call, memory.search_sessions, query, start, end, limit, project=project)
 
 
 def search_user_prompts(
@@ -80,8 +77,7 @@ def search_user_prompts(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Find what the person asked Recollect before. 90 days unless a range is given."""
-    options = _options(call, _filters(call, start, end))
-    return _answer(call, memory.search_user_prompts(call.database, _asking(call, query), **options), limit)
+    return _found(call, memory.search_user_prompts, query, start, end, limit)
 
 
 def find_by_concept(
@@ -93,9 +89,7 @@ def find_by_concept(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations about a concept, those that answer `query` best first."""
-    options = _options(call, _filters(call, start, end))
-    found = memory.find_by_concept(call.database, concept, _asking(call, query), **options)
-    return _answer(call, found, limit)
+    return _found(call, memory.find_by_concept, query, start, end, limit, concept)
 
 
 def find_by_file(
@@ -107,8 +101,7 @@ def find_by_file(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations in which a file was seen, those that answer `query` best first."""
-    options = _options(call, _filters(call, start, end))
-    return _answer(call, memory.find_by_file(call.database, file, _asking(call, query), **options), limit)
+    return _found(call, memory.find_by_file, query, start, end, limit, file)
 
 
 def find_by_type(
@@ -120,8 +113,7 @@ def find_by_type(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations of one kind, those that answer `query` best first."""
-    options = _options(call, _filters(call, start, end))
-    return _answer(call, memory.find_by_type(call.database, kind, _asking(call, query), **options), limit)
+    return _found(call, memory.find_by_type, query, start, end, limit, kind)
 
 
 def get_recent_context(call: Call, project: Project = None, limit: Limit = 20) -> MemoryFound:
@@ -195,22 +187,26 @@ TOOLS: tuple[Any, ...] = (
 # -- asking ---------------------------------------------------------------------------------
 
 
-def _asking(call: Call, text: str) -> Asking:
-    known = call.library.embedder.asked(text)
-    return Asking(text, known["query_vector"], known["vector_model"], known["vector_problem"])
-
-
-def _filters(
-    call: Call, start: float | str | None, end: float | str | None, project: str | None = None
-) -> MemoryFilters:
-    if start is None and end is None:
-        return MemoryFilters(project=project)  # the store's own window then holds (C11)
-    start_ms, end_ms = moments.span(start, end, call.now_ms)
-    return MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
-
-
-def _options(call: Call, filters: MemoryFilters) -> dict[str, Any]:
-    return {"filters": filters, "now_ms": call.now_ms, "limit": memory.MEMORY_CANDIDATES}
+def _found(
+    call: Call,
+    find: Callable[..., MemoryPage],
+    query: str,
+    start: float | str | None,
+    end: float | str | None,
+    limit: int,
+    *of: str,
+    project: str | None = None,
+) -> MemoryFound:
+    """What one of the searches of `store.memory` gives; `of` is what it asks for before the question."""
+    filters = MemoryFilters(project=project)
+    if start is not None or end is not None:  # else the store's own window holds (C11)
+        start_ms, end_ms = moments.span(start, end, call.now_ms)
+        filters = MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
+    asking = call.library.embedder.asking(query)
+    page = find(
+        call.database, *of, asking, filters=filters, now_ms=call.now_ms, limit=memory.MEMORY_CANDIDATES
+    )
+    return _answer(call, page, limit)
 
 
 def _with_zone(anchor: int | str) -> int | str:
