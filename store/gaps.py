@@ -178,12 +178,43 @@ def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[In
 
 
 def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
-    """The time that looks and pictures cover, near ``[start_ms, end_ms)``."""
-    batches = rows(
-        connection,
-        "select start_ms, end_ms from look_batches where start_ms >= ? and start_ms < ?",
-        (start_ms - _LONGEST_BATCH_MS, end_ms + CONTINUOUS_MS),
-    )
+    """The time that looks and pictures cover, near ``[start_ms, end_ms)``.
+
+    Where batches cover the time, frames can add nothing: they are asked about between only.
+    """
+    batches = _batches(connection, start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
+    between = without([(start_ms - CONTINUOUS_MS, end_ms + CONTINUOUS_MS)], batches)
+    return batches + [part for hole in between for part in _own(connection, *hole)]
+
+
+def _batches(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """The union of the look batches, joined inside SQLite: a day of them comes out as a few rows."""
+    return [
+        (start, end)
+        for start, end in rows(
+            connection,
+            """
+            with reported as (
+                select start_ms, end_ms,
+                    max(end_ms) over (order by start_ms rows between unbounded preceding and 1 preceding)
+                        as before_ms
+                from look_batches
+                where start_ms >= :start and start_ms < :end
+            ),
+            islands as (
+                select start_ms, end_ms,
+                    sum(before_ms is null or start_ms - before_ms > :close) over (order by start_ms) as n
+                from reported
+            )
+            select min(start_ms), max(end_ms) from islands group by n
+            """,
+            {"start": start_ms - _LONGEST_BATCH_MS, "end": end_ms, "close": CONTINUOUS_MS},
+        )
+    ]
+
+
+def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """The time near ``[start_ms, end_ms)`` that frames cover which no batch counts."""
     first, after = id_range(start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
     # Islands are joined inside SQLite: a day of imported frames comes out as a few rows.
     own = rows(
@@ -205,4 +236,4 @@ def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
         """,
         {"first": first, "after": after, "cap": MERGE_GAP_MS, "close": CONTINUOUS_MS},
     )
-    return [(start, end) for start, end in batches + own]
+    return [(start, end) for start, end in own]
