@@ -9,7 +9,7 @@ from __future__ import annotations
 import apsw
 
 from store.database import Database, scalar
-from store.frames import FrameRow, captured_ms_of, select_rows
+from store.frames import FrameRow, captured_ms_of, id_range, select_rows
 
 
 def to_read(database: Database, now_ms: int, limit: int) -> list[FrameRow]:
@@ -30,6 +30,13 @@ def count_pending(database: Database) -> int:
     """How many frames wait to be read."""
     with database.read() as connection:
         return int(scalar(connection, "select count(*) from frames where reading_state = 'pending'"))
+
+
+def count_unread(connection: apsw.Connection, start_ms: int, end_ms: int) -> int:
+    """How many frames of ``[start_ms, end_ms)`` still wait to be read: no word finds them yet."""
+    first, after = id_range(start_ms, end_ms)
+    sql = "select count(*) from frames where reading_state = 'pending' and id >= ? and id < ?"
+    return int(scalar(connection, sql, (first, after)))
 
 
 def index_fresh_to_ms(database: Database) -> int | None:

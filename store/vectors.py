@@ -164,6 +164,17 @@ def count_missing(database: Database, at_most: int = COUNTED) -> int:
         return int(scalar(connection, sql, (at_most,)))
 
 
+def count_waiting(connection: apsw.Connection, start_ms: int, end_ms: int) -> int:
+    """How many frames of ``[start_ms, end_ms)`` wait for their vectors: no meaning finds them yet.
+
+    None wait where no model was ever used: then nothing is found by meaning, and nobody expects it.
+    """
+    if active(connection) is None:
+        return 0
+    sql = "select count(*) from embedding_queue where kind = 'frame' and thing_id >= ? and thing_id < ?"
+    return int(scalar(connection, sql, id_range(start_ms, end_ms)))
+
+
 def request_beside(connection: apsw.Connection, stretches: Iterable[tuple[int, int]]) -> None:
     """Frames of these stretches are about to go: those that relied on their lines are queued."""
     for start_ms, end_ms in stretches:

@@ -58,7 +58,7 @@ def ask(chat_id: int | None) -> Response:
     chat = None if chat_id is None else _chat(chat_id)
     asked = _request(chat_id, who)
     try:
-        result = answer(TurnDeps(own.database, own.chat_models, own.clock), asked)
+        result = answer(TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked), asked)
     except UnknownChat as error:
         raise _no_chat(error.chat_id) from error
     except TurnRefused as refusal:
@@ -132,6 +132,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         filters=TurnFilters(app_name=form.get("app", "").strip() or None),
         model=form.get("model") or None,
         without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
+        day_start_min=who.day_start_min,
     )
 
 

@@ -81,7 +81,7 @@ def test_a_retrieval_over_its_deadline_is_an_error_and_not_an_empty_answer(
 ) -> None:  # R3.72, CHAT-5
     for minute in range(100):
         afternoon.show(minute, None)
-    monkeypatch.setattr(turn, "retrieve", lambda *a: retrieval.retrieve(*a, deadline_s=-1))
+    monkeypatch.setattr(turn, "retrieve", lambda *a, **k: retrieval.retrieve(*a, **k, deadline_s=-1))
     monkeypatch.setattr(database_module, "_STEPS_BETWEEN_CHECKS", 1)
     error = ask().error
     assert error is not None

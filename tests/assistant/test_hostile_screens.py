@@ -37,7 +37,7 @@ def test_hostile_screen_text_stays_data(
         "time by app: ",
         "time by window: ",
         "time by site: ",
-        "nothing recorded: ",
+        "not recorded: ",
     )
     inside = user[user.index("BEGIN SCREEN DATA") + 1 : user.index("END SCREEN DATA")]
     assert all(line.startswith(known) for line in inside)

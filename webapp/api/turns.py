@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
 from store.times import to_seconds
 from webapp.api.texts import BoxAnswer
 from webapp.api.values import Answer
-from webapp.assistant.records import Coverage, EvidenceItem, Query, TurnResult
+from webapp.assistant import coverage
+from webapp.assistant.records import EvidenceItem, Query, TurnResult
+from webapp.assistant.texts import language_of
+
+
+class SpanAnswer(Answer):
+    start_time: float
+    end_time: float
 
 
 class RangeAnswer(Answer):
     start_time: float
     end_time: float
     timezone: str
+
+
+class ReadingAnswer(Answer):
+    """How the words of the message named the range."""
+
+    phrase: str = Field(description="The words themselves; empty when they did not.")
+    is_so_far: bool = Field(description="It ends now because more of it is still to come.")
+    also: list[SpanAnswer] = Field(description="Other ranges they may mean, nearest first.")
 
 
 class EvidenceAnswer(Answer):
@@ -56,22 +72,48 @@ class CoverageGapAnswer(Answer):
     reason: str
 
 
+class CauseAnswer(Answer):
+    """How long there is no picture for one cause."""
+
+    cause: str = Field(description="paused, excluded, locked, asleep, not_running, deleted or failed.")
+    seconds: float
+
+
+class StatementAnswer(Answer):
+    """A sentence about what was looked at, in the language of the question."""
+
+    kind: str = Field(description="looked, not_found, not_recorded, excluded, deleted or not_ready.")
+    text: str
+
+
 class QueryAnswer(Answer):
+    """A search of the range; `q` is empty for frames spread evenly over it."""
+
     start_time: float
     end_time: float
     app_name: str | None
     window_name: str | None
     browser_url: str | None
     focused: bool | None
+    q: str
+    strategy: str = Field(description="spread, or how GET /search found it.")
+    fallback_reason: str | None = Field(description="Why meaning played no part in it.")
     hits: int
+    hits_is_exact: bool
 
 
 class CoverageAnswer(Answer):
     frames_in_range: int
     frames_sampled: int
+    frames_relevant: int = Field(description="Those of the sampled frames that a search found.")
+    frames_unread: int = Field(description="Frames of the range whose text is not read yet.")
+    frames_unembedded: int = Field(description="Frames of the range not yet found by meaning.")
     gaps: list[CoverageGapAnswer]
+    causes: list[CauseAnswer]
     queries: list[QueryAnswer]
     index_fresh_to: float | None
+    statements: list[StatementAnswer]
+    reading: ReadingAnswer
 
 
 class UsageAnswer(Answer):
@@ -125,7 +167,7 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
             )
             for claim in result.claims
         ],
-        coverage=_coverage(result.coverage),
+        coverage=_coverage(result),
         usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
         warnings=list(result.warnings),
         dropped_citations=result.dropped,
@@ -150,17 +192,34 @@ def _evidence(item: EvidenceItem) -> EvidenceAnswer:
     )
 
 
-def _coverage(coverage: Coverage) -> CoverageAnswer:
-    fresh_ms = coverage.index_fresh_to_ms
+def _coverage(result: TurnResult) -> CoverageAnswer:
+    covered = result.coverage
+    fresh_ms = covered.index_fresh_to_ms
+    told = coverage.statements(covered, ZoneInfo(result.timezone), language_of(result.question))
     return CoverageAnswer(
-        frames_in_range=coverage.frames_in_range,
-        frames_sampled=coverage.frames_sampled,
+        frames_in_range=covered.frames_in_range,
+        frames_sampled=covered.frames_sampled,
+        frames_relevant=covered.relevant,
+        frames_unread=covered.unread,
+        frames_unembedded=covered.unembedded,
         gaps=[
             CoverageGapAnswer(start=to_seconds(gap.start_ms), end=to_seconds(gap.end_ms), reason=gap.reason)
-            for gap in coverage.gaps
+            for gap in covered.gaps
         ],
-        queries=[_query(query) for query in coverage.queries],
+        causes=[
+            CauseAnswer(cause=cause, seconds=ms / 1000) for cause, ms in coverage.causes(covered.gaps).items()
+        ],
+        queries=[_query(query) for query in covered.queries],
         index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
+        statements=[StatementAnswer(kind=each.kind, text=each.text) for each in told],
+        reading=ReadingAnswer(
+            phrase=covered.reading.phrase,
+            is_so_far=covered.reading.is_so_far,
+            also=[
+                SpanAnswer(start_time=to_seconds(start_ms), end_time=to_seconds(end_ms))
+                for start_ms, end_ms in covered.reading.also
+            ],
+        ),
     )
 
 
@@ -172,5 +231,9 @@ def _query(query: Query) -> QueryAnswer:
         window_name=query.filters.window_name,
         browser_url=query.filters.browser_url,
         focused=query.filters.focused,
+        q=query.text,
+        strategy=query.way,
+        fallback_reason=query.fallback or None,
         hits=query.hits,
+        hits_is_exact=query.is_exact,
     )

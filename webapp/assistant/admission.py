@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from store import conversations
+from store import apps, conversations
 from webapp import days
-from webapp.assistant import phrases, prompt
+from webapp.assistant import mentions, phrases, prompt
 from webapp.assistant.answering import Plan
 from webapp.assistant.errors import BadMessage, BadRange, BadTimezone, TimeRangeRequired, UnknownChat
-from webapp.assistant.records import MAX_MESSAGE_CHARS, TurnDeps, TurnRequest
+from webapp.assistant.mentions import Mentions
+from webapp.assistant.phrases import Calendar, Found, Refusal
+from webapp.assistant.records import MAX_MESSAGE_CHARS, TimeReading, TurnDeps, TurnRequest
 from webapp.assistant.texts import language_of, question_words
+
+MAX_LATER_MS = 60_000
+"""A browser reads "today" a little before the question arrives: ends so near are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Range:
     start_ms: int
     end_ms: int
-    phrase: str  # the part of the message that named it, '' when it was given
+    reading: TimeReading
 
 
 def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
@@ -30,22 +35,31 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         raise BadMessage(f"the message is longer than {MAX_MESSAGE_CHARS} characters")
     zone = _zone(request.timezone)
     model = deps.models.get(request.model)
-    chosen = _range(request, zone)
+    mentioned = _mentions(deps, message)
+    calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
+    understood = phrases.in_message(mentioned.rest, calendar)
+    chosen = _range(request, mentioned, understood)
     if request.chat_id is not None and conversations.get(deps.database, request.chat_id) is None:
         raise UnknownChat(request.chat_id)
+    about = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
+    filters = request.filters
+    if mentioned.app and not filters.app_name:
+        filters = replace(filters, app_name=mentioned.app)
     return Plan(
         message=message,
         language=language_of(message),
-        words=question_words(message.replace(chosen.phrase, " ") if chosen.phrase else message),
+        words=question_words(about),
         start_ms=chosen.start_ms,
         end_ms=chosen.end_ms,
         timezone=request.timezone,
         zone=zone,
         now_ms=request.now_ms,
-        filters=request.filters,
+        filters=filters,
         model=model,
         identity=request.system_prompt or prompt.IDENTITY,
         chat_id=request.chat_id,
+        reading=chosen.reading,
+        searched_for=" ".join(about.split()),
         without=frozenset(request.without),
     )
 
@@ -57,16 +71,38 @@ def _zone(name: str) -> ZoneInfo:
         raise BadTimezone(name) from error
 
 
-def _range(request: TurnRequest, zone: ZoneInfo) -> _Range:
+def _mentions(deps: TurnDeps, message: str) -> Mentions:
+    return mentions.read(message, apps.colour_slots(deps.database) if "@" in message else ())
+
+
+def _range(request: TurnRequest, mentioned: Mentions, understood: Found | Refusal | None) -> _Range:
     """The range given, or the one that the message names."""
     if request.start_ms is not None:
         end_ms = request.now_ms if request.end_ms is None else request.end_ms
         if not days.MIN_MS <= request.start_ms < end_ms <= days.MAX_MS:
             raise BadRange("end_time must be after start_time, and both must be dates of our days")
-        return _Range(request.start_ms, end_ms, "")
-    found = phrases.in_message(request.message, phrases.Calendar(request.now_ms, zone))
-    if found is None:
+        return _Range(request.start_ms, end_ms, _reading(understood, request.start_ms, end_ms))
+    if mentioned.has_selection:
+        raise TimeRangeRequired("@selection", "no_selection")
+    if understood is None:
         raise TimeRangeRequired()
-    if isinstance(found, phrases.Refusal):
-        raise TimeRangeRequired(found.phrase, found.problem)
-    return _Range(found.start_ms, found.end_ms, found.phrase)
+    if isinstance(understood, Refusal):
+        raise TimeRangeRequired(understood.phrase, understood.problem)
+    reading = _reading(understood, understood.start_ms, understood.end_ms)
+    return _Range(understood.start_ms, understood.end_ms, reading)
+
+
+def _reading(understood: Found | Refusal | None, start_ms: int, end_ms: int) -> TimeReading:
+    """How the message named the range ``[start_ms, end_ms)``, if it is one that its words may mean."""
+    if not isinstance(understood, Found):
+        return TimeReading()
+    readings = (understood, *understood.also)
+    chosen = next((each for each in readings if _is_same(each, start_ms, end_ms)), None)
+    if chosen is None:
+        return TimeReading()
+    also = tuple((each.start_ms, each.end_ms) for each in readings if each is not chosen)
+    return TimeReading(understood.phrase, chosen.is_so_far, also)
+
+
+def _is_same(found: Found, start_ms: int, end_ms: int) -> bool:
+    return abs(found.start_ms - start_ms) <= MAX_LATER_MS and abs(found.end_ms - end_ms) <= MAX_LATER_MS

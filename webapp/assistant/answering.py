@@ -12,15 +12,15 @@ from datetime import tzinfo
 
 from engines.chat import Completion, Message, Usage
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
-from webapp.assistant import citations, claims, evidence
+from webapp.assistant import citations, claims, coverage, evidence
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import facts
 from webapp.assistant.models import AnyModel
-from webapp.assistant.records import Claim, Coverage, CoverageGap, EvidenceItem, Query, TurnDeps, TurnFilters
+from webapp.assistant.records import Claim, EvidenceItem, TimeReading, TurnDeps, TurnFilters
 from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
-from webapp.assistant.sentences import clock, duration, gap_list, moment, say
+from webapp.assistant.sentences import clock, duration, moment, say
 from webapp.assistant.texts import Language, matches
 
 MAX_QUOTE_CHARS = 120
@@ -28,7 +28,11 @@ MAX_QUOTE_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A question that was admitted: everything about it is settled but the answer."""
+    """A question that was admitted: everything about it is settled but the answer.
+
+    `words` are what it is about, none for a summary; `searched_for` is the message without its
+    mentions and its time.
+    """
 
     message: str
     language: Language
@@ -42,6 +46,8 @@ class Plan:
     model: AnyModel
     identity: str
     chat_id: int | None
+    reading: TimeReading
+    searched_for: str
     without: frozenset[int] = frozenset()
 
 
@@ -89,24 +95,14 @@ def no_captures(plan: Plan, retrieval: Retrieval) -> Draft:
         sentence = say("no_match", plan.language, start=start, end=end, filters=named)
     else:
         sentence = say("no_captures", plan.language, start=start, end=end)
-    if not retrieval.gaps:
-        return Draft(sentence)
-    gaps = [(gap.start_ms, gap.end_ms, gap.reason) for gap in retrieval.gaps]
-    return Draft(f"{sentence} {say('why', plan.language, gaps=gap_list(gaps, plan.zone, plan.language))}")
+    covered = coverage.of(retrieval, plan.filters, plan.reading)
+    missing = (each.text for each in coverage.missing(covered, plan.zone, plan.language))
+    return Draft(" ".join([sentence, *missing]))
 
 
 def future(plan: Plan) -> Draft:
     """The answer to a range that has not begun."""
     return Draft(say("future", plan.language, start=moment(plan.start_ms, plan.zone)))
-
-
-def coverage(plan: Plan, retrieval: Retrieval) -> Coverage:
-    """What was looked at: frames, gaps with reasons, the one search, and how fresh the index is."""
-    query = Query(plan.start_ms, plan.end_ms, plan.filters, retrieval.frames_in_range)
-    gaps = tuple(CoverageGap(gap.start_ms, gap.end_ms, gap.reason) for gap in retrieval.gaps)
-    return Coverage(
-        retrieval.frames_in_range, len(retrieval.entries), gaps, (query,), retrieval.index_fresh_to_ms
-    )
 
 
 def _checked(
@@ -131,6 +127,9 @@ def _checked(
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
     if numbered.unknown:
         warnings.append(say("unknown_ids", plan.language, count=numbered.unknown))
+    nowhere = coverage.not_found(coverage.of(retrieval, plan.filters, plan.reading), plan.language)
+    if nowhere:
+        warnings.append(nowhere)
     unread = sum(entry.frame.reading_id is None for entry in entries)
     if unread:
         warnings.append(say("unread", plan.language, count=unread))

@@ -79,6 +79,7 @@ class UnknownModel(TurnRefused):
 
 _PROBLEMS = {
     "missing": "Say which time you mean, for example “today 14:00-17:00”.",
+    "no_selection": "Choose a range of time first: @selection means the one that is chosen.",
     "future": "That time has not come yet, so nothing of it can be recorded.",
     "no_such_date": "There is no such date.",
     "no_such_time": "There is no such time of day.",

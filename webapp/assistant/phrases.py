@@ -159,7 +159,8 @@ def _widened(found: Found, calendar: Calendar) -> Found:
     if found.at_ms is None:
         return found
     start_ms, end_ms = found.at_ms - MOMENT_MARGIN_MS, found.at_ms + MOMENT_MARGIN_MS
-    return replace(found, start_ms=start_ms, end_ms=min(end_ms, calendar.now_ms), at_ms=None)
+    also = tuple(_widened(each, calendar) for each in found.also)
+    return replace(found, start_ms=start_ms, end_ms=min(end_ms, calendar.now_ms), at_ms=None, also=also)
 
 
 def _left_over(text: str, tokens: Sequence[Token], at: int) -> str:

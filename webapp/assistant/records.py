@@ -16,6 +16,7 @@ from store.database import Database
 
 if TYPE_CHECKING:
     from webapp.assistant.models import ChatModels
+    from webapp.query_embedder import Meaning
 
 MAX_MESSAGE_CHARS = 8_000
 
@@ -42,7 +43,8 @@ class TurnRequest:
 
     `end_ms` defaults to `now_ms`, the asker's clock; `timezone` is an IANA name. `system_prompt`
     replaces the identity block of the prompt and nothing else (C4). Frames in `without` are not
-    looked at: the person said that they are no source for this.
+    looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
+    after midnight.
     """
 
     message: str
@@ -56,15 +58,21 @@ class TurnRequest:
     mode: Mode | None = None
     system_prompt: str | None = None
     without: tuple[int, ...] = ()
+    day_start_min: int = 0
+    week_start: int = 0  # 0 = Monday
 
 
 @dataclass(frozen=True, slots=True)
 class TurnDeps:
-    """What a turn works with; `clock` gives epoch milliseconds."""
+    """What a turn works with; `clock` gives epoch milliseconds.
+
+    `meaning` gives what a question means as a vector; without it words alone find.
+    """
 
     database: Database
     models: ChatModels
     clock: Callable[[], int]
+    meaning: Callable[[str], Meaning] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +140,55 @@ class CoverageGap:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search the turn ran, so that a person can run it again (CHAT-3)."""
+    """One search the turn ran, so that a person can run it again (CHAT-3).
+
+    `text` is what was searched for, '' for frames spread over the range. `way` is ``spread`` or a
+    strategy of `store.search`; `fallback` says why meaning played no part in it, '' when it did.
+    `hits` are all frames found, `is_exact` false when there are more.
+    """
 
     start_ms: int
     end_ms: int
     filters: TurnFilters
     hits: int
+    text: str = ""
+    way: str = "spread"
+    is_exact: bool = True
+    fallback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeReading:
+    """How the words of a question named its range; `phrase` is '' when they did not.
+
+    `is_so_far`: the range ends now because more of it is still to come. `also` are other ranges that
+    the words may mean, nearest first, as (start_ms, end_ms).
+    """
+
+    phrase: str = ""
+    is_so_far: bool = False
+    also: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was looked at, and what could not be."""
+    """What was looked at, and what could not be.
+
+    `relevant` of the sampled frames were found by a search, the others are spread over the range.
+    `is_found` is false when the words asked for are on no frame of it. `unread` and `unembedded`
+    frames of the range could not be found yet, by words and by meaning.
+    """
 
     frames_in_range: int
     frames_sampled: int
     gaps: tuple[CoverageGap, ...] = ()
     queries: tuple[Query, ...] = ()
     index_fresh_to_ms: int | None = None
+    relevant: int = 0
+    is_found: bool = True
+    unread: int = 0
+    unembedded: int = 0
+    reading: TimeReading = TimeReading()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import activity, decisions, reading_queue, sample, search
+from store import activity, decisions, reading_queue, sample, search, vectors
 from store.database import Database
 from store.decisions import Gap
 from store.filters import Filters
 from store.sample import SampledFrame
 from store.totals import Totals
+from webapp.assistant import relevance
 from webapp.assistant.excerpts import Excerpt, excerpt, line_forms
+from webapp.assistant.relevance import Searched
 from webapp.assistant.sampling import MAX_FRAMES, select_in
+from webapp.query_embedder import WORDS_ONLY, Meaning
 
 RETRIEVAL_TIMEOUT_S = 30.0
 
@@ -33,7 +36,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What was found. `totals` is None when filters narrow it: totals count every app."""
+    """What was found, and what it was looked for with.
+
+    `totals` is None when filters narrow it: totals count every app. `relevant` entries were found by
+    a search, the others are spread over the range. `is_found` is false when the question has words
+    and no frame of the range shows one. `unread` and `unembedded` frames of the range cannot be
+    found yet: by words, by meaning.
+    """
 
     filters: Filters
     entries: tuple[Entry, ...]
@@ -41,6 +50,11 @@ class Retrieval:
     gaps: tuple[Gap, ...]
     totals: Totals | None
     index_fresh_to_ms: int | None
+    searched: tuple[Searched, ...] = ()
+    relevant: int = 0
+    is_found: bool = True
+    unread: int = 0
+    unembedded: int = 0
 
 
 def retrieve(
@@ -49,22 +63,36 @@ def retrieve(
     words: Sequence[str],
     now_ms: int,
     *,
+    meaning: Meaning = WORDS_ONLY,
     max_frames: int = MAX_FRAMES,
     deadline_s: float = RETRIEVAL_TIMEOUT_S,
 ) -> Retrieval:
     """The selected frames with excerpts, and what else is known about the range.
 
-    `words` are what the question is about; ``filters.end_ms`` must be set. Raises `DeadlineExceeded`
-    after `deadline_s` (R3.72).
+    `words` are what the question is about, none for a summary (`relevance`); `meaning` is the
+    question as a vector. ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`
+    (R3.72).
     """
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
         in_range = sample.count(connection, filters)
-        selected = sample.load(connection, select_in(connection, filters, max_frames))
+        chosen = relevance.select(database, connection, filters, words, in_range, meaning, max_frames)
+        selected = sample.load(connection, chosen.ids)
         gaps = decisions.gaps(database, start_ms, end_ms, now_ms)
         totals = None if is_narrowed(filters) else activity.totals(database, start_ms, end_ms)
-        fresh_to_ms = reading_queue.index_fresh_to_ms(database)
-    return Retrieval(filters, tuple(_entries(selected, words)), in_range, tuple(gaps), totals, fresh_to_ms)
+        return Retrieval(
+            filters=filters,
+            entries=tuple(_entries(selected, words)),
+            frames_in_range=in_range,
+            gaps=tuple(gaps),
+            totals=totals,
+            index_fresh_to_ms=reading_queue.index_fresh_to_ms(database),
+            searched=chosen.searched,
+            relevant=chosen.relevant,
+            is_found=chosen.is_found,
+            unread=reading_queue.count_unread(connection, start_ms, end_ms),
+            unembedded=vectors.count_waiting(connection, start_ms, end_ms),
+        )
 
 
 def is_narrowed(filters: Filters) -> bool:

@@ -18,6 +18,7 @@ from webapp.assistant.records import (
     EvidenceItem,
     EvidenceState,
     Query,
+    TimeReading,
     TurnError,
     TurnFilters,
     TurnResult,
@@ -121,14 +122,19 @@ def _claim(kept: dict[str, Any]) -> Claim:
 def _coverage(kept: dict[str, Any] | None) -> Coverage:
     if not kept:
         return Coverage(0, 0)
-    queries = (
-        Query(query["start_ms"], query["end_ms"], TurnFilters(**query["filters"]), query["hits"])
-        for query in kept["queries"]
-    )
+    reading = kept.get("reading", {})
     return Coverage(
-        kept["frames_in_range"],
-        kept["frames_sampled"],
-        tuple(CoverageGap(**gap) for gap in kept["gaps"]),
-        tuple(queries),
-        kept["index_fresh_to_ms"],
+        frames_in_range=kept["frames_in_range"],
+        frames_sampled=kept["frames_sampled"],
+        gaps=tuple(CoverageGap(**gap) for gap in kept["gaps"]),
+        queries=tuple(
+            Query(**{**each, "filters": TurnFilters(**each["filters"])}) for each in kept["queries"]
+        ),
+        index_fresh_to_ms=kept["index_fresh_to_ms"],
+        # Turns stored before these were counted lack them.
+        relevant=kept.get("relevant", 0),
+        is_found=kept.get("is_found", True),
+        unread=kept.get("unread", 0),
+        unembedded=kept.get("unembedded", 0),
+        reading=TimeReading(**{**reading, "also": tuple(map(tuple, reading.get("also", ())))}),
     )

@@ -39,13 +39,13 @@ def normal(text: str) -> str:
 
 _STOP_TEXT = """
 a about after afternoon all am an and any are as ask asked at be been before between by can change changed
-could day did do does doing done during edit edited evening everything find found for from get give go got
-had has have hour hours how i in into is it last list look looked looking made make me minute minutes month
-morning much my night now of on open opened or our out over past please read reading said saw say see seen
-screen show showed since some spend spent summarise summarize summary tell than that the their them then
-there these they thing things this time to today tonight up us use used using was watch watched we week
-went were what when where which while who why will with work worked working would write writing wrote
-yesterday you your
+could day days did do does doing done during edit edited evening everything find for found from get give go
+got had has have hour hours how i in into is it last list look looked looking made make me minute minutes
+month morning much my night now of on open opened or our out over overview past please read reading recap
+said saw say screen see seen show showed since some spend spent summarise summarize summary tell than that
+the their them then there these they thing things this time to today tonight up us use used using was watch
+watched we week went were what when where which while who why will with work worked working would write
+writing wrote yesterday you your
 """
 _STOP_WORDS = frozenset(_STOP_TEXT.split())
 _STOP_HAN = re.compile(

@@ -20,7 +20,7 @@ from store.conversations import DELETED_ANSWER, StoredTurn
 from store.database import Database
 from store.errors import StoreError
 from store.filters import Filters
-from webapp.assistant import answering, evidence, rechecking, stored
+from webapp.assistant import answering, coverage, evidence, rechecking, stored
 from webapp.assistant.admission import admit
 from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.citations import without_numbers
@@ -48,6 +48,7 @@ from webapp.assistant.records import (
     Stage,
     StatusEvent,
     TextEvent,
+    TimeReading,
     TurnDeps,
     TurnError,
     TurnEvent,
@@ -57,6 +58,7 @@ from webapp.assistant.records import (
 )
 from webapp.assistant.retrieval import retrieve
 from webapp.assistant.sentences import say
+from webapp.query_embedder import WORDS_ONLY, Meaning
 
 __all__ = [
     "BadMessage",
@@ -74,6 +76,7 @@ __all__ = [
     "StatusEvent",
     "TextEvent",
     "TimeRangeRequired",
+    "TimeReading",
     "TurnDeps",
     "TurnError",
     "TurnEvent",
@@ -162,11 +165,13 @@ def _draft(
     if plan.start_ms >= plan.now_ms:
         return answering.future(plan)
     yield status("searching")
-    retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock())
+    retrieval = retrieve(
+        deps.database, _filters(plan), plan.words, deps.clock(), meaning=_meaning(deps, plan)
+    )
     if plan.without:
         entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
         retrieval = replace(retrieval, entries=entries)
-    found.coverage = answering.coverage(plan, retrieval)
+    found.coverage = coverage.of(retrieval, plan.filters, plan.reading)
     if not retrieval.entries:
         return answering.no_captures(plan, retrieval)
     found.evidence = evidence.items(retrieval.entries, (), {}, plan.zone)
@@ -217,6 +222,11 @@ def _history(database: Database, chat_id: int) -> list[Message]:
         messages.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
         messages.append(Message("assistant", without_numbers(turn.answer_md)[:MAX_HISTORY_CHARS]))
     return messages
+
+
+def _meaning(deps: TurnDeps, plan: Plan) -> Meaning:
+    """What the question means, when it asks for something; made before anything is read."""
+    return deps.meaning(plan.searched_for) if deps.meaning and plan.words else WORDS_ONLY
 
 
 def _filters(plan: Plan) -> Filters:

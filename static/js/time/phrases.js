@@ -35,7 +35,12 @@ export function inMessage(text, calendar) {
 export function widened(found, calendar) {
   if (found.at === undefined) return found
   const { at, ...rest } = found
-  return { ...rest, start: at - MOMENT_MARGIN_MS, end: Math.min(at + MOMENT_MARGIN_MS, calendar.now) }
+  return {
+    ...rest,
+    start: at - MOMENT_MARGIN_MS,
+    end: Math.min(at + MOMENT_MARGIN_MS, calendar.now),
+    also: rest.also.map(each => widened(each, calendar)),
+  }
 }
 
 function today({ zone, now, dayStartMin }) {

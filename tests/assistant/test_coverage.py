@@ -1,0 +1,154 @@
+"""What was looked at and what could not be: four different words for four different things."""
+
+from __future__ import annotations
+
+import uuid
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from store import decisions, deletion, media, vectors
+from store.database import Database
+from store.spool import DecisionRun, LookReport
+from tests.assistant.conftest import Ask
+from tests.assistant.helpers import HOUR_MS, START_MS, Afternoon, reply
+from tests.stub_model import StubModel
+from webapp.assistant import coverage
+from webapp.assistant.records import Coverage, TimeReading
+from webapp.assistant.texts import Language
+from webapp.assistant.turn import TurnDeps, stored_turn
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+MINUTE_MS = 60_000
+
+
+def looked(database: Database, *runs: tuple[str, str, int, int]) -> None:
+    """Looks all afternoon, with these runs: (decision, reason, from minute, to minute)."""
+    made = tuple(
+        DecisionRun("", decision, reason, START_MS + start * MINUTE_MS, START_MS + end * MINUTE_MS, 10)  # type: ignore[arg-type]
+        for decision, reason, start, end in runs
+    )
+    end_ms = START_MS + 3 * HOUR_MS
+    with database.write() as connection:
+        for at in range(START_MS, end_ms, 600_000):
+            inside = tuple(run for run in made if at <= run.start_ms < at + 600_000)
+            decisions.add_report(connection, LookReport(str(uuid.uuid4()), at, at + 600_000, 20, inside))
+
+
+RUNS = (
+    ("paused", "by the person", 20, 40),
+    ("paused", "locked", 50, 60),
+    ("excluded", "rule", 70, 81),
+    ("failed", "no_display", 90, 92),
+)
+
+
+def told(result: Coverage, language: Language) -> dict[str, str]:
+    return {each.kind: each.text for each in coverage.statements(result, SHANGHAI, language)}
+
+
+@pytest.fixture
+def afternoon_with_gaps(database: Database, deps: TurnDeps, afternoon: Afternoon) -> Afternoon:
+    looked(database, *RUNS)
+    for minute in (5, 10, 100, 110):
+        afternoon.show(minute, f"page {minute}")
+    afternoon.show(120, "a secret")
+    afternoon.show(130, None)
+    shelf = media.Media(database.data_dir.media)
+    deletion.delete_range(database, shelf, START_MS + 119 * MINUTE_MS, START_MS + 124 * MINUTE_MS)
+    return afternoon
+
+
+def test_every_cause_is_told_in_its_own_words(
+    ask: Ask, afternoon_with_gaps: Afternoon, stub: StubModel, deps: TurnDeps
+) -> None:
+    stub.reply(reply("Pages [[e1]].", ("e1", "page 5")))
+    result = ask("Where is the zeppelin?")
+    english, chinese = told(result.coverage, "en"), told(result.coverage, "zh")
+    assert english == {
+        "looked": "Looked at all 5 frames.",
+        "not_found": "Not found: no frame that has been read shows “zeppelin” in this time.",
+        "not_recorded": "Not recorded: 20 min, recording was paused (14:20–14:40); "
+        "10 min, the screen was locked (14:50–15:00); 2 min, recording failed (no_display) (15:30–15:32).",
+        "excluded": "Excluded by a privacy rule: 11 min (15:10–15:21).",
+        "deleted": "Deleted: 5 min (15:59–16:04).",
+        "not_ready": "Not read yet: 1 frames, which no word can find.",
+    }
+    assert set(chinese) == set(english)
+    for kind, word in {
+        "not_found": "没有找到", "not_recorded": "没有录制", "excluded": "排除", "deleted": "已删除",
+    }.items():  # fmt: skip
+        assert word in chinese[kind]
+        assert not any(word in text for other, text in chinese.items() if other != kind)
+    assert coverage.causes(result.coverage.gaps) == {
+        "paused": 20 * MINUTE_MS,
+        "excluded": 11 * MINUTE_MS,
+        "locked": 10 * MINUTE_MS,
+        "deleted": 5 * MINUTE_MS,
+        "failed": 2 * MINUTE_MS,
+    }
+    assert (result.coverage.unread, result.coverage.frames_in_range) == (1, 5)
+    assert result.coverage.queries[0].text == "zeppelin"
+    assert "Not found" in result.warnings[0]
+    assert stored_turn(deps.database, result.chat_id, result.turn_id) == result
+
+
+def test_an_empty_range_names_what_was_excluded_and_deleted(ask: Ask, database: Database) -> None:
+    looked(database, ("excluded", "rule", 0, 30), ("paused", "asleep", 60, 80))
+    english = ask("What did I do?", end_ms=START_MS + 2 * HOUR_MS).answer_md
+    assert "There are no captures between" in english
+    assert "Excluded by a privacy rule: 30 min (14:00–14:30)." in english
+    assert "Not recorded: 20 min, the computer was asleep (15:00–15:20)." in english
+    chinese = ask("我做了什么", end_ms=START_MS + 2 * HOUR_MS).answer_md
+    assert "被隐私规则排除：30 分钟（14:00–14:30）。" in chinese
+    assert "没有录制：20 分钟，电脑处于睡眠状态（15:00–15:20）。" in chinese
+
+
+def test_frames_without_vectors_are_counted(
+    ask: Ask, afternoon: Afternoon, database: Database, stub: StubModel
+) -> None:
+    afternoon.show(5, "one")
+    stub.reply(reply("One [[e1]].", ("e1", "one")))
+    assert ask().coverage.unembedded == 0  # no model was ever used: nobody expects any
+    vectors.use_model(database, "test", 2)
+    stub.reply(reply("One [[e1]].", ("e1", "one")))
+    result = ask()
+    assert result.coverage.unembedded == 1
+    assert told(result.coverage, "en")["not_ready"] == "Not found by meaning yet: 1 frames."
+
+
+def test_the_range_that_words_named_is_kept_with_its_other_reading(
+    ask: Ask, afternoon: Afternoon, deps: TurnDeps
+) -> None:
+    result = ask("What did I do last wednesday?", start_ms=None, end_ms=None)
+    day_ms = 86_400_000
+    wednesday = START_MS - 14 * HOUR_MS - 2 * day_ms
+    assert (result.start_ms, result.end_ms) == (wednesday, wednesday + day_ms)
+    assert result.coverage.reading == TimeReading(
+        "last wednesday", False, ((wednesday - 7 * day_ms, wednesday - 6 * day_ms),)
+    )
+    # Chosen by its other meaning, as a browser sends it: the first is then the other one.
+    chosen = ask(
+        "What did I do last wednesday?", start_ms=wednesday - 7 * day_ms, end_ms=wednesday - 6 * day_ms
+    )
+    assert chosen.coverage.reading.also == ((wednesday, wednesday + day_ms),)
+    assert chosen.coverage.queries[0].text == ""
+    today = ask("What did I do @today?", start_ms=None, end_ms=None)
+    assert (today.coverage.reading.phrase, today.coverage.reading.is_so_far) == ("@today", True)
+
+
+def test_a_mentioned_app_filters_and_a_selection_needs_a_range(
+    ask: Ask, afternoon: Afternoon, stub: StubModel
+) -> None:
+    from webapp.assistant.errors import TimeRangeRequired
+
+    afternoon.show(1, "in code")
+    afternoon.show(2, "in mail", app_name="Mail")
+    stub.reply(reply("Mail [[e1]].", ("e1", "in mail")))
+    result = ask("What was in @mail?")
+    assert result.coverage.queries[-1].filters.app_name == "Mail"
+    assert [item.app_name for item in result.evidence] == ["Mail"]
+    assert ask("Summarise @selection").coverage.frames_in_range == 2
+    with pytest.raises(TimeRangeRequired) as refused:
+        ask("Summarise @selection of today", start_ms=None, end_ms=None)
+    assert refused.value.problem == "no_selection"
