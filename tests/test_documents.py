@@ -43,8 +43,8 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_command_of_the_readme_exists() -> None:
-    named = set(re.findall(r"^(?:\.venv/bin/)?recollect (\w+)", README, flags=re.M))
-    named |= set(re.findall(r"`recollect (\w+)[^`]*`", README))
+    named = set(re.findall(r"^(?:\.venv/bin/)?recollect (\w[\w-]*)", README, flags=re.M))
+    named |= set(re.findall(r"`recollect (\w[\w-]*)[^`]*`", README))
     assert named
     assert named <= set(COMMANDS)
 

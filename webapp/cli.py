@@ -33,6 +33,7 @@ COMMANDS = {
     "import": "webapp.commands.imports:imports",
     "doctor": "webapp.commands.care:doctor",
     "verify": "webapp.commands.care:verify",
+    "check-answers": "webapp.commands.checking:check_answers",
     "reindex": "webapp.commands.care:reindex",
     "mcp": "webapp.commands.doors:mcp",
     "token": "webapp.commands.door:token",

@@ -21,6 +21,7 @@ from store.database import Database
 from store.paths import DataDir
 from store.spool import Spool
 from store.times import now_ms
+from tests.demo_week import DemoHome
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from webapp.access import load_token
 from webapp.cli import COMMANDS, run
@@ -59,7 +60,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert listed == list(COMMANDS)
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
-        "resume", "delete", "verify", "reindex", "mcp", "demo",
+        "resume", "delete", "verify", "reindex", "mcp", "demo", "check-answers",
     }  # fmt: skip
     for later in ("backup", "restore", "export", "retention"):
         assert run([later]) == 2
@@ -304,3 +305,31 @@ def test_a_port_in_use_is_one_line(recollect: Recollect) -> None:
             code, _, err = recollect(command, "--port", port)
             assert (code, err.count("\n")) == (1, 1)
             assert port in err
+
+
+# -- check-answers ------------------------------------------------------------------------
+
+
+def test_check_answers_reports_figures_and_what_got_worse(
+    demo_copy: DemoHome, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    recollect = Recollect(demo_copy.data_dir, capsys)
+    printed = recollect.json("check-answers")
+    assert printed["figures"]["right"]["of"] == len(demo_copy.week.questions)
+    code, out, err = recollect("check-answers")
+    assert (code, err) == (0, "")
+    assert re.search(r"^groundedness +\d+\.\d%", out, re.MULTILINE)
+    for answer in printed["answers"]:
+        answer["is_right"] = True
+    (tmp_path / "before.json").write_text(json.dumps(printed))
+    code, _, err = recollect("check-answers", "--against", str(tmp_path / "before.json"))
+    assert code == 1
+    assert "answers were right before and are not now: 2026-11-16/" in err
+    (tmp_path / "before.json").write_text("[]")
+    assert recollect("check-answers", "--against", str(tmp_path / "before.json"))[0] == 1
+
+
+def test_check_answers_says_where_questions_come_from(recollect: Recollect) -> None:
+    code, _, err = recollect("check-answers")
+    assert code == 1
+    assert "nothing to check here" in err
