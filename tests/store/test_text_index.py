@@ -200,3 +200,30 @@ def test_rows_of_an_open_read_are_those_of_its_beginning(database: Database, dat
         thread.join()
         assert scalar(connection, count) == 1
     assert scalar(database.connection(), count) == 1
+
+
+def test_an_index_made_anew_has_the_shape_of_the_one_before(database: Database, data_dir: DataDir) -> None:
+    """The same columns, tokenizer and lists for short beginnings of words."""
+
+    def shapes() -> set[str]:
+        sql = "select name, sql from sqlite_schema where name in ('frames_fts', 'frames_fts_next')"
+        with database.read() as connection:
+            return {" ".join(made.partition("(")[2].split()) for _, made in rows(connection, sql)}
+
+    before = shapes()
+    assert len(before) == 1
+    assert "prefix = '1 2 3'" in before.pop()
+    put(database, data_dir, 1, "eins zwei")
+    rebuild(database)
+    assert len(shapes()) == 1
+    assert found(database, "e*") == found(database, "zw*") == found(database, "zwei")
+
+
+def test_words_that_are_taken_back_are_found_by_no_beginning(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    kept = put(database, data_dir, 1, "shown")
+    gone = put(database, data_dir, 2, "secret")
+    deletion.delete_frames(database, media, [gone])
+    for beginning in ("s*", "se*", "sec*", "secr*"):
+        assert found(database, beginning) == ([kept] if beginning == "s*" else [])
