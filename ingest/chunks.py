@@ -20,7 +20,8 @@ MAX_CHUNKS = 16
 # Two letters in a row: numbers and the crumbs of misread pictures mean nothing by themselves.
 _WORD = re.compile(r"[\u3400-\u9fff]|(?:(?![\u3400-\u9fff])[^\W\d_]){2,}")
 _LINE = re.compile(r"[^\n]+")
-_SPACED = re.compile(r"\S+")
+# What a long line may be cut between: each Chinese or Japanese sign, and what stands between spaces.
+_UNCUT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
 
 
 class Chunk(NamedTuple):
@@ -72,10 +73,10 @@ def _pieces(text: str) -> list[Chunk]:
 
 
 def _short_enough(text: str, start: int, end: int) -> list[Chunk]:
-    spaced = list(_SPACED.finditer(text, start, end))
+    uncut = list(_UNCUT.finditer(text, start, end))
     return [
-        _stripped(text, spaced[at].start(), spaced[min(at + MAX_WORDS, len(spaced)) - 1].end())
-        for at in range(0, len(spaced), MAX_WORDS)
+        _stripped(text, uncut[at].start(), uncut[min(at + MAX_WORDS, len(uncut)) - 1].end())
+        for at in range(0, len(uncut), MAX_WORDS)
     ]
 
 

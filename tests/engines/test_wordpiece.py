@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.embedding_local import model_folder
+from engines.embedding_minilm import model_folder
 from engines.wordpiece import WordPiece, words
 
 PIECES = (model_folder() / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")

