@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,8 +41,7 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory) -> DemoHome:
 @pytest.fixture
 def demo_copy(demo_home: DemoHome, tmp_path: Path) -> DemoHome:
     """The same, to be changed."""
-    folder = shutil.copytree(demo_home.data_dir.home, tmp_path / "demo")
-    return DemoHome(DataDir(folder), demo_home.week)
+    return demo_home.copied(tmp_path / "demo")
 
 
 @pytest.fixture(scope="session")

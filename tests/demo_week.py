@@ -6,6 +6,7 @@ and take `demo_copy` where something is changed. `make` makes any other.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ class DemoHome:
 
     data_dir: DataDir
     week: SampleWeek
+
+    def copied(self, folder: Path) -> DemoHome:
+        """The same in a folder that is not there yet, to be changed."""
+        return DemoHome(DataDir(shutil.copytree(self.data_dir.home, folder)), self.week)
 
 
 def make(folder: Path, *arguments: str) -> DemoHome:
