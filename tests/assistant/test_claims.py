@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.assistant.claims import check
-from webapp.assistant.facts import Facts, Told
+from webapp.assistant.facts import TOTAL, Facts, Told
 from webapp.assistant.figures import figures, of_moment
 from webapp.assistant.records import EvidenceItem, EvidenceState
 from webapp.assistant.statements import statements
@@ -92,6 +92,11 @@ def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> 
         ("Nov 20, 2026 and 3 March", {"date 2026-11-20", "date 3-3"}),
         ("2026-11-20 / 2026年11月20日 / 11月20日", {"date 2026-11-20", "date 11-20"}),
         ("1,204 frames, 3.11.2, 70 %", {"number 1204", "number 3.11.2", "number 70"}),
+        (
+            "three hours, half an hour, 两个文件, 三个半小时",
+            {"minutes 180", "minutes 30", "number 2", "minutes 210"},
+        ),
+        ("on Friday the 20th, 星期五", {"weekday 5", "ordinal 20"}),
         ("no figures", set()),
     ],
 )
@@ -101,3 +106,80 @@ def test_figures_know_their_kind(text: str, words: set[str]) -> None:
 
 def test_a_moment_is_told_in_many_ways() -> None:
     assert figures("14:00, 2 pm, 2026-11-20, Nov 20") <= of_moment("2026-11-20T14:00:08+08:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("You\nwrote. Then left.", [("You\nwrote.", "sentence"), ("Then left.", "sentence")]),
+        ("> It said so.\n> And more.", [("It said so.", "sentence"), ("And more.", "sentence")]),
+        ("| App | h |\n|---|---|\n| Code | 3 [1] |", [("App | h", "heading"), ("Code | 3 [1]", "row")]),
+        ("## Morning\n\nText.", [("Morning", "heading"), ("Text.", "sentence")]),
+        ("Title\n===", [("Title", "heading")]),
+        ("```py\nprint(1)\n```", [("print(1)", "code")]),
+        ("```\nYou left. You came.\n```", [("You left.", "code"), ("You came.", "code")]),
+        ("```\nYou left", [("You left", "code")]),
+        ("Dr. Who paid, e.g. at 5 p.m. sharp.", [("Dr. Who paid, e.g. at 5 p.m. sharp.", "sentence")]),
+        ("一。二！[1]", [("一。", "sentence"), ("二！[1]", "sentence")]),
+        ("a\rb\r\n\r\nc", [("a\rb", "sentence"), ("c", "sentence")]),
+    ],
+)  # fmt: skip
+def test_an_answer_is_cut_as_it_is_drawn(text: str, cut: list[tuple[str, str]]) -> None:
+    assert [(text[said.start : said.end], said.kind) for said in statements(text)] == cut
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("Anna set retention to 14 days [1].", ("Anna",)),
+        ("You set retention to 14 weeks [1].", ("14 week",)),
+        ("You set retention to fourteen days [1].", ()),
+        ("You set retention to 14 days in `other.py` [1].", ("other.py",)),
+        ("The retention of 14 days was rejected [1].", ("rejected",)),
+        ("Retention was set to 14 days in the evening [1].", ("evening",)),
+        ("Retention was set to 14 days on Friday afternoon [1].", ()),
+        ("Retention was set to 14 days on Monday [1].", ("weekday 1",)),
+        ("李经理把 retention 设为 14 天 [1]。", ("李经理",)),
+    ],
+)
+def test_what_no_quote_shows_is_named(text: str, missing: tuple[str, ...]) -> None:
+    (claim,) = check(text, [item(1)])
+    assert (claim.state, claim.missing) == ("not_found" if missing else "found", missing)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("You used Code for 25 min.", "measured"),
+        ("| Code | 25 min |\n|---|---|\n| Mail | 1 h |", "measured"),
+        ("你用了 Code 25 分钟。", "measured"),
+        ("In total you were recorded for 1 h 25 min.", "measured"),
+        ("You used Mail for 25 min.", "no_evidence"),
+        ("You used Code for 26 min.", "no_evidence"),
+        ("You used Code and Mail for 1 h 25 min.", "no_evidence"),
+        ("You used Code for 25 min and deleted everything.", "no_evidence"),
+        ("You used Code for 25 min with Anna.", "no_evidence"),
+    ],
+)
+def test_only_durations_that_code_measured_need_no_citation(text: str, state: str) -> None:  # ACT-4
+    given = [("Code", "25 min"), ("Mail", "1 h"), (TOTAL, "1 h 25 min")]
+    facts = Facts(tuple(Told(name, frozenset(figures(spent))) for name, spent in given))
+    assert {claim.state for claim in check(text, [], facts)} == {state}
+
+
+def test_what_was_not_quoted_may_be_a_paraphrase_and_is_never_found() -> None:
+    text = "The harbour was painted blue by the new crew in spring."
+    cited = [item(1, "", "not_checked")]
+    assert (
+        check("The new crew painted the harbour blue [1].", cited, texts={1: text})[0].state == "paraphrase"
+    )
+    for unlike in (
+        "The crew sank three boats [1].",
+        "The harbour was never painted blue [1].",
+        "Anna painted the harbour blue [1].",
+    ):
+        assert check(unlike, cited, texts={1: text})[0].state == "not_checked"
+
+
+def test_the_list_of_evidence_is_no_claim() -> None:
+    assert check("Evidence: [1]", [item(1)]) == ()

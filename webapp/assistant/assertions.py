@@ -41,6 +41,7 @@ _ADVICE = re.compile(
     r"|(?:try|press|click|open|run|use|select|choose|go\s+to|type|enter|make\s+sure|set|add|install|drag|hold|save"
     r"|check|copy|paste|right-click|double-click|hover|scroll|wait|restart|switch\s+to|navigate|search\s+for)"
     r"\b(?!\s+(?:\d|of\b|failed|was|were)))"
+    r"|要[^，,。]{1,20}[，,]\s*(?:请|可以|可|先|点击|按|打开|使用|运行)"
     r"|(?:首先|然后|接着|最后|再|先)?[，,]?(?:请|可以|你可以|您可以|如果|如需|建议|试试|点击|按下?|打开(?!了)|运行(?!了)"
     r"|使用(?!了)|选择(?!了)|输入(?!了)|右键|双击|重启|勾选|进入(?!了))",
     re.IGNORECASE,
@@ -98,7 +99,7 @@ def _is_label(sentence: str) -> bool:
 
 
 def _tells_times(said: str, facts: Facts) -> bool:
-    """Whether a durations, moment or amount is told that nobody gave."""
+    """Whether a duration, moment or amount is told that nobody gave."""
     told = {figure for figure in figures(said) if figure.startswith(_TIMED)} - facts.moments
     return bool(told) or any(unit in ("euro", "dollar", "yuan", "percent") for _, unit in units(said))
 

@@ -25,17 +25,22 @@ from types import MappingProxyType
 
 from webapp.assistant import own_words, quotes, specifics
 from webapp.assistant.assertions import claims_something
+from webapp.assistant.evidence import JOINT
 from webapp.assistant.facts import Facts
 from webapp.assistant.figures import days_told, figures, of_moment, parts_told, units
-from webapp.assistant.outcomes import denies, is_denied, outcomes
+from webapp.assistant.outcomes import contrasts, denied_parts, denies, direction, is_denied, outcomes
 from webapp.assistant.records import Claim, ClaimState, EvidenceItem
+from webapp.assistant.sentences import OWN_SENTENCES
 from webapp.assistant.statements import Statement, statements
 from webapp.assistant.texts import normal
 
-QUOTED_SHARE = 0.25
-"""The part of a sentence's own words that its quotes must show for the quotes to stand for it."""
+QUOTED_SHARE = 1 / 3
+"""The part of a sentence's words and figures that its quotes must show to stand for it."""
 
-PARAPHRASED_SHARE = 0.6
+AROUND_SHARE = 0.5
+"""The part that the whole frames must show where the quotes show less, but something."""
+
+PARAPHRASED_SHARE = 0.8
 """The part of a sentence's words that the frames must show before it is called a paraphrase."""
 
 MIN_PARAPHRASED_WORDS = 2
@@ -48,11 +53,17 @@ _NO_TEXTS: Mapping[int, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """What may prove a sentence: quotes (or whole texts), where the frames were, and when."""
+    """What may prove a sentence: quotes (or whole texts), where the frames were, and when.
+
+    `around` are the whole texts and `beside` the lines next to the quotes, neither of which prove a
+    figure or a name.
+    """
 
     said: tuple[str, ...]
     places: tuple[str, ...]
     moments: frozenset[str]
+    around: tuple[str, ...]
+    beside: tuple[str, ...]
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -76,6 +87,8 @@ def check(
     for statement in statements(answer_md):
         text = answer_md[statement.start : statement.end]
         cited = tuple(dict.fromkeys(n for n in map(int, _NUMBERS.findall(text)) if n in by_number))
+        if plain(text).strip() in OWN_SENTENCES:
+            continue
         if cited or _is_claim(text, statement, given):
             items = [by_number[n] for n in cited]
             state, missing = _judged(plain(text), items, given, texts)
@@ -105,7 +118,7 @@ def _judged(
         return ("measured" if facts.prove(said) else "no_evidence"), ()
     proven = [item for item in cited if item.state == "found"]
     if proven:
-        quoted = _sources(proven, [item.quote for item in proven])
+        quoted = _sources(proven, [item.quote for item in proven], texts)
         missing = tuple(_missing(said, quoted, facts))
         if missing:
             return "not_found", missing
@@ -114,16 +127,30 @@ def _judged(
     open_items = [item for item in cited if item.state in ("found", "not_checked")]
     if not open_items:
         return "not_found", ()
-    whole = _sources(open_items, [texts.get(item.n or 0, "") for item in open_items])
+    whole = _sources(open_items, [texts.get(item.n or 0, "") for item in open_items], texts)
     return ("paraphrase" if _is_paraphrase(said, whole, facts) else "not_checked"), ()
 
 
-def _sources(items: Sequence[EvidenceItem], said: Iterable[str]) -> _Sources:
+def _sources(items: Sequence[EvidenceItem], said: Iterable[str], texts: Mapping[int, str]) -> _Sources:
     places = [
         place for item in items for place in (item.app_name, item.window_name, item.browser_url) if place
     ]
     moments = (of_moment(item.local_time) for item in items)
-    return _Sources(tuple(text for text in said if text), tuple(places), frozenset().union(*moments))
+    around = tuple(texts.get(item.n or 0, "") for item in items)
+    quoted = tuple(text for text in said if text)
+    beside = tuple(
+        near for item, text in zip(items, around, strict=True) for near in _beside(item.quote, text)
+    )
+    return _Sources(quoted, tuple(places), frozenset().union(*moments), around, beside)
+
+
+def _beside(quote: str, text: str) -> Iterator[str]:
+    """The line before, of and behind each place where a quote stands in its frame's text."""
+    for part in quote.split(JOINT):
+        for start, end in quotes.find(text, part):
+            before = text.rfind("\n", 0, max(0, text.rfind("\n", 0, start)))
+            behind = text.find("\n", text.find("\n", end) + 1) if "\n" in text[end:] else -1
+            yield text[before + 1 : behind if behind >= 0 else len(text)]
 
 
 # -- particulars -----------------------------------------------------------------------------
@@ -135,32 +162,51 @@ def _missing(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
         if not _stands(quotation, sources.all):
             yield quotation
     bare = specifics.without_quotations(said)
-    haystack = normal(" ".join(sources.all))
+    haystack = normal("\n".join(sources.all))
     for address in specifics.addresses(bare):
         if normal(address) not in haystack:
             yield address
     bare = specifics.without_addresses(bare)
     yield from _missing_figures(bare, sources, facts)
-    whole = " ".join(sources.all)
+    whole = "\n".join(sources.all)
     for name in specifics.names(bare):
         if not specifics.stands_in(name, whole) and not _is_place(name, bare, sources.places):
             yield name
-    told = outcomes(whole)
     for outcome, word in outcomes(bare).items():
-        if outcome not in told or denies(bare, outcome) != denies(whole, outcome):
+        if outcome in ("rose", "fell") and (way := direction(bare)):
+            if way != outcome:
+                yield word
+        elif not _tells(outcome, bare, (whole, *sources.beside)):
             yield word
+    yield from contrasts(bare, "\n".join(sources.said))
+
+
+def _tells(outcome: str, said: str, texts: Iterable[str]) -> bool:
+    """Whether the first text that names an outcome has it as the sentence does: so, or not so."""
+    telling = next((text for text in texts if outcome in outcomes(text)), None)
+    return telling is not None and denies(said, outcome) == denies(telling, outcome)
 
 
 def _missing_figures(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
+    told = figures(said)
     shown = set().union(*map(figures, sources.all))
-    known = shown | sources.moments | facts.moments
     foreign = facts.foreign(said, sources.places)
-    for figure in sorted(figures(said) - known):
-        if not figure.startswith(("minutes ", "seconds ")) or figure in foreign:
-            yield figure.partition(" ")[2] if figure.startswith("number ") else figure
-    for figure in sorted((days_told(said, facts.today) | parts_told(said)) - sources.moments):
-        if figure not in set().union(*map(parts_told, sources.said)):
-            yield figure.removeprefix("part ")
+    # A clock time that a quote tells has its day from the quote, too, not from the frame.
+    is_of_quote = any(figure.startswith("clock ") for figure in told - sources.moments - facts.moments)
+    for figure in sorted(told - shown):
+        if figure.startswith(("minutes ", "seconds ")):
+            is_known = figure not in foreign
+        elif is_of_quote and figure.startswith(("date ", "weekday ", "ordinal ")):
+            is_known = False
+        else:
+            is_known = figure in sources.moments or figure in facts.moments
+        if not is_known:
+            yield figure.removeprefix("number ")
+    days = days_told(said, facts.today) - set().union(
+        *(days_told(text, facts.today) for text in sources.said)
+    )
+    parts = parts_told(said) - set().union(*map(parts_told, sources.said))
+    yield from (figure.removeprefix("part ") for figure in sorted((days | parts) - sources.moments))
     shown_units = set().union(*map(units, sources.all))
     for number, unit in sorted(units(said)):
         others = {other for figure, other in shown_units if figure == number}
@@ -183,24 +229,49 @@ def _is_place(name: str, said: str, places: Collection[str]) -> bool:
 
 
 def _is_tied(said: str, sources: _Sources) -> bool:
-    """Whether a sentence is about its quotes: it holds their words, or at least their figures."""
-    if is_denied(said) and not is_denied(" ".join(sources.all)):
+    """Whether a sentence is about its quotes: it shares words with them, or at least figures.
+
+    Speakers and headings often stand beside a quote, so the text around it helps a sentence that
+    shares something with the quote itself.
+    """
+    if not _agree(said, "\n".join(sources.all)):
         return False
     if specifics.quotations(said):
         return True
     words = own_words.lacking(own_words.content_words(said), sources.places)
+    shown = figures(said) & set().union(*map(figures, sources.said))
     if own_words.is_foreign(said, sources.said):
-        whole = " ".join(sources.said)
-        shared = figures(said) & figures(whole)
-        return not words or bool(shared) or own_words.share(words, sources.said) > 0
-    return own_words.share(words, sources.said) >= QUOTED_SHARE
+        return not words or bool(shown) or own_words.share(words, sources.said) > 0
+    if not words:
+        return True
+    matched = len(words) - len(own_words.lacking(words, sources.said)) + len(shown)
+    if matched >= QUOTED_SHARE * (len(words) + len(shown)):
+        return True
+    return matched > 0 and own_words.share(words, sources.around) >= AROUND_SHARE
+
+
+def _agree(said: str, whole: str) -> bool:
+    """Whether neither denies what the other says, as far as their "not" tells."""
+    said = specifics.without_quotations(said)
+    if is_denied(said) and not is_denied(whole):
+        return False
+    shared = own_words.content_words(said)
+    shared -= own_words.lacking(shared, [whole])
+    there, here = denied_parts(whole), denied_parts(said)
+    unlike = shared - own_words.lacking(shared, [there]) - (shared - own_words.lacking(shared, [here]))
+    return all(_is_said_otherwise(word, whole, there) for word in unlike)
+
+
+def _is_said_otherwise(word: str, whole: str, denied: str) -> bool:
+    """Whether a text that denies a word also says it without a "not"."""
+    return normal(whole).count(word) > normal(denied).count(word)
 
 
 def _is_paraphrase(said: str, sources: _Sources, facts: Facts) -> bool:
     """The second check: every particular and most words stand in the frames' whole texts."""
     if any(True for _ in _missing(said, sources, facts)):
         return False
-    if is_denied(said) and not is_denied(" ".join(sources.all)):
+    if not _agree(said, "\n".join(sources.all)):
         return False
     words = own_words.content_words(said)
     return len(words) >= MIN_PARAPHRASED_WORDS and own_words.share(words, sources.all) >= PARAPHRASED_SHARE

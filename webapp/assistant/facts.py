@@ -33,8 +33,8 @@ TOTAL = "total"
 _TITLE_PARTS = re.compile(r"\s+[-\u2013\u2014|·:]\s+")
 Span = tuple[int, int]
 _OF_MEASURING = own_words.content_words(
-    "total overall altogether recorded active duration about approximately roughly minutes hours seconds "
-    "respectively longest least and then remaining 总共 合计 时长 分别 最长 最多 其次 总计 共计"
+    "total overall altogether recorded active duration about approximately roughly min mins hrs sec seconds "
+    "respectively longest least and then remaining 一共 总共 合计 时长 分别 最长 最多 其次 总计 共计"
 )
 
 
@@ -81,7 +81,8 @@ class Facts:
         """Whether one of the names nearest to a duration has it."""
         form = in_digits(sentence).casefold()
         near: dict[int, set[str]] = {}
-        for told in self.durations:
+        named = [told for told in self.durations if told.name != TOTAL and any(_places(told.name, form))]
+        for told in named or self.durations:
             for at in _places(told.name, form):
                 distance = max(place[0] - at[1], at[0] - place[1], 0)
                 near.setdefault(distance, set()).update(told.figures)

@@ -35,7 +35,7 @@ _FIGURE = re.compile(
     | (?P<part2>凌晨|早上|早晨|上午|中午|下午|傍晚|晚上)?(?P<hour>\d{{1,2}})
         (?:\s*(?P<half2>[ap]\.?m\b\.?)|点(?P<past>半|\d{{1,2}}分?)?(?!\d))
     | (?P<span>\d+(?:\.\d+)?\s*{_HOURS}(?:\s*(?:and\s+)?\d+\s*{_MINUTES})?{_END}
-        |\d+(?:\.\d+)?\s*{_MINUTES}{_END}|\d+(?:\.\d+)?\s*{_SECONDS}{_END})
+        |(?!\d+\.\d+\s*m{_END})\d+(?:\.\d+)?\s*{_MINUTES}{_END}|\d+(?:\.\d+)?\s*{_SECONDS}{_END})
     | (?P<weekday>\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)[一二三四五六日天1-6])
     | (?P<ordinal>\b\d{{1,2}}(?:st|nd|rd|th)\b)
     | (?P<number>\d+(?:[.,]\d+)*)
@@ -75,10 +75,12 @@ _UNITS = {
     "million": r"million\b|百万",
     "ten thousand": r"万",
 }
-_SIGNS = {"€": "euro", "$": "dollar", "￥": "yuan", "¥": "yuan"}
+_SIGNS = {"€": "euro", "eur": "euro", "$": "dollar", "usd": "dollar"}
+_SIGNS |= dict.fromkeys(("￥", "¥", "cny", "rmb"), "yuan")
 _UNIT = "|".join(f"(?P<{name.replace(' ', '_')}>{words})" for name, words in _UNITS.items())
 _WITH_UNIT = re.compile(
-    rf"(?P<sign>[€$￥¥])?\s?(?<![\w.])(?P<number>\d+(?:[.,]\d+)*)[\s-]*(?:{_UNIT})?", re.IGNORECASE
+    rf"(?P<sign>[€$￥¥]|\b(?:EUR|USD|CNY|RMB)\b)?\s?(?<![\w.])(?P<number>\d+(?:[.,]\d+)*)[\s-]*(?:{_UNIT})?",
+    re.IGNORECASE,
 )
 
 
@@ -99,7 +101,7 @@ def units(text: str) -> set[tuple[str, str]]:
     found = set()
     for each in _WITH_UNIT.finditer(in_digits(text)):
         named = [name for name in _UNITS if each[name.replace(" ", "_")]]
-        unit = named[0] if named else _SIGNS.get(each["sign"] or "", "")
+        unit = named[0] if named else _SIGNS.get((each["sign"] or "").lower(), "")
         found.add((_plain(each["number"]), unit))
     return found
 

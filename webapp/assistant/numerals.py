@@ -25,20 +25,24 @@ _TIME_UNIT = re.compile(
 )
 _HALF = re.compile(r"\bhalf\s+an?\s+hour\b|\ba\s+half[\s-]hour\b|半个?小时|半个钟头", re.IGNORECASE)
 _QUARTER = re.compile(r"\b(?:a\s+)?quarter\s+of\s+an\s+hour\b|一刻钟", re.IGNORECASE)
+_A_YEAR = re.compile(r"\b(within|for|after)\s+an?\s+(?=(?:day|week|month|year)\b)", re.IGNORECASE)
 _AN_HOUR = re.compile(r"\b(?:an|a|one)\s+(?P<unit>hour|minute)(?P<half>\s+and\s+a\s+half)?\b", re.IGNORECASE)
 _HAN_VALUES = {sign: n for n, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
 _HAN = re.compile(
     r"(?<![周期拜十百千])(?P<sign>[一二两三四五六七八九十百]{1,5})"
     r"(?=(?P<unit>个?小时|分钟|天|个月|个|份|封|次|页|元|块|条|名|位|张|行|周|年|月|点|人|件|篇|段|帧|秒))"
 )
+_AND_HALF = re.compile(r"\b(\d+)\s+and\s+a\s+half\b", re.IGNORECASE)
+_HAN_AND_HALF = re.compile(r"([一二两三四五六七八九十]{1,3})个半(?=小时|钟头)")
 _HAN_TIME = ("小时", "个小时", "分钟", "天", "个月", "周", "年", "秒")
 
 
 def in_digits(text: str) -> str:
     """The text with its numbers in words written as digits."""
+    text = _HAN_AND_HALF.sub(lambda found: f"{_han_value(found[1])}.5 ", text)
     text = _HALF.sub("30 min", _QUARTER.sub("15 min", text))
-    text = _AN_HOUR.sub(_an_hour, text)
-    text = _ENGLISH.sub(_english, text)
+    text = _AN_HOUR.sub(_an_hour, _A_YEAR.sub(r"\1 1 ", text))
+    text = _AND_HALF.sub(r"\1.5", _ENGLISH.sub(_english, text))
     return _HAN.sub(_han, text)
 
 

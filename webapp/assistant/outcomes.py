@@ -3,6 +3,7 @@
 A sentence that says "cancelled" over a quote that only names the project says more than the quote.
 So words for an outcome are treated like figures: the quote has to show them, in either language.
 Each group holds words that mean one outcome; a word outside the groups proves and disproves nothing.
+Contrasts work the other way: "west" over a quote that says "south" is flagged, "west" alone is not.
 """
 
 from __future__ import annotations
@@ -23,31 +24,65 @@ _GROUPS = {
     "failed": r"\bfail\w*|\berrors?\b|\bbroke\w*|\bcrash\w*|\bexception\b|\btraceback\b"
     r"|失败|错误|出错|报错|崩溃|异常",
     "passed": r"\bpass(?:ed|es|ing)?\b|\bsucce\w*|\bgreen\b|成功|通过",
-    "published": r"\bpublish\w*|\bdeploy\w*|\breleas\w*|\blaunch\w*|发布|部署|上线",
+    "published": r"\b(?:go(?:es)?|went|is|are|now)\s+live\b|\bpublish\w*|\bdeploy\w*|\breleas\w*"
+    r"|\blaunch\w*|发布|部署|上线",
     "finished": r"\bfinish\w*|\bcomplet(?:ed|es|ing|ion)\b|\bdone\b|\bclos(?:ed|es|ing)\b|\bresolv\w*"
-    r"|\bfix(?:ed|es|ing)?\b|完成|结束|解决|修复|关闭",
+    r"|(?<!the )(?<!a )\bfix(?:ed|es|ing)?\b|完成|结束|解决|修复|关闭",
     "dismissed": r"\bfired\b|\bdismiss\w*|\bresign\w*|\bquit\b|辞职|解雇|离职|辞退",
-    "rose": r"\bincreas\w*|\bris(?:e|es|en|ing)\b|\brose\b|\bgrew\b|\bgrowth\b|\bup\s+(?:by|from|to|\d)"
-    r"|\+\s?\d|增加|上涨|上升|增长|提高|上调",
+    "rose": r"\bincreas\w*|\bris(?:e|es|en|ing)\b|\brose\b|\bgrew\b|\bgrowth\b|\b(?:went|goes|go|gone)\s+up\b"
+    r"|\bup\s+(?:by|from|\d)|\+\s?\d|增加|上涨|上升|增长|提高|上调|[升涨][到至]",
     "fell": r"\bdecreas\w*|\bf(?:ell|all|alls|allen)\b|\bdropp\w*|\bdeclin(?:e|ing)\b|\breduc\w*"
-    r"|\bdown\s+(?:by|from|to|\d)|(?<!\w)[-\u2212]\s?\d|减少|下降|下跌|降低|下调",
+    r"|\b(?:went|goes|go|gone|came)\s+down\b|\bdown\s+(?:by|from|\d)|(?<!\w)[-\u2212]\s?\d|减少|下降|下跌|降低|下调|降[到至]",
     "postponed": r"\bpostpon\w*|\bdelay\w*|\bdefer\w*|\bresched\w*|\bmov(?:ed|e|ing)\s+to\b"
     r"|推迟|延期|延后|改期",
     "won": r"\bw(?:on|in|ins|inning)\b|赢|获胜|中标",
     "lost": r"\blost\b|\blos(?:e|es|ing)\b|输了|丢失|遗失",
     "subscribed": r"\bsubscri\w*|\bsigned\s+up\b|订阅|注册",
     "booked": r"\bbook(?:ed|ing)\b|\breserv\w*|预订|预定|订了",
+    "reverted": r"\brevert\w*|\bundo\b|\bundid\b|\broll(?:ed|ing|s)?\s+back\b|\brollback\b|回滚|撤销|还原",
+    "stolen": r"\bst(?:eal|eals|ole|olen)\b|\btheft\b|偷|被盗",
     "installed": r"\binstall\w*|安装",
 }
 OUTCOMES = {name: re.compile(words, re.IGNORECASE) for name, words in _GROUPS.items()}
 
+# Words of which a text means one and not the others.
+_CONTRASTS = tuple(
+    tuple(re.compile(words, re.IGNORECASE) for words in group)
+    for group in (
+        (r"\bnorth(?:ern)?\b|北", r"\bsouth(?:ern)?\b|南", r"\beast(?:ern)?\b|东", r"\bwest(?:ern)?\b|西"),
+        (r"\bred\b|红", r"\bgreen\b|绿", r"\byellow\b|黄", r"\bblue\b|蓝"),
+        (r"\bstop(?:s|ped|ping)?\b|\bhalt\w*|停止", r"\bcontinu\w*|\bresum\w*|继续|恢复"),
+        (r"\bbefore\b|之前|以前", r"\bafter\b|之后|以后"),
+        (r"\bmin(?:imum)?\b|\bat\s+least\b|至少|最少", r"\bmax(?:imum)?\b|\bat\s+most\b|至多|最多"),
+        (
+            r"\bmore\b|\babove\b|\bover\b|超过|大于|多于|以上",
+            r"\bless\b|\bbelow\b|\bunder\b|少于|小于|低于|以下",
+        ),
+        (r"\bhigh(?:er|est)?\b|偏?高", r"\blow(?:er|est)?\b|偏?低"),
+        (r"\bearl(?:y|ier)\b|提前", r"\blate(?!st|r\s+(?:on|that))(?:r)?\b|推后|迟到"),
+        (r"\blarg(?:e|er|est)\b|\bbig(?:ger|gest)?\b|最大", r"\bsmall(?:er|est)?\b|最小"),
+        (r"\bold(?:er|est)?\b|旧", r"\bnew(?:er|est)?\b|新"),
+        (r"\bshow(?:s|ed|n|ing)?\b|显示", r"\bhid(?:e|es|den|ing)\b|隐藏"),
+        (r"\bopen(?:ed)?\b|开放", r"\bclosed\b|关闭"),
+        (r"\benabled?\b|启用", r"\bdisabled?\b|禁用|停用"),
+        (r"\binclud(?:e|es|ed|ing)\b|包含|含", r"\bwithout\b|\bexclud\w*|不含|不包括"),
+    )
+)
+
 _NOT = re.compile(
-    r"\b(?:not|never|cannot|without|neither|nor|nobody|none|nothing)\b|n['’]t\b|\bno\b|\bno\s+longer\b"
-    r"|(?<![\d.,])0(?![\d.,:]|\s?%)|没有?|未(?!来)|无法|不(?!过|同|断|少|久|仅|错|管|论|如|便|是)|尚未",
+    r"\b(?:not|never|cannot|without|neither|nor|nobody|none|nothing)\b|n['’]t\b|\bno\b|\bno\s+longer\b|\brul(?:e|es|ed)\s+out\b"
+    r"|\b(?:rather\s+than|instead\s+of)\b"
+    r"|(?<![\d.,])0(?![\d.,:]|\s?%)|禁止|严禁|没有?|未(?!来)|无法|不(?!过|同|断|少|久|仅|错|管|论|如|便|是)|尚未",
+    re.IGNORECASE,
+)
+_NONE = re.compile(r"\s*[:：]\s*(?:none|no|never|无|0(?![\d.,:]))\b", re.IGNORECASE)
+_FROM_TO = re.compile(
+    r"(?:\bfrom|由|从)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<before>\d[\d,]*(?:\.\d+)?)[^\d,.;，。；]{0,24}?"
+    r"(?:\bto|到|至)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
 _NEAR_CHARS = 24
-_CLAUSE = re.compile(r"[,;.!?，；。！？\n|]")
+_CLAUSE = re.compile(r"[;!?，；。！？\n|]|[,.](?!\d)")
 
 
 def outcomes(text: str) -> dict[str, str]:
@@ -56,17 +91,45 @@ def outcomes(text: str) -> dict[str, str]:
     return {name: match[0] for name, match in found if match}
 
 
+def contrasts(text: str, other: str) -> tuple[str, ...]:
+    """Words of a text that the other does not have, while it has a word that means the contrary."""
+    found = []
+    for group in _CONTRASTS:
+        here = [words.search(text) for words in group]
+        there = [bool(words.search(other)) for words in group]
+        lacking = [match[0] for match, is_there in zip(here, there, strict=True) if match and not is_there]
+        if any(there) and not any(match and is_there for match, is_there in zip(here, there, strict=True)):
+            found += lacking
+    return tuple(found)
+
+
 def is_denied(text: str) -> bool:
     """Whether a text says of anything that it is not so."""
     return bool(_NOT.search(text))
 
 
 def denies(text: str, outcome: str) -> bool:
-    """Whether every place where a text names an outcome has a "not" shortly before it."""
-    places = [match.start() for match in OUTCOMES[outcome].finditer(text)]
-    return bool(places) and all(_is_denied_at(text, at) for at in places)
+    """Whether a text names an outcome and says, wherever it does, that it did not come."""
+    places = [match.span() for match in OUTCOMES[outcome].finditer(text)]
+    return bool(places) and all(_is_denied_at(text, *place) for place in places)
 
 
-def _is_denied_at(text: str, at: int) -> bool:
-    before = _CLAUSE.split(text[max(0, at - _NEAR_CHARS) : at])[-1]
-    return bool(_NOT.search(before))
+def denied_parts(text: str) -> str:
+    """What stands right behind each "not" of a text, to compare with what another text affirms."""
+    return " ".join(
+        _CLAUSE.split(text[found.end() : found.end() + _NEAR_CHARS])[0] for found in _NOT.finditer(text)
+    )
+
+
+def direction(sentence: str) -> str | None:
+    """``rose`` or ``fell`` as the figures of "from A to B" (由 A 到 B) have it; None without them."""
+    found = _FROM_TO.search(sentence)
+    if not found:
+        return None
+    before, after = (float(found[name].replace(",", "")) for name in ("before", "after"))
+    return "rose" if after > before else "fell" if after < before else None
+
+
+def _is_denied_at(text: str, start: int, end: int) -> bool:
+    before = _CLAUSE.split(text[max(0, start - _NEAR_CHARS) : start])[-1]
+    return bool(_NOT.search(before) or _NONE.match(text, end))

@@ -41,6 +41,14 @@ website week went were what when where which while who whole why will window wit
 worked working would write writing written wrote yesterday today you your
 """
 _COMMON = frozenset(_COMMON_TEXT.split())
+_IRREGULAR_TEXT = """
+bought buy sold sell went go gone go sent send built build kept keep lost lose paid pay told tell taken
+take took take given give gave give chose choose chosen choose broke break broken break drove drive held
+hold grew grow grown grow fell fall fallen fall rose rise risen rise ran run met meet won win spoke speak
+spoken speak drew draw drawn draw thought think brought bring left leave stole steal stolen steal deeper
+deep depth deep
+"""
+_IRREGULAR = dict(zip(_IRREGULAR_TEXT.split()[::2], _IRREGULAR_TEXT.split()[1::2], strict=True))
 _COMMON_HAN = re.compile(
     "你们|我们|他们|她们|屏幕上|屏幕|画面|截图|窗口|页面|应用|程序|文件|文档|显示|出现|打开|查看|看到|看了|浏览|阅读|编辑|"
     "编写|写了|修改|使用|正在|进行|工作|处理|继续|开始|切换|访问|讨论|内容|标题|名为|名称|叫做|其中|以及|并且|同时|然后|随后|"
@@ -83,6 +91,7 @@ def _latin(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
+    word = _IRREGULAR.get(word, word)
     shorter = _ENDING.sub("", word)
     return shorter if len(shorter) >= 3 else word
 

@@ -28,16 +28,20 @@ _INITIAL = re.compile(r"(?:^|[:：;；—–(（|>/]|[-*•]\s|\*\*)\s*[\"“‘
 _PERSONAL = re.compile(
     r"(?:['’]s\b|\s+(?:and\s+[A-Z]|has|had|was|is|also|then|just|sent|wrote|asked|said|told|replied|approved|called"
     r"|invited|assigned|shared|commented|agreed|wants?|wanted|offered|promised|requested|suggested|confirmed|mentioned"
-    r"|signed|paid|reviewed|thanked|posted|proposed|reported|will|would|[A-Z][a-z]+)\b)"
+    r"|signed|paid|set|put|made|took|gave|got|built|ran|went|came|met|left|found|bought|sold|kept|reviewed|thanked|posted|proposed|reported|will|would|[A-Z][a-z]+)\b)"
 )
+_ACTED = re.compile(r"\s+[a-z]{2,}ed\b")
+_ACTS = re.compile(r"\s+[a-z]{2,}s\b")
+_ABSTRACT = re.compile(r"(?:ing|tion|sion|ness|ment|ity)\Z")
 _ORDINARY_TEXT = """
-i i'm i've you you're your yours he she it it's its we we're they the a an this that these those there here
-monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-september october november december jan feb mar apr jun jul aug sep sept oct nov dec am pm ok okay recollect
-url ui id pr todo app english chinese mandarin utc gmt evidence summary note overall first second then next
-also later after before during while when between from at on in by with for to of as until since around both
-morning afternoon evening night no not yes nothing none one several some many most all each another other
-and or but so if because e.g i.e a.m p.m vs etc he's she's let's that's what's there's
+i i'm i've you you're your yours he she it it's its we we're they the a an this that these those there
+here monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+august september october november december jan feb mar apr jun jul aug sep sept oct nov dec am pm ok okay
+recollect url ui id pr eur usd cny rmb gbp todo app english chinese mandarin utc gmt evidence summary note
+work time text code someone somebody everyone everything nobody overall first second then next also later
+after before during while when between from at on in by with for to of as until since around both morning
+afternoon evening night no not yes nothing none one several some many most all each another other and or
+but so if because e.g i.e a.m p.m vs etc he's she's let's that's what's there's
 """
 _ORDINARY = frozenset(_ORDINARY_TEXT.split())
 _ORDINARY_IN_HAN = frozenset(["app", "ok", "id", "ui", "url", "wifi", "web", "pm", "am", "pr", "bug", "utc"])
@@ -119,10 +123,20 @@ def _latin_names(sentence: str) -> Iterator[str]:
             token[0].isupper()
             and (
                 not _INITIAL.search(sentence[: found.start()])
-                or _PERSONAL.match(sentence, found.start() + len(token))
+                or _is_subject(token, sentence, found.start() + len(token))
             )
         ):
             yield token
+
+
+def _is_subject(token: str, sentence: str, end: int) -> bool:
+    """Whether the first word of a sentence does what only a named one does: "Anna sent", "Kelp offers"."""
+    if _PERSONAL.match(sentence, end):
+        return True
+    if _ABSTRACT.search(token):
+        return False
+    # A plural takes no verb in -s, so "Siemens offers" is a name and "Tests passed" is not.
+    return bool(_ACTS.match(sentence, end)) or (bool(_ACTED.match(sentence, end)) and token[-1] != "s")
 
 
 def _is_identifier(token: str) -> bool:

@@ -105,11 +105,11 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Statement]:
     at = lead.end() if lead else start
     masked = _masked(text[at:end])
     first = 0
-    for stop in _STOP.finditer(masked):
-        # Citations may stand behind the stop: "You wrote code. [1]"
-        yield from (Statement(*span, "sentence") for span in _trimmed(text, at + first, at + stop.end()))
-        first = stop.end()
-    yield from (Statement(*span, "sentence") for span in _trimmed(text, at + first, end))
+    # Citations may stand behind the stop: "You wrote code. [1]"
+    for last in (*(stop.end() for stop in _STOP.finditer(masked)), len(masked)):
+        for begin, finish in _trimmed(masked, first, last):
+            yield Statement(at + begin, at + finish, "sentence")
+        first = last
 
 
 def _masked(block: str) -> str:

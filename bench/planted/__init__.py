@@ -1,0 +1,132 @@
+"""Planted answers: what a model might say about the sample week, each sentence with its verdict.
+
+``english.txt``, ``chinese.txt`` and ``more.txt`` were written by hand against the story, and the
+checker was made better by them; ``held_out.txt`` was written after that and changed nothing.
+`variants` adds what can be made of a right answer without understanding it: its citation taken
+away, invented, moved to another frame, or the whole sentence set beside another answer's true quote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import Template
+from typing import Literal
+
+Verdict = Literal["ok", "bad", "none"]
+Language = Literal["en", "zh"]
+
+SETS = ("english", "chinese", "more", "held_out")
+
+_MARK = re.compile(r"\[\[([a-z_]+)\]\]")
+_HAN = re.compile("[\u4e00-\u9fff]")
+_DIGIT = re.compile(r"\d(?=\D*$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of an answer: supported (`ok`), unsupported (`bad`), or claiming nothing (`none`)."""
+
+    verdict: Verdict
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words that a model gives for a frame of a scene; `stands` when the screen showed them."""
+
+    scene: str
+    words: str
+    stands: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`kind` says what it tries; `dropped` how many ids it cites that name nothing retrieved."""
+
+    kind: str
+    language: Language
+    parts: tuple[Part, ...]
+    quotes: tuple[Quote, ...]
+    dropped: int = 0
+    is_variant: bool = False
+
+    @property
+    def scenes(self) -> tuple[str, ...]:
+        """The scenes it speaks of, by citation or quote."""
+        named = [name for part in self.parts for name in _MARK.findall(part.text)]
+        return tuple(dict.fromkeys([*named, *(quote.scene for quote in self.quotes)]))
+
+    @property
+    def text(self) -> str:
+        """The Markdown that the model writes, with scenes in place of ids."""
+        glue = "" if self.language == "zh" else " "
+        pieces = [part.text for part in self.parts]
+        is_block = any("\n" in piece or piece.startswith(("- ", "| ")) for piece in pieces)
+        return ("\n" if is_block else glue).join(pieces)
+
+
+def answers(name: str, values: Mapping[str, str]) -> list[Answer]:
+    """The answers of a file, with the figures of a week (and wrong ones, ``x_name``) put in."""
+    wrong = {f"x_{key}": _wrong(value) for key, value in values.items()}
+    text = (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
+    blocks = re.split(r"\n\s*\n", text)
+    told = {**values, **wrong}
+    return [_answer(block, told) for block in blocks if re.search("^answer ", block, re.MULTILINE)]
+
+
+def variants(written: Sequence[Answer]) -> Iterator[Answer]:
+    """Wrong answers made of the right ones that consist of one sentence and one true quote."""
+    right = [
+        a
+        for a in written
+        if a.kind.startswith("right") and len(a.parts) == len(a.quotes) == len(a.scenes) == 1
+    ]
+    for at, answer in enumerate(right):
+        other = right[(at + 7) % len(right)]
+        (part,), (quote,) = answer.parts, answer.quotes
+        mark, invented = f"[[{quote.scene}]]", f"[[e{91 + at % 9}]]"
+        bare = re.sub(r"\s*\[\[[a-z_]+\]\]", "", part.text)
+        yield _variant(answer, "uncited", bare, () if at % 2 else (quote,))
+        yield replace(_variant(answer, "invented", part.text.replace(mark, invented), ()), dropped=1)
+        if other.quotes[0].scene != quote.scene:
+            moved = part.text.replace(mark, f"[[{other.quotes[0].scene}]]")
+            yield _variant(answer, "moved", moved, (Quote(other.quotes[0].scene, quote.words, False),))
+            yield _variant(answer, "beside", moved, other.quotes)
+
+
+def _variant(answer: Answer, kind: str, text: str, quotes: tuple[Quote, ...]) -> Answer:
+    return Answer(f"made {kind}", answer.language, (Part("bad", text),), quotes, is_variant=True)
+
+
+def _answer(block: str, values: Mapping[str, str]) -> Answer:
+    kind, parts, quotes, dropped = "", [], [], 0
+    for line in block.splitlines():
+        word, _, rest = line.partition(" ")
+        said = Template(rest).safe_substitute(values).replace("\\n", "\n")
+        if word == "answer":
+            kind = rest
+        elif word in ("quote", "false"):
+            scene, _, words = said.partition(" | ")
+            quotes.append(Quote(scene, words, word == "quote"))
+        elif word == "dropped":
+            dropped = int(rest)
+        elif word in ("ok", "bad", "none"):
+            verdict: Verdict = "ok" if word == "ok" else "bad" if word == "bad" else "none"
+            parts.append(Part(verdict, said))
+        elif word and not word.startswith("#"):
+            raise ValueError(f"not a line of a planted answer: {line!r}")
+    language: Language = "zh" if any(_HAN.search(part.text) for part in parts) else "en"
+    return Answer(kind, language, tuple(parts), tuple(quotes), dropped)
+
+
+def _wrong(value: str) -> str:
+    """The same figure with its last digit changed."""
+    return _DIGIT.sub(lambda digit: str((int(digit[0]) + 3) % 10), value, count=1)
+
+
+def names(found: Iterable[Answer]) -> set[str]:
+    """Every scene that some answers speak of."""
+    return {scene for answer in found for scene in answer.scenes}

@@ -1,0 +1,79 @@
+"""The sample week's scenes in a database, one frame each, read without a mistake.
+
+The lines are those that the demo draws; reading itself is measured elsewhere (`bench.reading`). So
+what `bench.claims` finds is the checker's doing alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from ingest.demo import captures, fonts
+from ingest.demo.days import Moment, Options, Visit, all_visits, plan
+from ingest.demo.story import figures
+from store import activity, frames, readings
+from store.database import Database
+from store.media import Still
+from store.readings import Box, DraftLine, DraftWord, TextDraft
+from webapp.assistant.sentences import duration
+
+ZONE = ZoneInfo("Europe/Berlin")
+SEED = 1
+_STILL = Still("none", "image/webp", 1, "0" * 64, "0" * 64, 1280, 800)
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The frame that stands for a scene, and every line that was on it."""
+
+    frame_id: int
+    captured_ms: int
+    lines: tuple[str, ...]
+
+
+def values() -> dict[str, str]:
+    """The figures of the week that `fill` puts into a database."""
+    return figures(SEED, 0)
+
+
+def fill(database: Database) -> dict[str, Screen]:
+    """One frame for each scene, at its last and fullest; by the scene's name in the story."""
+    found = fonts.find()
+    options = Options(date(2026, 11, 20), ZONE, seed=SEED, chinese=found.chinese is not None)
+    fullest: dict[str, tuple[Visit, Moment]] = {}
+    for visit in all_visits(plan(options)):
+        fullest[visit.script.id] = visit, visit.moments[-1]
+    return {name: _stored(database, found, *shown) for name, shown in fullest.items()}
+
+
+def measured(database: Database, screens: Mapping[str, Screen]) -> dict[str, str]:
+    """What code has measured of the week: the longest app with its time, and the one after it."""
+    times = [screen.captured_ms for screen in screens.values()]
+    first, second, *_ = activity.totals(database, min(times), max(times) + 1).by_app
+    return {"app": first.name or "", "spent": duration(first.duration_ms), "other_app": second.name or ""}
+
+
+def _stored(database: Database, found: fonts.Fonts, visit: Visit, moment: Moment) -> Screen:
+    lines = tuple(captures.picture(found, ZONE, visit, moment).lines)
+    with database.write() as connection:
+        frame_id = frames.insert(connection, captures.capture(SEED, ZONE, visit, moment), _STILL, 0)
+        readings.add(connection, frame_id, _draft(lines), (), 0)
+        row = frames.get(database, frame_id)
+        frames.extend(connection, row.capture_id, moment.ended_ms)
+        activity.heartbeat(connection, frames.get(database, frame_id))
+    return Screen(frame_id, moment.captured_ms, lines)
+
+
+def _draft(lines: tuple[str, ...]) -> TextDraft:
+    drafted = []
+    for at, line in enumerate(lines):
+        words, x = [], 0
+        for word in line.split():
+            words.append(DraftWord(word, Box(x, at * 20, 10 * len(word), 16), 0.95))
+            x += 10 * (len(word) + 1)
+        if words:
+            drafted.append(DraftLine(Box(0, at * 20, max(x, 1), 16), 0.95, tuple(words)))
+    return TextDraft(tuple(drafted), "drawn", "eng", 1)
