@@ -4,10 +4,12 @@
 
     vector given:  the nearest 100 documents of the asked types  (R4.8, R4.31)
                    -> those within the window                    (90 days, only without a range: C11)
+    and by words:  the documents with all of them                (the same types, filters and window)
                    -> one entry per (type, id)                   (R4.15)
+                   -> both lists as one by reciprocal rank       (C14)
                    -> best first, the newer of two equal ones    (C13)
                    -> limit                                      (R4.33)
-    otherwise, or when nothing is left: the same by keyword, and `fallback_reason` says why
+    without a vector, or when nothing near is left: by words alone, and `fallback_reason` says why
 
 Types, project, concept, file, kind and an explicit range narrow the documents before the nearest
 are taken, so that none is lost to those that do not count. The log has counts, never the query.

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from store import nearest
 from store.database import Database, rows
+from store.fusion import RRF_K
+from store.meaning import is_exact
 from store.memory_entries import Key
 from store.memory_filters import DOC_TYPES, MEMORY_WINDOW_MS, EntryType, MemoryFilters, conditions
 from store.nearest import NotNow
@@ -22,7 +24,7 @@ log = logging.getLogger(__name__)
 
 MEMORY_CANDIDATES = 100
 
-Strategy = Literal["semantic", "fts", "newest"]
+Strategy = Literal["hybrid", "semantic", "fts", "newest"]
 _TYPE_OF: dict[str, EntryType] = {doc_type: each for each, doc_type in DOC_TYPES.items()}
 
 
@@ -64,28 +66,46 @@ def find(
     filters: MemoryFilters,
     now_ms: int,
 ) -> tuple[list[Match], Strategy, str | None]:
-    """Matches best first, how they were found, and why not by meaning."""
-    near, reason = _by_meaning(database, connection, asked, types, filters)
+    """Matches best first, how they were found, and why not by meaning.
+
+    Quotes, operators and ``*`` ask for these very words, and meaning has nothing to add.
+    """
+    near, reason = _by_meaning(database, connection, asked, parsed, types, filters)
     window = windowed(filters, now_ms)
     within = [match for match in near if match.ended_ms > (window.start_ms or 0)]
     log.info("memory vectors: %d matches, %d within the window", len(near), len(within))
+    by_words = _by_words(connection, parsed, types, window)
     if within:
-        return within, "semantic", None
+        return (_fused(by_words, within), "hybrid", None) if by_words else (within, "semantic", None)
     if near:
         reason = "all_hits_outside_window"
     log.info("memory search falls back to keywords: %s", reason)
-    return _by_words(connection, parsed, types, window), "fts", reason
+    return by_words, "fts", reason
+
+
+def _fused(by_words: list[Match], near: list[Match]) -> list[Match]:
+    """One match per entry by reciprocal rank of both lists (C14), shown with its words where it has them."""
+    chosen: dict[Key, Match] = {}
+    scores: dict[Key, float] = {}
+    for leg in (distinct(by_words), distinct(near)):
+        for place, match in enumerate(leg, start=1):
+            chosen.setdefault(match.key, match)
+            scores[match.key] = scores.get(match.key, 0.0) + 1 / (RRF_K + place)
+    return [replace(match, score=scores[key]) for key, match in chosen.items()]
 
 
 def _by_meaning(
     database: Database,
     connection: apsw.Connection,
     asked: Asking,
+    parsed: Query,
     types: Sequence[EntryType],
     filters: MemoryFilters,
 ) -> tuple[list[Match], str | None]:
     if asked.vector is None or asked.model is None:
         return [], asked.problem or "no_embeddings"
+    if is_exact(parsed):
+        return [], "exact_query"
     condition, values = conditions(types, filters)
 
     def narrow(ids: list[int] | None) -> list[int]:

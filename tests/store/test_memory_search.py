@@ -257,6 +257,43 @@ def test_r4_12_without_embeddings_words_answer(database: Database) -> None:
         assert (keys(page), page.fallback_reason) == ([("observation", number)], "no_embeddings"), text
 
 
+def test_c14_words_and_meaning_are_one_list(database: Database) -> None:
+    near = [put_observation(database, start_ms=NOON_MS - n, title="sign", narrative="sign") for n in range(3)]
+    both = put_observation(database, start_ms=NOON_MS - 9, title="login", narrative="login today")
+    session = put_session(database, learned="the login of pasta")
+    embed(database)
+    page = memory.search(database, asking("login"), now_ms=NOON_MS)
+    assert (page.strategy, page.fallback_reason) == ("hybrid", None)
+    assert keys(page)[0] == ("observation", both)
+    assert set(keys(page)) == {("session", session), *(("observation", one) for one in (both, *near))}
+    first = page.entries[0]
+    assert first.snippet[slice(*first.highlights[0])] == "login"
+    assert [entry.score for entry in page.entries] == sorted((e.score for e in page.entries), reverse=True)
+
+
+def test_c14_a_word_is_found_however_many_are_nearer_by_meaning(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.memory_legs.MEMORY_CANDIDATES", 5)
+    for n in range(10):
+        put_observation(database, start_ms=NOON_MS - n, title="bug", narrative="error issue problem")
+    number = put_observation(database, title="invoice48213", narrative="lunch pizza restaurant")
+    embed(database)
+    page = memory.search(database, Asking("invoice48213", meaning("bug"), MODEL), now_ms=NOON_MS)
+    assert ("observation", number) in keys(page)[:2]
+
+
+@pytest.mark.parametrize("text", ['"login today"', "log*", "login NOT pasta"])
+def test_exact_words_are_not_answered_by_meaning(database: Database, text: str) -> None:
+    put_observation(database, title="sign", narrative="sign")
+    number = put_observation(database, title="login", narrative="login today")
+    embed(database)
+    page = memory.search(database, Asking(text, meaning("login"), MODEL), now_ms=NOON_MS)
+    assert (keys(page), page.strategy, page.fallback_reason) == (
+        [("observation", number)], "fts", "exact_query",
+    )  # fmt: skip
+
+
 def test_r4_13_stages_log_counts_and_never_the_question(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -75,7 +75,7 @@ class FoundAnswer(Answer):
 
 
 class MemoryHowAnswer(Answer):
-    strategy: Literal["semantic", "fts", "newest"]
+    strategy: Literal["hybrid", "semantic", "fts", "newest"]
     fallback_reason: str | None
     window_days: int | None = Field(description="The default window, null when a range was given.")
     duration_ms: float

@@ -176,7 +176,7 @@ class MemoryRow(BaseModel):
 
 class MemoryFound(Reading):
     entries: list[MemoryRow]
-    strategy: str = Field(description="semantic (by meaning), fts (by words) or newest.")
+    strategy: str = Field(description="hybrid (words and meaning), semantic, fts (words) or newest.")
     fallback_reason: str | None = Field(description="Why meaning was not used.")
 
 

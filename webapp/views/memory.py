@@ -151,8 +151,13 @@ def search_page(database: Database, asked: Asked, asking: Asking, viewer: Viewer
     return SearchPage(asked, cards(database, found.entries, viewer), _tally(found, asked), _TYPE_NAMES)
 
 
+_ORDERS = {
+    "hybrid": "by words and meaning", "semantic": "by meaning", "fts": "by words", "newest": "newest first",
+}  # fmt: skip
+
+
 def _tally(found: memory.MemoryPage, asked: Asked) -> str:
-    order = {"semantic": "by meaning", "fts": "by words", "newest": "newest first"}[found.strategy]
+    order = _ORDERS[found.strategy]
     where = "" if asked.range.is_given else f", the last {memory.MEMORY_WINDOW_DAYS} days"
     return f"{wording.count(len(found.entries), 'entry', 'entries')}, {order}{where}"
 
