@@ -36,7 +36,7 @@ class ExportQuery(Request):
         None, description="Sources whose pictures come along; all of them when missing, none when blank."
     )
     full: Numbers = Field(
-        frozenset(), description="Of these, sources with the whole screen instead of a crop."
+        default_factory=frozenset, description="Of these, sources with the whole screen instead of a crop."
     )
 
 
