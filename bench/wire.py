@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from bench.report import cpu_s, rss_mb
+from bench.report import rss_mb
 from store.paths import DataDir
 
 
@@ -38,8 +39,10 @@ class Wire:
         return content
 
     def cpu_s(self) -> float:
-        """Seconds of processor time the process has used; in steps of 10 ms."""
-        return cpu_s(self.pid)
+        """Seconds of processor time its living threads have used, to the microsecond (Linux)."""
+        threads = Path(f"/proc/{self.pid}/task").iterdir()
+        # https://docs.kernel.org/scheduler/sched-stats.html#proc-pid-schedstat
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
 
     def rss_mb(self) -> float:
         return rss_mb(self.pid)

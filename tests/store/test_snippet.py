@@ -102,3 +102,14 @@ def test_every_token_of_a_word_is_marked(text: str, word: str) -> None:
         wanted = parsed.words[0].tokens[0]
         stands = {(t.start, t.end) for t in tokenizer.tokens(text) if t.text == wanted}
         assert set(marked) == stands
+
+
+@given(
+    st.text(alphabet="ab A_+#.-\n\x7f0", max_size=60),
+    st.sampled_from(
+        ["a", "A*", "c++ a+", '"a b"', '"a a"', '"b a"*', "a OR b", "a# b", "ab0", "a NOT b", "今 b"]
+    ),
+)
+def test_a_text_of_ascii_alone_is_marked_as_any_other(text: str, asked: str) -> None:
+    parsed = query.parse(asked)
+    assert spans(text, parsed) == spans(f"{text} é", parsed)
