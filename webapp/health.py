@@ -12,7 +12,17 @@ import shutil
 from dataclasses import dataclass
 from typing import Literal
 
-from store import capture_state, frames, ingest_state, reading_queue, readings, stats, tokenizer, vectors
+from store import (
+    capture_state,
+    frames,
+    ingest_state,
+    reading_queue,
+    readings,
+    sample_week,
+    stats,
+    tokenizer,
+    vectors,
+)
 from store.capture_state import CaptureState
 from store.database import Database
 from store.ingest_state import IngestState
@@ -82,6 +92,8 @@ def overall(parts: tuple[Part, ...]) -> Status:
 
 
 def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part:
+    if sample_week.is_sample(own.data_dir):
+        return Part("capture", "ok", "sample week", "nothing is recorded into a sample week")
     pause = current_pause(own.data_dir, now_ms)
     if pause is not None:
         until = "until resumed" if pause.until_ms is None else "for a while"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from store import reading_queue
+from store import frames, reading_queue, sample_week
 from store.capture_state import FOREVER_MS, CaptureState, Pause, read_pause, read_state
 from webapp import wording
 from webapp.services import Services
@@ -31,14 +31,26 @@ class Light:
     word: str
     icon: str
     detail: str = ""
+    address: str = "/status"
 
 
 def capture_light(services: Services) -> Light:
     """The light for this moment."""
     now_ms = services.clock()
+    if sample_week.is_sample(services.data_dir):
+        return _sample(services, now_ms)
     folder = services.data_dir.spool
     return judge(
         read_state(folder), read_pause(folder, now_ms), reading_queue.count_pending(services.database), now_ms
+    )
+
+
+def _sample(services: Services, now_ms: int) -> Light:
+    """On every page, so that nobody takes what never happened for what did."""
+    last = frames.nearest(services.database, now_ms)
+    detail = "Made up by `recollect demo`; nothing is recorded into this home folder."
+    return Light(
+        "plain", "Sample week", "calendar", detail, f"/timeline?at={last.captured_ms}" if last else "/status"
     )
 
 

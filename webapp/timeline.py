@@ -5,8 +5,9 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from store import frames
+from store import frames, sample_week
 from webapp import fragments
+from webapp.days import Day
 from webapp.errors import FieldError, Problem
 from webapp.moments import day_named, moment
 from webapp.services import services
@@ -79,10 +80,17 @@ def _ask(who: Viewer) -> Ask:
             raise _bad("at", "must be epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00")
         return Ask(who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines)
     name = request.args.get("day")
-    named = day_named(name, who) if name else who.today
+    named = day_named(name, who) if name else _day_to_begin_with(who)
     if named is None:
         raise _bad("day", "must be a date such as 2026-11-20")
     return Ask(named, zoom, app_names=apps, with_lines=lines)
+
+
+def _day_to_begin_with(who: Viewer) -> Day:
+    """Today; in a sample week, where nothing ever happens today, its last day."""
+    own = services()
+    last = frames.nearest(own.database, who.now_ms) if sample_week.is_sample(own.data_dir) else None
+    return who.day_of(last.captured_ms) if last else who.today
 
 
 def _required(name: str, who: Viewer) -> int:
