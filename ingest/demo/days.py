@@ -29,10 +29,15 @@ LEFT_OUT: dict[str, tuple[str, str] | None] = {
 }
 """Reasons of a stretch without pictures, and what capture's ledger says of it: (decision, reason)."""
 
+_Told = Sequence[tuple[int, str]]
+
 _SECONDS_A_FRAME = 330
 _MOST_FRAMES = 7
 
-# (minutes at the least, scene or reason of being left out), from about nine o'clock.
+_MINUTES_A_DAY = 490
+"""From about nine o'clock to a quarter past five."""
+
+# (relative length, scene or reason of being left out); a day is stretched to `_MINUTES_A_DAY`.
 _DAYS: tuple[tuple[tuple[int, str], ...], ...] = (
     (
         (9, "week_mail"), (13, "drift_report"), (17, "ticket"), (24, "drift_article"), (34, "offset_code"),
@@ -62,6 +67,7 @@ _DAYS: tuple[tuple[tuple[int, str], ...], ...] = (
         (44, "retro"), (12, "zh_duty"), (16, "drift_report"),
     ),
 )  # fmt: skip
+_MINUTES_A_NIGHT = 180
 _NIGHT = ((45, "on_call"), (20, "station_page"), (40, "on_call"), (15, "news"), (30, "on_call"))
 _BEFORE_THE_CHANGE = timedelta(minutes=70)
 
@@ -136,7 +142,7 @@ def plan(options: Options) -> tuple[Day, ...]:
     dates = working_days(last_day, options.days)
     found = [_working_day(options, day, _week_of(day, dates[-1])) for day in dates]
     if night is not None:
-        found.append(_shift(options, last_day, 0, night - _BEFORE_THE_CHANGE, _NIGHT))
+        found.append(_shift(options, last_day, 0, night - _BEFORE_THE_CHANGE, (_NIGHT,), 0, _MINUTES_A_NIGHT))
     whole = tuple(sorted(found, key=lambda day: day.stretches[0].start_ms))
     return whole if options.hours is None else _cut(whole, round(options.hours * 3_600_000))
 
@@ -178,45 +184,43 @@ def _week_of(day: date, last: date) -> int:
 def _working_day(options: Options, day: date, week: int) -> Day:
     draw = random.Random(f"{options.seed} {day.isoformat()} start")
     morning = datetime.combine(day, time(8, 52), options.zone) + timedelta(seconds=draw.randint(0, 900))
-    return _shift(options, day, week, morning.astimezone(UTC), _DAYS[day.weekday()])
+    return _shift(options, day, week, morning.astimezone(UTC), _DAYS, day.weekday(), _MINUTES_A_DAY)
 
 
 def _shift(
-    options: Options, day: date, week: int, start: datetime, told: Sequence[tuple[int, str]]
-) -> Day:  # fmt: skip
+    options: Options, day: date, week: int, start: datetime, of_week: Sequence[_Told], at: int, minutes: int
+) -> Day:
+    """The shift ``of_week[at]``, from `start` on and about `minutes` long."""
+    told = [(n, name) for n, name in of_week[at] if options.chinese or not _is_chinese(name)]
+    scale = minutes / sum(n for n, _ in told)
     draw = random.Random(f"{options.seed} {day.isoformat()}")
     values = figures(options.seed, week)
     at_ms = round(start.timestamp() * 1000) + draw.randrange(1000)
     stretches: list[Visit | Away] = []
     visits: Counter[str] = Counter()
-    for minutes, name in told:
-        end_ms = at_ms + round(minutes * 60_000 * draw.uniform(1.08, 1.36))
+    for length, name in told:
+        end_ms = at_ms + round(length * scale * 60_000 * draw.uniform(0.92, 1.08))
         if name in LEFT_OUT:
             stretches.append(Away(at_ms, end_ms, name))
-        elif options.chinese or SCRIPTS[name].language != "zh":
+        else:
             visits[name] += 1
             scene_id = f"{day.isoformat()}/{name}" + (f"-{visits[name]}" if visits[name] > 1 else "")
-            share = _share_of(told, _DAYS, name, day.weekday(), visits[name])
+            share = _share_of(of_week, at, name, visits[name])
             script = SCRIPTS[name].told_with(values)
             moments = _moments(script, at_ms, end_ms, share, draw)
             stretches.append(Visit(scene_id, script, at_ms, end_ms, moments))
-        else:
-            continue
         at_ms = end_ms
     return Day(day, week, tuple(stretches))
 
 
-def _share_of(
-    told: Sequence[tuple[int, str]],
-    days: Sequence[Sequence[tuple[int, str]]],
-    name: str,
-    weekday: int,
-    visit: int,
-) -> tuple[float, float]:
-    """How much of a scene stands there at the beginning and at the end of its n-th visit of a day."""
-    of_week = list(days) if weekday < 5 else [told]
-    counts = [sum(other == name for _, other in day) for day in of_week]
-    before = sum(counts[:weekday] if weekday < 5 else ()) + visit - 1
+def _is_chinese(name: str) -> bool:
+    return name in SCRIPTS and SCRIPTS[name].language == "zh"
+
+
+def _share_of(of_week: Sequence[_Told], at: int, name: str, visit: int) -> tuple[float, float]:
+    """How much of a scene stands there at the beginning and at the end of its n-th visit of a shift."""
+    counts = [sum(other == name for _, other in told) for told in of_week]
+    before = sum(counts[:at]) + visit - 1
     return before / sum(counts), (before + 1) / sum(counts)
 
 

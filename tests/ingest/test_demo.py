@@ -69,7 +69,7 @@ def test_a_day_has_no_holes_and_no_two_pictures_at_one_moment() -> None:
 @pytest.mark.parametrize(
     ("zone", "expected"),
     [("Europe/Berlin", "2026-10-25T01:00:00+00:00"), ("America/New_York", "2026-11-01T06:00:00+00:00"),
-     ("Australia/Lord_Howe", "2026-10-03T15:30:00+00:00")],
+     ("Australia/Lord_Howe", "2026-10-03T15:30:00+00:00"), ("Africa/Cairo", "2026-10-29T21:00:00+00:00")],
 )  # fmt: skip
 def test_the_night_shift_spans_the_change_of_the_clocks(zone: str, expected: str) -> None:
     options = replace(WEEK, zone=ZoneInfo(zone), dst=True)
