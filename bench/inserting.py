@@ -15,6 +15,9 @@ from store.paths import DataDir
 
 _APART_S = 0.12
 
+Taken = tuple[float, float]
+"""Milliseconds on the wall, and of processor time."""
+
 
 class Inserts:
     """Frames with their index rows, one in each transaction, about eight a second as capture may make."""
@@ -25,26 +28,26 @@ class Inserts:
         self._rng = random.Random(13)
         self._next_ms = START_MS + made.frames * STEP_MS + STEP_MS
 
-    def one(self) -> float:
-        """Milliseconds of one insert; then a pause."""
+    def one(self) -> Taken:
+        """One insert; then a pause."""
         self._next_ms += 1_000
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.thread_time()
         with self._database.write() as connection:
             insert(connection, self._rng, self._vocabulary, self._next_ms)
-        taken = (time.perf_counter() - began) * 1000
+        taken = (time.perf_counter() - began) * 1000, (time.thread_time() - cpu) * 1000
         time.sleep(_APART_S)
         return taken
 
 
-def inserted(database: Database, times: int) -> list[float]:
-    """Milliseconds of each of `times` inserts."""
+def inserted(database: Database, times: int) -> list[Taken]:
+    """What each of `times` inserts took."""
     inserts = Inserts(database)
     return [inserts.one() for _ in range(times)]
 
 
 @contextmanager
-def inserting(home: DataDir, taken: list[float]) -> Iterator[None]:
-    """Inserts go on in another process as long as the block lasts; `taken` gets their milliseconds."""
+def inserting(home: DataDir, taken: list[Taken]) -> Iterator[None]:
+    """Inserts go on in another process as long as the block lasts; `taken` gets what each took."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_until_told, args=(home, theirs))
     process.start()

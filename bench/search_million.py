@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from bench.inserting import inserted, inserting
+from bench.inserting import Taken, inserted, inserting
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import CHINESE, START_MS, STEP_MS, WORDS, Filled, add_vectors, fill, filled
 from bench.wire import Wire, served
@@ -172,21 +172,26 @@ def _meaning(report: Report, made: Filled, wire: Wire) -> None:
 def _while_inserting(report: Report, database: Database, made: Filled, wire: Wire) -> None:
     """Both sides alone, then at once, in turns: neither may take more than 1.5 times as long."""
     rng = random.Random(14)
-    alone, together = list[float](), list[float]()
-    inserted_alone, inserted_together = list[float](), list[float]()
+    alone, together = list[Taken](), list[Taken]()
+    inserted_alone, inserted_together = list[Taken](), list[Taken]()
     for _ in range(_ROUNDS):
         asked = [{"q": _some(rng, made.vocabulary, 2), "mode": "fts"} for _ in range(_QUERIES // 2)]
-        alone += _taken(wire, asked)
+        alone += _measured(wire, asked)
         inserted_alone += inserted(database, _QUERIES // 4)
         with inserting(database.data_dir, inserted_together):
-            together += _taken(wire, asked)
+            together += _measured(wire, asked)
     for name, before, after in (
         ("search while frames come in", alone, together),
         ("insert while somebody searches", inserted_alone, inserted_together),
     ):
-        ratio = percentile(after, 0.5) / percentile(before, 0.5)
+        (wall, cpu), (wall_after, cpu_after) = (
+            [percentile(each, 0.5) for each in zip(*taken, strict=True)] for taken in (before, after)
+        )
         report.row(
-            f"{name}, p50", f"{ratio:.2f} x alone", goal="1.5 x", limit=f"{percentile(before, 0.5):.1f} ms"
+            f"{name}, p50",
+            f"{wall_after / wall:.2f} x alone",
+            goal="1.5 x",
+            limit=f"{wall:.1f} ms alone; CPU {cpu_after / cpu:.2f} x {cpu:.1f} ms",
         )
 
 
@@ -222,8 +227,8 @@ def _taken(wire: Wire, asked: Sequence[Asked]) -> list[float]:
     return [wall for wall, _ in _measured(wire, asked)]
 
 
-def _measured(wire: Wire, asked: Sequence[Asked]) -> list[tuple[float, float]]:
-    """(milliseconds, milliseconds of the web process's processor time) of each answer."""
+def _measured(wire: Wire, asked: Sequence[Asked]) -> list[Taken]:
+    """What each answer took, and of the web process's processor time."""
     found = []
     for address in map(_address, asked):
         before, began = wire.cpu_s(), time.perf_counter()
