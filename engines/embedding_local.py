@@ -67,7 +67,10 @@ class LocalEmbedder:
         return self._is_multilingual and 2 * len(_KNOWN.findall(text)) > len(_OTHER.findall(text))
 
     def close(self) -> None:
-        self._english = self._others = None
+        self._english = None
+        if self._others is not None:
+            self._others[0].close()
+        self._others = None
 
     def _aligned(self, texts: Sequence[str]) -> Vectors:
         if self._others is None:

