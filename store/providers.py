@@ -33,6 +33,10 @@ _CURRENCY = re.compile(r"[A-Za-z¢-¥€₹元]{0,5}")
 _changing = threading.Lock()
 
 
+class ProvidersUnreadable(StoreError):
+    """The file of providers cannot be used; it is left as it is."""
+
+
 class ProviderInvalid(StoreError):
     """A provider cannot be used. `errors` lists (field, what is wrong)."""
 
@@ -89,13 +93,13 @@ class Providers:
 
 
 def load(data_dir: DataDir) -> Providers:
-    """What was added. Raises `StoreError` when the file cannot be used: it is not written over."""
+    """What was added. Raises `ProvidersUnreadable`: the file is then not written over."""
     try:
         document = json.loads(data_dir.providers.read_bytes())
     except FileNotFoundError:
         return Providers()
     except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{data_dir.providers.name} cannot be read: {error}") from error
+        raise ProvidersUnreadable(f"{data_dir.providers.name} cannot be read: {error}") from error
     if os.name != "nt":
         data_dir.providers.chmod(FILE_MODE)
     try:
@@ -103,7 +107,7 @@ def load(data_dir: DataDir) -> Providers:
         return Providers(entries, str(document["default"]), int(document["next_id"]))
     except (KeyError, TypeError, ValueError, ProviderInvalid) as error:
         # Never the error's text alone: a document that is not ours may hold a key anywhere.
-        raise StoreError(
+        raise ProvidersUnreadable(
             f"{data_dir.providers.name} is not as it should be ({type(error).__name__})"
         ) from error
 

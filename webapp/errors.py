@@ -19,6 +19,7 @@ from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
 from store import errors as store_errors
+from store.providers import ProviderNotFound, ProvidersUnreadable
 from webapp.fragments import wants_fragment
 
 log = logging.getLogger(__name__)
@@ -130,6 +131,13 @@ def of_store(error: store_errors.StoreError) -> Problem:
             return Problem(404, "frame_not_found", f"There is no frame {error.frame_id}.")
         case store_errors.MediaGone():
             return Problem(410, "media_gone", _gone(error), extra={"reason": error.reason})
+        case ProviderNotFound():
+            return Problem(404, "provider_not_found", "There is no such provider.")
+        case ProvidersUnreadable():
+            log.error("%s", error)
+            return Problem(
+                503, "providers_unreadable", f"{error}. It is left as it is; correct or remove it."
+            )
         case store_errors.SpoolFull():
             return Problem(503, "spool_full", "The spool is full; try again later.", headers=retry)
         case store_errors.StoreBusy():

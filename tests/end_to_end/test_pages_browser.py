@@ -14,8 +14,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from store import providers, sent
+from store.database import Database
 from store.paths import DataDir
+from store.providers import Provider
 from store.search import Filters, search
+from store.sent import Leaving
 from store.settings import Settings
 from tests.end_to_end import demo_home
 from tests.factories import CASES
@@ -67,7 +71,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     settings = replace(Settings(), web=replace(Settings().web, port=port))
-    models = ChatModels(settings.chat, {})
+    _with_models(database)
+    models = ChatModels(settings.chat, {}, data_dir)
     app = create_app(settings, database, chat_models=models, clock=lambda: NOW_MS)
     server = Server(app, listener, database.close_thread)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -78,6 +83,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     thread.join(10)
     listener.close()
     database.close_thread()
+
+
+def _with_models(database: Database) -> None:
+    """A model that may be asked, one that waits for a permission, and something that was sent."""
+    cloud = Provider(0, "cloud", "https://api.example/v1", "big", "sk-1", "api.example")
+    providers.add(database.data_dir, cloud)
+    providers.add(database.data_dir, replace(cloud, name="waiting", allowed_host=""))
+    providers.set_default(database.data_dir, "extractive")
+    body = '{"model": "big", "messages": [{"role": "user", "content": "Answer with JSON."}]}'
+    leaving = Leaving(
+        "test", NOW_MS, "cloud", "big", "https://api.example/v1/chat/completions", False, body, len(body)
+    )
+    sent.record(database, leaving)
 
 
 def visit(browser: Browser, site: Site, **options: Any) -> Visit:
@@ -122,9 +140,22 @@ def answered(browser: Browser, site: Site) -> Site:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_page_is_accessible_and_fits(browser: Browser, answered: Site, width: int, theme: str) -> None:
     """axe finds nothing, nothing scrolls sideways, no content policy report."""
+    assert_accessible(browser, answered, addresses(answered), width, theme)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_of_models_is_accessible_and_fits(
+    browser: Browser, site: Site, width: int, theme: str
+) -> None:
+    paths = ["/settings/models", "/settings/models/1", "/settings/models/2", "/settings/sent"]
+    assert_accessible(browser, site, [*paths, "/settings/sent/1"], width, theme)
+
+
+def assert_accessible(browser: Browser, site: Site, paths: list[str], width: int, theme: str) -> None:
     size = {"width": width, "height": WIDTHS[width]}
-    found = visit(browser, answered, viewport=size, color_scheme=theme)
-    for path in addresses(answered):
+    found = visit(browser, site, viewport=size, color_scheme=theme)
+    for path in paths:
         page = found.go(path)
         violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         named = [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in violations]

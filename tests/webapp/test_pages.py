@@ -21,7 +21,10 @@ from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.light import judge
 
 MINUTE = 60_000
-PAGES = ["/timeline", "/search", "/chat", "/memory", "/privacy", "/settings/display", "/status", "/welcome"]
+PAGES = [
+    "/timeline", "/search", "/chat", "/memory", "/privacy", "/settings/display", "/settings/models",
+    "/settings/sent", "/status", "/welcome",
+]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}\u202e</script><script>alert(2)</script>"
 
 

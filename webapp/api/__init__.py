@@ -15,7 +15,10 @@ from webapp.api import (
     memory,
     operation,
     privacy,
+    provider_tests,
+    providers,
     search,
+    sent,
     texts,
     timeline,
 )
@@ -35,7 +38,10 @@ __all__ = [
     "memory",
     "operation",
     "privacy",
+    "provider_tests",
+    "providers",
     "search",
+    "sent",
     "texts",
     "timeline",
 ]

@@ -156,6 +156,10 @@ class ModelAnswer(Answer):
     has_key: bool
     context_tokens: int
     is_default: bool
+    host: str = Field(description="Whom text is sent to; empty for `extractive`.")
+    supports_vision: bool
+    supports_tools: bool
+    tool_format: str
 
 
 class ModelsAnswer(Answer):
@@ -175,6 +179,10 @@ def models() -> ModelsAnswer:
                 has_key=model.has_key,
                 context_tokens=model.context_tokens,
                 is_default=model.is_default,
+                host=model.host,
+                supports_vision=model.supports_vision,
+                supports_tools=model.supports_tools,
+                tool_format=model.tool_format,
             )
             for model in services().chat_models.describe()
         ]

@@ -90,6 +90,11 @@ def turn_error(error: ModelError | StoreError, language: Language) -> TurnError:
     return _error(code, language)
 
 
+def words_for(code: str) -> str:
+    """The English sentence for an error's code; the code itself where there is none."""
+    return _SENTENCES[code][0][0] if code in _SENTENCES else code
+
+
 def interrupted(language: Language) -> TurnError:
     """For a turn whose asker went away, or whose program ended."""
     return _error("interrupted", language)

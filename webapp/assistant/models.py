@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engines.addresses import host_of, is_local, problem_of, public_url
 from engines.chat import ChatModel
@@ -144,9 +144,10 @@ class ChatModels:
             else:
                 chosen = added.default
                 for provider in added.entries:
-                    # A name of the settings came later than this provider: the settings win.
-                    if provider.name not in endpoints and provider.name != self._extractive.name:
-                        endpoints[provider.name] = endpoint_of(provider, self._environ)
+                    endpoint = endpoint_of(provider, self._environ)
+                    if endpoint.name in {*endpoints, self._extractive.name}:  # by the settings, later
+                        endpoint = replace(endpoint, name=f"{endpoint.name} ({provider.id})")
+                    endpoints[endpoint.name] = endpoint
         with self._lock:
             kept = {
                 name: m for name, m in self._models.items() if self._endpoints[name] == endpoints.get(name)
@@ -165,8 +166,10 @@ class ChatModels:
     @property
     def default(self) -> str:
         """The name of the model that answers when none is chosen."""
-        known = self.names
-        return self._chosen if self._chosen in known else known[0]
+        if self._chosen in self.names:
+            return self._chosen
+        usable = (name for name in self._models if not self._endpoints[name].key_problem)
+        return next(usable, self._extractive.name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,6 +189,10 @@ class ChatModels:
     def endpoint(self, name: str) -> Endpoint | None:
         """Where a model is asked; None for `extractive` and unknown names."""
         return self._endpoints.get(name)
+
+    def added(self, provider: Provider) -> Endpoint:
+        """A provider that was added in the app, its key looked up; also one that may not be asked yet."""
+        return endpoint_of(provider, self._environ)
 
     def describe(self) -> list[ModelInfo]:
         """Every model that can be asked, the default one first."""

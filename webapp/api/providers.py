@@ -1,0 +1,215 @@
+"""Model providers: added, changed, allowed, removed. No answer ever holds a key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from store import providers
+from store.providers import Provider, ProviderInvalid
+from webapp import providing
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.values import Answer, Request, Text
+from webapp.assistant.errors import UnknownModel
+from webapp.errors import FieldError, Problem
+from webapp.services import services
+
+NOT_FOUND = {404: "provider_not_found"}
+
+
+class ProviderBody(Request):
+    """One model at one address. `api_key` is the key or `env:NAME`; left out of a change it is kept."""
+
+    name: Text = Field("", description="Unique; made from the model or the host when empty.")
+    base_url: Text
+    model: Text = Field("", description="May stay empty until one is chosen; not used before.")
+    api_key: Text | None = None
+    context_tokens: Annotated[int, Field(ge=providers.MIN_CONTEXT, le=providers.MAX_CONTEXT)] = 8192
+    supports_vision: bool = False
+    supports_tools: bool = False
+    supports_json_schema: bool = True
+    tool_format: Literal["", "functionary", "command-r", "llama31"] = ""
+    input_price: Annotated[float, Field(ge=0, le=providers.MAX_PRICE)] = Field(
+        0, description="Per million tokens; 0 is not set."
+    )
+    output_price: Annotated[float, Field(ge=0, le=providers.MAX_PRICE)] = 0
+    currency: Annotated[str, Field(max_length=5)] = ""
+
+
+class ProviderAnswer(Answer):
+    """A provider without its key. `allowed`: text may be sent there; `ready`: it can be asked."""
+
+    id: int
+    name: str
+    base_url: str
+    model: str
+    local: bool
+    host: str
+    allowed: bool
+    ready: bool
+    has_key: bool
+    key_source: str = Field(description="The variable the key is in; empty when it was entered.")
+    key_problem: str
+    context_tokens: int
+    supports_vision: bool
+    supports_tools: bool
+    supports_json_schema: bool
+    tool_format: str
+    input_price: float
+    output_price: float
+    currency: str
+    is_default: bool
+
+
+class ProvidersAnswer(Answer):
+    data: list[ProviderAnswer]
+    problem: str = Field(description="Why the file of providers cannot be used; empty when it can.")
+
+
+@endpoint("GET", "/providers", "Model providers added in the app", answer=ProvidersAnswer)
+def all_providers() -> ProvidersAnswer:
+    """Those of the settings are in GET /models only."""
+    models = services().chat_models
+    found = [_answer(info.provider_id) for info in models.listed() if info.provider_id is not None]
+    return ProvidersAnswer(data=found, problem=models.problem)
+
+
+@endpoint(
+    "POST",
+    "/providers",
+    "Add a provider",
+    body=ProviderBody,
+    answer=ProviderAnswer,
+    status=201,
+    problems={422: "invalid_provider", 503: "providers_unreadable"},
+)
+def add(body: ProviderBody) -> tuple[ProviderAnswer, int]:
+    """On another machine it is not used before its host is allowed."""
+    try:
+        added = providing.add(services(), _provider(body, 0))
+    except ProviderInvalid as error:
+        raise _invalid(error) from error
+    return _answer(added.id), 201
+
+
+@endpoint(
+    "PUT",
+    "/providers/<id:provider_id>",
+    "Change a provider",
+    body=ProviderBody,
+    answer=ProviderAnswer,
+    problems={**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
+)
+def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
+    """A new address takes the key and the permission of the host away."""
+    try:
+        before = providers.load(services().data_dir).get(provider_id)
+        wanted = _provider(body, provider_id)
+        providing.change(services(), replace(wanted, name=wanted.name or before.name), body.api_key)
+    except ProviderInvalid as error:
+        raise _invalid(error) from error
+    return _answer(provider_id)
+
+
+class RemovedProvider(Answer):
+    id: int
+    deleted: Literal[True] = True
+
+
+@endpoint(
+    "DELETE",
+    "/providers/<id:provider_id>",
+    "Remove a provider",
+    answer=RemovedProvider,
+    problems={**NOT_FOUND, 503: "providers_unreadable"},
+)
+def remove(provider_id: int) -> RemovedProvider:
+    """Its key is forgotten; the ledger of what was sent to it stays."""
+    providing.remove(services(), provider_id)
+    return RemovedProvider(id=provider_id)
+
+
+class AllowBody(Request):
+    host: Text = Field(description="The provider's `host`, as a confirmation.")
+
+
+@endpoint(
+    "POST",
+    "/providers/<id:provider_id>/allow",
+    "Permit sending text to the provider's host",
+    body=AllowBody,
+    answer=ProviderAnswer,
+    problems={**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
+)
+def allow(provider_id: int, body: AllowBody) -> ProviderAnswer:
+    """From then on excerpts of the screen may leave this machine with a question."""
+    try:
+        providing.allow(services(), provider_id, body.host)
+    except ProviderInvalid as error:
+        raise _invalid(error) from error
+    return _answer(provider_id)
+
+
+class DefaultBody(Request):
+    name: Text = Field(description="A name from GET /models.")
+
+
+class DefaultAnswer(Answer):
+    name: str
+
+
+@endpoint(
+    "PUT",
+    "/models/default",
+    "Choose the model that answers by default",
+    body=DefaultBody,
+    answer=DefaultAnswer,
+    problems={422: "model_not_found", 503: "providers_unreadable"},
+)
+def set_default(body: DefaultBody) -> DefaultAnswer:
+    """A question may still name another."""
+    try:
+        providing.set_default(services(), body.name)
+    except UnknownModel as error:
+        raise invalid(422, error.code, [FieldError("name", str(error))]) from error
+    return DefaultAnswer(name=services().chat_models.default)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _provider(body: ProviderBody, provider_id: int) -> Provider:
+    values = body.model_dump()
+    return Provider(id=provider_id, **{**values, "api_key": values["api_key"] or ""})
+
+
+def _answer(provider_id: int | None) -> ProviderAnswer:
+    info = next(each for each in services().chat_models.listed() if each.provider_id == provider_id)
+    return ProviderAnswer(
+        id=info.provider_id or 0,
+        name=info.name,
+        base_url=info.base_url,
+        model=info.model,
+        local=info.is_local,
+        host=info.host,
+        allowed=info.is_allowed,
+        ready=info.is_ready,
+        has_key=info.has_key,
+        key_source=info.key_source,
+        key_problem=info.key_problem,
+        context_tokens=info.context_tokens,
+        supports_vision=info.supports_vision,
+        supports_tools=info.supports_tools,
+        supports_json_schema=info.supports_json_schema,
+        tool_format=info.tool_format,
+        input_price=info.input_price,
+        output_price=info.output_price,
+        currency=info.currency,
+        is_default=info.is_default,
+    )
+
+
+def _invalid(error: ProviderInvalid) -> Problem:
+    return invalid(422, "invalid_provider", [FieldError(name, message) for name, message in error.errors])

@@ -1,0 +1,95 @@
+"""The ledger of what was sent to models: when, where to, how much, and the very text."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from store import conversations, sent
+from store.times import to_seconds
+from webapp.api.endpoint import endpoint
+from webapp.api.values import MAX_ID, Answer, QueryInt, Request
+from webapp.errors import Problem
+from webapp.services import services
+
+
+class SentQuery(Request):
+    limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
+    cursor: Annotated[QueryInt, Field(ge=1, le=MAX_ID)] | None = Field(
+        None, description="`next_cursor` of the page before."
+    )
+
+
+class SentAnswer(Answer):
+    """One request. `text` is the very body that was sent; null once it was erased."""
+
+    id: int
+    purpose: Literal["answer", "test"]
+    at: float
+    provider: str
+    model: str
+    url: str
+    local: bool
+    bytes: int
+    text: str | None
+    outcome: str = Field(description="sent, answered, asked_again, or the code of an error.")
+    input_tokens: int | None
+    output_tokens: int | None
+    is_estimated: bool
+    cost: float | None
+    currency: str
+    chat_id: int | None
+    turn_id: int | None
+
+
+class SentPage(Answer):
+    data: list[SentAnswer]
+    next_cursor: int | None
+
+
+@endpoint("GET", "/sent", "What was sent to models", query=SentQuery, answer=SentPage)
+def all_sent(query: SentQuery) -> SentPage:
+    """Every request, newest first, to this machine and to others."""
+    found = sent.latest(services().database, query.limit + 1, query.cursor)
+    shown = found[: query.limit]
+    more = shown[-1].id if len(found) > query.limit else None
+    return SentPage(data=[_sent(each) for each in shown], next_cursor=more)
+
+
+@endpoint(
+    "GET",
+    "/chats/<id:chat_id>/turns/<id:turn_id>/sent",
+    "What was sent for an answer",
+    answer=SentPage,
+    problems={404: "turn_not_found"},
+)
+def sent_for(chat_id: int, turn_id: int) -> SentPage:
+    """In order; empty where nothing was sent, as by the built-in model."""
+    database = services().database
+    if conversations.turn(database, chat_id, turn_id) is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
+    found = sent.of_turn(database, chat_id, turn_id)
+    return SentPage(data=[_sent(each) for each in found], next_cursor=None)
+
+
+def _sent(each: sent.SentRequest) -> SentAnswer:
+    return SentAnswer(
+        id=each.id,
+        purpose=each.purpose,
+        at=to_seconds(each.at_ms),
+        provider=each.provider,
+        model=each.model,
+        url=each.url,
+        local=each.is_local,
+        bytes=each.size_bytes,
+        text=each.body,
+        outcome=each.outcome,
+        input_tokens=each.input_tokens,
+        output_tokens=each.output_tokens,
+        is_estimated=each.is_estimated,
+        cost=each.cost,
+        currency=each.currency,
+        chat_id=each.chat_id,
+        turn_id=each.turn,
+    )

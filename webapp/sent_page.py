@@ -1,0 +1,92 @@
+"""What was sent: every request to a model, when, where to, and its very text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from store import conversations, sent
+from store.sent import SentRequest, SentTotal
+from webapp.assistant.failures import words_for
+from webapp.errors import Problem
+from webapp.services import services
+
+blueprint = Blueprint("sent", __name__)
+
+PAGE = 50
+DAYS = 30
+_DAY_MS = 86_400_000
+_OUTCOMES = {"answered": "answered", "asked_again": "refused, asked again", "sent": "no answer is known"}
+
+
+@dataclass(frozen=True, slots=True)
+class SentView:
+    """A request as it is drawn. `parts` are its messages, (role, text), when its body is of that shape."""
+
+    request: SentRequest
+    outcome: str
+    parts: tuple[tuple[str, str], ...]
+
+
+@blueprint.get("/settings/sent")
+def show() -> Response:
+    """Requests, newest first, and what each model was sent in the last 30 days."""
+    before = request.args.get("before", "")
+    before_id = int(before) if before.isdecimal() and len(before) < 19 else None
+    own = services()
+    found = sent.latest(own.database, PAGE + 1, before_id)
+    totals: list[SentTotal] = sent.totals_since(own.database, own.clock() - DAYS * _DAY_MS)
+    html = render_template(
+        "sent/sent.html",
+        section="settings",
+        requests=[_view(each, with_text=False) for each in found[:PAGE]],
+        older=found[PAGE - 1].id if len(found) > PAGE else None,
+        totals=totals,
+        days=DAYS,
+    )
+    return make_response(html)
+
+
+@blueprint.get("/settings/sent/<id:request_id>")
+def one(request_id: int) -> Response:
+    """One request with its text."""
+    found = sent.get(services().database, request_id)
+    if found is None:
+        raise Problem(404, "request_not_found", "There is no such request, or it is too old.")
+    html = render_template(
+        "sent/requests.html", section="settings", requests=[_view(found)], back="/settings/sent",
+        title="What was sent",
+    )  # fmt: skip
+    return make_response(html)
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/sent")
+def for_answer(chat_id: int, n: int) -> Response:
+    """Everything that was sent for one answer."""
+    database = services().database
+    turn = conversations.turn(database, chat_id, n)
+    if turn is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
+    requests = [_view(each) for each in sent.of_turn(database, chat_id, n)]
+    html = render_template(
+        "sent/requests.html", section="chat", requests=requests,
+        back=f"/chat/{chat_id}#t{n}", title=f"What was sent for “{turn.question[:80]}”",
+    )  # fmt: skip
+    return make_response(html)
+
+
+def _view(each: SentRequest, with_text: bool = True) -> SentView:
+    outcome = _OUTCOMES.get(each.outcome) or words_for(each.outcome)
+    return SentView(each, outcome, _parts(each.body) if with_text and each.body else ())
+
+
+def _parts(body: str) -> tuple[tuple[str, str], ...]:
+    """The messages of a request's body, for reading; the body itself is shown beside them."""
+    try:
+        messages = json.loads(body)["messages"]
+        return tuple((str(message["role"]), str(message["content"])) for message in messages)
+    except (ValueError, KeyError, TypeError):
+        return ()
