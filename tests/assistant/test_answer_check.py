@@ -83,12 +83,16 @@ def test_a_gap_is_right_when_the_coverage_says_why(deps: TurnDeps, afternoon: Af
 
 
 def test_an_answer_to_what_never_was_is_wrong(deps: TurnDeps, stub: StubModel, budget: int) -> None:
-    nothing = case(kind="not_found", message="Which flight did I book?")
-    stub.reply(reply("I found no flight on these screens."))
-    stub.reply(reply("You booked a flight [[e1]].", ("e1", "The budget has 12 sensors")))
+    """An admission is right, by the model or by the coverage; silence about it is not."""
+    nothing = case(kind="not_found", message="Who pays for the budget?")
+    stub.reply(reply("I found no payer on these screens."))
+    for _ in range(2):
+        stub.reply(reply("Somebody pays [[e1]].", ("e1", "The budget has 12 sensors")))
     assert check(deps, nothing).is_right
     checked = check(deps, nothing)
     assert (checked.is_right, checked.precision) == (False, Share(0, 1))
+    unseen = check(deps, case(kind="not_found", message="Which flight to Reykjavik?"))
+    assert (unseen.is_right, unseen.precision) == (True, Share())
 
 
 def test_a_turn_that_fails_is_not_right_and_says_why(deps: TurnDeps, stub: StubModel, budget: int) -> None:

@@ -160,8 +160,11 @@ def _gap(case: Case, result: TurnResult, cited: Sequence[EvidenceItem]) -> _Judg
 
 
 def _not_found(case: Case, result: TurnResult, cited: Sequence[EvidenceItem]) -> _Judged:
-    why = "answers something else instead of saying that it was not found" if cited else ""
-    return why, Share(0, len(cited)), Share(int(not cited), 1)
+    # What is cited beside the admission shows what else there was, and is no evidence for the answer.
+    if not cited or not result.coverage.is_found:
+        return "", Share(), Share(1, 1)
+    why = "answers something else instead of saying that it was not found"
+    return why, Share(0, len(cited)), Share(0, 1)
 
 
 def _reported(case: Case, result: TurnResult, cited: Sequence[EvidenceItem]) -> _Judged:
