@@ -35,6 +35,7 @@ _MARKS = re.compile("[\ue000-\ue00f]")
 _MARK = re.compile(rf"{_OPEN}(?P<open>\d+)\.|{_CLOSE}|{_CITE}(?P<cite>\d+){_CITED}")
 _BLOCK_PREFIX = re.compile(r"\s{0,3}(?:[-*+]\s+|\d{1,9}[.)]\s+|#{1,6}\s+|>\s?)*")
 _CITATION = re.compile(r"\[(\d{1,3})\](?!\()")
+_SPACED_CITATION = re.compile(r"[ \t]?\[(\d{1,3})\](?!\()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +125,10 @@ def _mark_spans(text: str, spans: list[Span]) -> str:
 
 def _mark_citations(text: str, citations: dict[int, str], withdrawn: Collection[int]) -> str:
     def replace(match: re.Match[str]) -> str:
-        if int(match[1]) in withdrawn:
-            return ""
         return f"{_CITE}{match[1]}{_CITED}" if int(match[1]) in citations else match[0]
 
-    return _CITATION.sub(replace, text)
+    left = _SPACED_CITATION.sub(lambda match: "" if int(match[1]) in withdrawn else match[0], text)
+    return _CITATION.sub(replace, left)
 
 
 def _elements(html: str, citations: dict[int, str], spans: list[Span]) -> str:

@@ -222,6 +222,15 @@ def test_the_preview_offers_every_picture(browser: Actor, told: Told) -> None:
     assert browser.get("/chat/9/turns/1/export").status_code == 404
 
 
+def test_without_boxed_words_only_the_whole_screen_can_be_asked_for(program: Actor, told: Told) -> None:
+    with told.database.write() as connection:
+        connection.execute("update evidence set boxes = '[]', state = 'not_found' where n = 1")
+    assert "evidence/01.webp" not in bundle_of(program, told)[0]
+    files, evidence = bundle_of(program, told, "full=1")
+    assert hashlib.sha256(files["evidence/01.webp"]).hexdigest() == told.frames[0].sha256
+    assert evidence["evidence"][0]["picture"]["shows"] is None
+
+
 def test_a_turn_without_an_answer_is_not_exported(program: Actor, browser: Actor, told: Told) -> None:
     conversations.add_turn(
         told.database, told.key[0], mode="evidence", model="stub", question="?", start_ms=NOON_MS,
@@ -249,7 +258,8 @@ def test_a_wrong_source_loses_its_mark_and_feeds_the_regression_set(
     assert [(each.n, each.verdict, each.note) for each in found.reports] == [(2, "wrong", "another lunch")]
     markdown = program.get(f"{told.api}?fmt=md").text
     assert "You marked this source as wrong" in markdown
-    assert "Mail said so [2]" not in markdown
+    assert "Mail said so. (△ source marked wrong)" not in markdown
+    assert "Mail said so." in markdown
     fragment = browser.post(
         f"{told.page}/sources/2", data={**form, "verdict": "withdraw"}, headers={"HX-Request": "true"}
     )

@@ -91,3 +91,11 @@ def test_a_link_that_leads_out_shows_its_host() -> None:
 
 def test_highlighting_escapes_what_it_marks() -> None:
     assert str(highlight("a <b> c", [(2, 5)])) == "a <mark>&lt;b&gt;</mark> c"
+
+
+def test_a_withdrawn_citation_goes_with_its_space() -> None:
+    html = str(render("It was so [1], and so [2] [3].", {1: "/frames/1", 3: "/frames/3"}, withdrawn={1, 2}))
+    assert (
+        html.strip()
+        == '<p>It was so, and so <a class="cite" href="/frames/3" rel="noreferrer noopener">3</a>.</p>'
+    )

@@ -33,7 +33,9 @@ Numbers = Annotated[
 class ExportQuery(Request):
     fmt: Literal["md", "html", "zip"] = "zip"
     pictures: Numbers | None = Field(
-        None, description="Sources whose pictures come along; all of them when missing, none when blank."
+        None,
+        description="Sources whose pictures come along; all when missing, none when blank. A source "
+        "without boxed words has no crop.",
     )
     full: Numbers = Field(
         default_factory=frozenset, description="Of these, sources with the whole screen instead of a crop."

@@ -26,7 +26,9 @@ from webapp.views.pictures import around, gone_reason, gone_words
 
 Size = Literal["crop", "full", "none"]
 CROP_PX = 900
-"""Width of a crop: the quoted words with what stands around them."""
+"""Width of a crop: the quoted words with what stands around them. Where no words are boxed there is
+nothing to crop to, and only a person who asks for the whole screen gets it.
+"""
 
 EXCLUDED = "Left out: a privacy rule of today covers its window."
 DELETED = "Its frame was deleted."
@@ -124,8 +126,9 @@ def _source(
     if not is_let_out(rules, frame):
         return Source(_blank(item), None, EXCLUDED, "", None)
     gone = gone_words(gone_reason(media, frame))
-    image = None if gone or size == "none" else _image(media, frame, item, size)
-    if image is None and size != "none" and not gone:
+    wanted = size == "full" or (size == "crop" and bool(item.boxes))
+    image = _image(media, frame, item, size) if wanted and not gone else None
+    if image is None and wanted and not gone:
         gone = gone_words("missing")  # it went between the two looks
     return Source(item, frame, "", gone, image)
 
