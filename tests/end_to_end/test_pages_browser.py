@@ -184,6 +184,8 @@ def addresses(site: Site) -> list[str]:
         "/frames/5",
         "/chat",
         site.answer,
+        f"{site.answer.split('#')[0]}/turns/1/export",
+        f"/timeline?frame={site.cite.split('?')[0].rsplit('/', 1)[1]}&cite={site.cite.split('=')[1]}",
         "/memory",
         "/memory?day=2026-11-15",
         "/memory/search?q=retention",
