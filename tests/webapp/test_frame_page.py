@@ -162,3 +162,12 @@ def test_reading_again_and_choosing_the_reading_before(
     answer = program.post(f"/api/v1/frames/{frame.id}/read-again")
     assert (answer.status_code, answer.get_json()) == (202, {"frame_id": frame.id, "status": "queued"})
     assert program.post("/api/v1/frames/5/read-again").status_code == 404
+
+
+def test_the_way_to_the_timeline_keeps_what_is_marked(browser: Actor, frame: FrameRow, cite: str) -> None:
+    html = browser.get(f"/frames/{frame.id}?q=retention&hit=2&cite={cite}").text
+    [address] = re.findall(r'href="(/timeline\?frame=[^"]*)"', html)
+    assert address == f"/timeline?frame={frame.id}&amp;q=retention&amp;hit=2&amp;cite={cite}"
+    stage = browser.get(address.replace("&amp;", "&")).text
+    assert marked(stage) == [QUOTE_BOX]
+    assert f'data-copy="{address}"' in stage

@@ -52,6 +52,13 @@ class FramePage:
         return self.marks.wanted.q
 
     @property
+    def in_timeline(self) -> str:
+        """The same frame on the stage of the timeline, with the same words marked."""
+        asked = self.marks.wanted
+        query = {"frame": self.frame.id, **({"q": asked.q} if asked.q else {}), **asked.on_frame}
+        return f"/timeline?{urlencode(query)}"
+
+    @property
     def words(self) -> int:
         return sum(len(line.words) for line in self.reading.lines) if self.reading else 0
 
