@@ -58,7 +58,7 @@ function show(link, card) {
   hide()
   box ??= make()
   box.replaceChildren(...[...card.querySelectorAll('.thumb, .name, .window, .said, .state')].map(part => part.cloneNode(true)))
-  document.body.append(box)
+  document.getElementById('main').append(box) // inside the landmark, for screen readers
   box.showPopover?.()
   owner = link
   link.setAttribute('aria-describedby', box.id)

@@ -11,7 +11,7 @@ export function enhance(root) {
 
 function failed(image) {
   const place = image.closest('.thumb, .screen')
-  if (!place || place.dataset.failed) return
+  if (!place || 'failed' in place.dataset) return
   place.dataset.failed = ''
   const note = document.createElement('span')
   note.className = 'failed'
