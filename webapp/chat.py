@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 from store import conversations, frames
 from store.conversations import Chat
 from webapp import fragments, ranges
+from webapp.assistant.errors import BadRange
 from webapp.assistant.turn import (
     TimeRangeRequired,
     TurnDeps,
@@ -56,8 +57,8 @@ def ask(chat_id: int | None) -> Response:
     """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
     own, who = services(), viewer()
     chat = None if chat_id is None else _chat(chat_id)
-    asked = _request(chat_id, who)
     try:
+        asked = _request(chat_id, who)
         result = answer(TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked), asked)
     except UnknownChat as error:
         raise _no_chat(error.chat_id) from error
@@ -117,9 +118,14 @@ def _turn(result: TurnResult) -> Response:
 
 
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
-    """The question as the form gives it; the browser's milliseconds win over its words."""
+    """The question as the form gives it; the browser's milliseconds win over its words.
+
+    Raises `BadRange` for a time in words that is none.
+    """
     form = request.form
     chosen = _range(who)
+    if chosen.problem and not chosen.is_given:
+        raise BadRange(chosen.problem)
     now = form.get("now_ms", "")
     is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
     return TurnRequest(

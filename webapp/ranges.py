@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from webapp import days, wording
+from webapp.assistant.phrases import Calendar, Refusal, in_field, widened
 from webapp.moments import end_moment, moment
 from webapp.viewer import Viewer
 
@@ -34,6 +35,7 @@ class Range:
     end_ms: int | None = None
     label: str = ""
     problem: str = ""
+    phrase: str = ""  # what was typed
 
     @property
     def is_given(self) -> bool:
@@ -48,6 +50,9 @@ def read(values: Mapping[str, str], viewer: Viewer, start: str = "from", end: st
     when = values.get("when", "")
     if when in PRESETS and not (values.get(start) and values.get(end)):
         return _of_preset(when, viewer)
+    phrase = values.get("phrase", "").strip()
+    if when == "custom" and phrase and not (values.get(start) and values.get(end)):
+        return _of_phrase(phrase, viewer)
     start_ms = moment(values.get(start) or values.get("from_local"), viewer)
     end_ms = end_moment(values.get(end) or values.get("to_local"), viewer)
     if start_ms is None and end_ms is None:
@@ -58,7 +63,26 @@ def read(values: Mapping[str, str], viewer: Viewer, start: str = "from", end: st
         end_ms = viewer.now_ms
     label = wording.span(start_ms, end_ms, viewer.zone, viewer.now_ms) if start_ms < end_ms else ""
     problem = "" if start_ms < end_ms else "The range ends before it starts."
-    return Range(when if when in PRESETS else "custom", start_ms, end_ms, label, problem)
+    return Range(when if when in PRESETS else "custom", start_ms, end_ms, label, problem, phrase)
+
+
+_PROBLEMS = {
+    "future": "has not come yet",
+    "no_such_date": "is no date here",
+    "no_such_time": "is no time of day",
+}
+
+
+def _of_phrase(phrase: str, viewer: Viewer) -> Range:
+    """What was typed in words, as `phrases` reads it; a moment is widened."""
+    calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
+    found = in_field(phrase, calendar)
+    if isinstance(found, Refusal):
+        why = _PROBLEMS.get(found.problem, "is not a time I know")
+        return Range("custom", problem=f"“{found.phrase}” {why}.", phrase=phrase)
+    found = widened(found, calendar)
+    label = wording.span(found.start_ms, found.end_ms, viewer.zone, viewer.now_ms)
+    return Range("custom", found.start_ms, found.end_ms, label, phrase=phrase)
 
 
 def _of_preset(when: str, viewer: Viewer) -> Range:

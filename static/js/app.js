@@ -6,13 +6,14 @@ import * as copy from './copy.js'
 import * as dialogs from './dialogs.js'
 import { listen } from './events.js'
 import * as keys from './keys.js'
+import * as phrasing from './phrasing.js'
 import * as pictures from './pictures.js'
 import * as range from './range.js'
 import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
 
-const components = [citations, copy, dialogs, pictures, range, strip, timeline, chat]
+const components = [citations, copy, dialogs, pictures, range, strip, timeline, chat, phrasing]
 
 zone.agree()
 keys.listen()

@@ -3,7 +3,7 @@
 // back as the same wall time are kept: one is exact, two an overlap, none a gap (the offset before
 // the gap then moves it forward). The same vectors bind this file and webapp/days.py.
 
-const DAY_MS = 86400000
+export const DAY_MS = 86400000
 const formats = new Map()
 
 function format(zone) {

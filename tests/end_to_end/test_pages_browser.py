@@ -451,3 +451,53 @@ def test_a_page_is_light_to_load(visitor: Visit) -> None:
     assert hosts == {visitor.site.origin.removeprefix("http://")}
     # Not compressed here: three times what the bar allows for compressed text is still far off.
     assert sum(total) < 700_000
+
+
+def test_the_composer_shows_how_it_reads_a_time_and_sends_what_it_showed(visitor: Visit) -> None:
+    page = visitor.go("/chat")
+    understood = page.locator("[data-understood]")
+    page.locator("#message").press_sequentially("What did I do last wednesday?")
+    expect(understood).to_have_text("Wed 18 Nov, 24 hor Wed 11 Nov, 24 h")
+    understood.get_by_text("or Wed 11 Nov").click()
+    expect(page.locator("[data-choice='1']")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Send").click()
+    # The answer offers the other reading again, and asking over it needs no typing.
+    expect(page.locator(".asked").first).to_have_text("Wed 11 Nov")
+    expect(page.locator(".also")).to_contain_text("“last wednesday” may also mean")
+    page.locator(".also button").click()
+    expect(page.locator(".asked").nth(1)).to_have_text("Wed 18 Nov")
+    page.fill("#message", "what comes tomorrow in @Chrome")
+    expect(understood).to_have_text("“tomorrow” has not come yetin Chrome")
+    page.fill("#message", "summarise the code of today")
+    expect(understood).to_contain_text("so far")
+    page.select_option("select[name=when]", "custom")
+    page.fill("[name=phrase]", "yesterday with friends")
+    expect(understood).to_have_text("“with friends” is not a time I know")
+    page.fill("[name=phrase]", "yesterday 14:00")
+    expect(understood).to_have_text("Thu 19 Nov 13:55–14:05, 10 min")
+
+
+def test_a_selection_is_what_the_timeline_showed(visitor: Visit) -> None:
+    visitor.go("/timeline")
+    page = visitor.go("/chat")
+    page.fill("#message", "summarise @selection")
+    expect(page.locator("[data-understood]")).to_have_text("Fri 20 Nov, 24 h")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".asked").first).to_have_text("Today")
+    page.locator(".coverage summary").click()
+    expect(page.locator(".coverage")).to_contain_text("Looked at 30 of 557 frames, spread over the range.")
+
+
+def test_a_time_in_words_is_refused_with_its_part_when_it_is_none(browser: Browser, site: Site) -> None:
+    found = visit(browser, site, java_script_enabled=False)
+    page = found.go("/chat")
+    page.fill("#message", "What did I do?")
+    page.select_option("select[name=when]", "custom")
+    page.fill("[name=phrase]", "yesterday with friends")
+    page.get_by_role("button", name="Send").click()
+    assert "“with friends” is not a time I know" in page.inner_text("#refusal")
+    page.fill("[name=phrase]", "today 9:00-10:00")
+    page.get_by_role("button", name="Send").click()
+    assert page.inner_text(".asked").strip() == "Today 09:00–10:00"
+    found.context.close()
+    assert all("422" in complaint for complaint in found.complaints)  # the refusal itself

@@ -99,7 +99,7 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     for size_first in (Found, Refusal):
         for outcome in outcomes:
             if isinstance(outcome, size_first):
-                return _widened(outcome, calendar) if isinstance(outcome, Found) else outcome
+                return widened(outcome, calendar) if isinstance(outcome, Found) else outcome
     return None
 
 
@@ -155,11 +155,12 @@ def _may_begin(tokens: Sequence[Token], at: int) -> bool:
     return token.kind is not Kind.NUMBER or is_clock_range(tokens, at)
 
 
-def _widened(found: Found, calendar: Calendar) -> Found:
+def widened(found: Found, calendar: Calendar) -> Found:
+    """A moment as the range around it; anything else as it is."""
     if found.at_ms is None:
         return found
     start_ms, end_ms = found.at_ms - MOMENT_MARGIN_MS, found.at_ms + MOMENT_MARGIN_MS
-    also = tuple(_widened(each, calendar) for each in found.also)
+    also = tuple(widened(each, calendar) for each in found.also)
     return replace(found, start_ms=start_ms, end_ms=min(end_ms, calendar.now_ms), at_ms=None, also=also)
 
 

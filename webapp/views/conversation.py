@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from store import conversations, timeline
+from store import apps, conversations, timeline
 from store.conversations import Chat
 from store.database import Database
 from store.frames import FrameRow
@@ -52,6 +52,7 @@ class ChatPage:
     models: list[ModelInfo]
     suggestions: list[Suggestion]
     has_frames: bool
+    apps: tuple[str, ...]  # what @mentions may name
 
     @property
     def title(self) -> str:
@@ -92,6 +93,7 @@ def page(
         models=models,
         suggestions=[] if chat else _suggestions(totals),
         has_frames=totals.frames > 0,
+        apps=tuple(apps.colour_slots(database)),
     )
 
 
@@ -118,14 +120,14 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
 
 def _suggestions(today: timeline.Timeline) -> list[Suggestion]:
     """Three questions from what today really held."""
-    apps = [total.name for total in today.totals.by_app if total.name]
-    if not apps:
+    used = [total.name for total in today.totals.by_app if total.name]
+    if not used:
         return []
     found = [Suggestion("Summarise what I did today", "today")]
-    found.append(Suggestion(f"What did I do in {apps[0]} today?", "today"))
+    found.append(Suggestion(f"What did I do in {used[0]} today?", "today"))
     found.append(
-        Suggestion(f"What did I look at in {apps[1]} today?", "today")
-        if len(apps) > 1
+        Suggestion(f"What did I look at in {used[1]} today?", "today")
+        if len(used) > 1
         else Suggestion("What was on my screen in the last half hour?", "30m")
     )
     return found

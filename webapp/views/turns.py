@@ -22,6 +22,7 @@ from webapp import markdown, wording
 from webapp.assistant.turn import Claim, EvidenceItem, TurnResult
 from webapp.markdown import Span
 from webapp.views.band import reason_words
+from webapp.views.coverage import CoverageView, coverage_view
 from webapp.views.pictures import Picture, around, gone_reason, gone_words, picture
 
 MAX_RETRIEVED = 72
@@ -68,6 +69,7 @@ class TurnView:
     retrieved: tuple[EvidenceCard, ...]
     totals: tuple[str, ...]
     gaps: str
+    coverage: CoverageView
     disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
     opening: str  # what has to be said before the answer, '' when nothing
     range_label: str
@@ -100,11 +102,18 @@ def turn_view(database: Database, media: Media, turn: TurnResult, now_ms: int) -
         retrieved=tuple(c for c in cards if c.item.n is None)[:MAX_RETRIEVED],
         totals=tuple(_totals(turn, zone, now_ms)),
         gaps=_gaps(turn, zone),
+        coverage=coverage_view(turn, zone, now_ms),
         disputed=tuple(card.item.frame_id for card in disputed if card.item.frame_id is not None),
         opening=_opening(turn),
-        range_label=wording.span(turn.start_ms, turn.end_ms, zone, now_ms),
+        range_label=_range_label(turn, zone, now_ms),
         zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
     )
+
+
+def _range_label(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> str:
+    """``Today 00:00–18:03 so far``: a range that ended with the question, though more came."""
+    label = wording.span(turn.start_ms, turn.end_ms, zone, now_ms)
+    return f"{label} so far" if turn.coverage.reading.is_so_far else label
 
 
 def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:

@@ -1,10 +1,10 @@
 // From the words of a time phrase to what they mean on a calendar, before any zone: the mirror of
 // webapp/assistant/phrase_grammar.py. A date is its midnight in UTC, as a number.
 
+import { DAY_MS } from '../localtime.js'
 import { clockRange, minuteOf, Refused } from './clock.js'
 import { EVENING } from './words.js'
 
-export const DAY_MS = 86400000
 const UNIT_MS = { minute: 60000, hour: 3600000 }
 const UNIT_DAYS = { day: 1, week: 7 }
 const MAX_DAYS = 3660

@@ -4,9 +4,9 @@
 // Found:   {phrase, start, end, at, isClamped, isOpen, also, adjusted}; `at` is set for a moment
 // Refused: {phrase, problem}
 
-import { dateAt, dayOn, wallAt, wallToMs } from '../localtime.js'
+import { DAY_MS, dateAt, dayOn, wallAt, wallToMs } from '../localtime.js'
 import { Refused } from './clock.js'
-import { DAY_MS, isClockRange, Reader } from './grammar.js'
+import { isClockRange, Reader } from './grammar.js'
 import { lex, stripped } from './words.js'
 
 export const MOMENT_MARGIN_MS = 300000

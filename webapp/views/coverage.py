@@ -1,0 +1,103 @@
+"""What an answer looked at, as it is drawn: sentences, the searches as links, and other ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from webapp import wording
+from webapp.assistant import coverage
+from webapp.assistant.coverage import Kind
+from webapp.assistant.records import Query, TurnResult
+from webapp.assistant.texts import language_of
+
+_ICONS: dict[Kind, str] = {
+    "looked": "search",
+    "not_found": "dash",
+    "not_recorded": "pause",
+    "excluded": "shield",
+    "deleted": "trash",
+    "not_ready": "clock",
+}
+_FALLBACKS = {
+    "embeddings_off": "search by meaning is off",
+    "embedder_unavailable": "the model of meanings cannot be used",
+    "language_not_embedded": "the model of meanings does not read this language",
+    "no_embeddings": "no frame has a meaning yet",
+    "no_vector_hits": "none is near in meaning",
+    "exact_query": "these very words",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One sentence, and the icon that stands for its kind."""
+
+    kind: Kind
+    icon: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One search of the turn; `address` repeats it."""
+
+    words: str
+    found: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Another range that the question's words may mean."""
+
+    start_ms: int
+    end_ms: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageView:
+    """Everything `chat/_coverage.html` draws."""
+
+    lines: tuple[Line, ...]
+    tried: tuple[Tried, ...]
+    phrase: str
+    also: tuple[Choice, ...]
+
+
+def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView:
+    """What the turn looked at, in the language of its question."""
+    covered = turn.coverage
+    told = coverage.statements(covered, zone, language_of(turn.question))
+    labels = [wording.span(start, end, zone, now_ms) for start, end in covered.reading.also]
+    # The hour that comes twice: only the offset tells the two apart.
+    is_twice = wording.span(turn.start_ms, turn.end_ms, zone, now_ms) in labels
+    return CoverageView(
+        lines=tuple(Line(each.kind, _ICONS[each.kind], each.text) for each in told),
+        tried=tuple(_tried(query) for query in covered.queries),
+        phrase=covered.reading.phrase,
+        also=tuple(
+            Choice(start, end, f"{label} {wording.offset(start, zone)}" if is_twice else label)
+            for (start, end), label in zip(covered.reading.also, labels, strict=True)
+        ),
+    )
+
+
+def _tried(query: Query) -> Tried:
+    filters = query.filters
+    values = {
+        "q": query.text,
+        "app": filters.app_name,
+        "win": filters.window_name,
+        "url": filters.browser_url,
+        "from": query.start_ms,
+        "to": query.end_ms,
+    }
+    address = f"/search?{urlencode({name: value for name, value in values.items() if value})}"
+    count = wording.count(query.hits, "frame") if query.is_exact else f"more than {wording.count(query.hits)}"
+    if not query.text:
+        return Tried("The range, evenly", count, address)
+    why = _FALLBACKS.get(query.fallback, query.fallback.replace("_", " "))
+    return Tried(f"“{query.text}”", f"{count}, by words alone: {why}" if why else count, address)
