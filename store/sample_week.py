@@ -122,9 +122,6 @@ class SampleWeek:
     def scene(self, scene_id: str) -> Scene:
         return next(scene for scene in self.scenes if scene.id == scene_id)
 
-    def fact(self, fact_id: str) -> Fact:
-        return next(fact for scene in self.scenes for fact in scene.facts if fact.id == fact_id)
-
     @property
     def frames(self) -> tuple[SampleFrame, ...]:
         return tuple(frame for scene in self.scenes for frame in scene.frames)

@@ -38,7 +38,8 @@ class Making:
         """Every picture in order, drawn when it is asked for. Batches of looks go into the spool in
         between: an entry in the spool is taken in by its time, so each comes after its pictures.
         """
-        sample_week.write(self._home.data_dir, self.week)
+        if not sample_week.is_sample(self._home.data_dir):  # before its first frame can be seen
+            sample_week.write(self._home.data_dir, self.week)
         seed, zone = self._options.seed, self._options.zone
         for day in self.days:
             waiting = list(captures.reports(seed, day))

@@ -55,13 +55,12 @@ class Case:
 
 def of_sample(week: SampleWeek) -> Iterator[Case]:
     """The questions of a sample week, asked the day after it."""
-    frames_of = {scene.id: scene for scene in week.scenes}
     for question in week.questions:
         expected = tuple(
             Expected(
                 text,
                 frozenset(
-                    frame.frame_id for name in question.scenes for frame in frames_of[name].showing(text)
+                    frame.frame_id for name in question.scenes for frame in week.scene(name).showing(text)
                 ),
             )
             for text in question.expects
