@@ -90,7 +90,8 @@ def site(browser_url: str | None) -> str | None:
         host = urlsplit(browser_url if "//" in browser_url else f"//{browser_url}").hostname
     except ValueError:  # an address as read from a screen may be anything
         return None
-    return (host or "").removeprefix("www.") or None
+    is_address = "//" in browser_url or "." in (host or "")  # "about:blank" has no host
+    return (host or "").removeprefix("www.") or None if is_address else None
 
 
 def _grouped(

@@ -7,6 +7,7 @@ from werkzeug.wrappers import Response
 
 from store import frames
 from webapp import (
+    activity,
     chat,
     display,
     filters,
@@ -28,6 +29,7 @@ from webapp.services import services
 
 BLUEPRINTS = (
     timeline.blueprint,
+    activity.blueprint,
     search.blueprint,
     frame_pages.blueprint,
     chat.blueprint,

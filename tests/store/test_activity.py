@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import activity, frames
+from store import activity, frames, gaps
 from store.activity import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS
 from store.database import Database, open_database, rows
+from store.line import Shown, fold
 from store.media import Still
 from store.paths import DataDir
+from store.totals import Kind, Total, intervals, of_segments, site
 from tests.factories import NOON_MS, capture
 
 SECOND = 1_000
@@ -156,6 +159,57 @@ def test_six_minutes_in_four_cannot_happen(database: Database) -> None:
     assert {total.name: total.duration_ms for total in found.by_app} == {"A": 0, "B": 2 * MINUTE}
 
 
+@pytest.mark.parametrize("switch_s", [1, 7, 30, 60])
+def test_four_minutes_of_alternation_are_four_minutes(database: Database, switch_s: int) -> None:
+    """ACT-1: two windows in turn, looked at twice a second as capture does."""
+    for start in range(0, 240, switch_s):
+        put(database, start * SECOND, "AB"[start // switch_s % 2], ended_ms=(start + switch_s) * SECOND - 500)
+    stay(database, max(frame for frame in _ids(database)), 240 * SECOND)
+    found = activity.totals(database, NOON_MS, NOON_MS + 4 * MINUTE)
+    assert found.covered_ms == 4 * MINUTE
+    assert sum(total.duration_ms for total in found.by_app) == 4 * MINUTE
+    if 240 % (2 * switch_s) == 0:
+        assert {total.name: total.duration_ms for total in found.by_app} == {"A": 2 * MINUTE, "B": 2 * MINUTE}
+
+
+def _ids(database: Database) -> list[int]:
+    with database.read() as connection:
+        return [frame_id for (frame_id,) in rows(connection, "select id from frames")]
+
+
+def test_the_intervals_of_a_total_are_its_sum(database: Database) -> None:
+    put(database, 0, "Chrome", window="News", url="https://www.news.example/a", ended_ms=20 * SECOND)
+    put(database, 20 * SECOND, "Code", ended_ms=30 * SECOND)
+    put(database, 30 * SECOND, "Firefox", window="News", url="https://news.example/b", ended_ms=50 * SECOND)
+    line_ = activity.segments(database, NOON_MS, NOON_MS + MINUTE)
+    found = of_segments(line_, NOON_MS, NOON_MS + MINUTE)
+    assert [(total.name, total.duration_ms) for total in found.by_site] == [("news.example", 40_000)]
+    kinds: tuple[tuple[Kind, tuple[Total, ...]], ...] = (
+        ("app", found.by_app), ("window", found.by_window), ("url", found.by_url), ("site", found.by_site),
+    )  # fmt: skip
+    for kind, totals in kinds:
+        for total in totals:
+            parts = intervals(line_, kind, total.name, total.app_name)
+            assert sum(part.duration_ms for part in parts) == total.duration_ms
+            assert (parts[0].start_ms, parts[-1].end_ms) == (total.first_ms, total.last_ms)
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://www.News.example:8443/a?b#c", "news.example"),
+        ("news.example/a", "news.example"),
+        ("file:///home/a", None),
+        ("about:blank", None),
+        ("http://[broken", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_site_is_the_host_of_an_address(address: str | None, name: str | None) -> None:
+    assert site(address) == name
+
+
 def test_idle_and_locked_time_is_nobodys(database: Database) -> None:
     """ACT-2: ten active minutes, ten idle, ten locked."""
     for second in range(0, 601, 10):
@@ -188,6 +242,39 @@ def test_segment_of_a_frame_reaches_over_its_pieces(database: Database) -> None:
 def test_segments_are_clipped_to_the_range(database: Database) -> None:
     put(database, 0, "Code", ended_ms=40 * SECOND)
     assert line(database, 10 * SECOND, 20 * SECOND) == [(10 * SECOND, 20 * SECOND, "Code")]
+
+
+def test_ten_thousand_random_histories_never_exceed_the_wall_clock() -> None:
+    """ACT-1, ACT-3: bursts, pauses, monitors and overlapping looks; the pure line, so that many fit."""
+    draw = random.Random(4)
+    for _ in range(10_000):
+        frames_ = _history(draw)
+        start_ms, end_ms = sorted((draw.randrange(600_000), draw.randrange(600_000)))
+        segments = [
+            replace(each, start_ms=max(each.start_ms, start_ms), end_ms=min(each.end_ms, end_ms))
+            for each in fold(frames_)
+            if each.start_ms < end_ms and each.end_ms > start_ms
+        ]
+        found = of_segments(segments, start_ms, end_ms)
+        assert found.covered_ms <= found.wall_ms
+        for totals in (found.by_app, found.by_window):
+            assert sum(total.duration_ms for total in totals) == found.covered_ms
+        assert sum(total.duration_ms for total in found.by_site) <= found.covered_ms
+        covered = gaps.joined([(each.start_ms, each.end_ms) for each in segments])
+        assert sum(end - start for start, end in covered) == found.covered_ms  # no moment counts twice
+        shown = gaps.joined([(each.captured_ms, each.ended_ms) for each in frames_], MERGE_GAP_MS)
+        assert not gaps.without(covered, shown)  # and none that no frame is within a minute of
+
+
+def _history(draw: random.Random) -> list[Shown]:
+    found, at_ms = [], 0
+    for number in range(draw.randrange(1, 18)):
+        at_ms += draw.choice((0, 1, 500, 2_000, 9_999, 10_001, 59_999, 60_001, 200_000)) * (number > 0)
+        stays_ms = draw.choice((0, 0, 500, 9_000, 70_000, 250_000))
+        app, window = draw.choice(("A", "B", None)), draw.choice(("1", "2", None))
+        url = draw.choice((None, "https://a.example/x", "https://www.a.example/y"))
+        found.append(Shown(number + 1, at_ms, at_ms + stays_ms, app, window, url, draw.random() < 0.5))
+    return found
 
 
 # -- laws ---------------------------------------------------------------------------------

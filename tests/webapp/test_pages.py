@@ -22,8 +22,8 @@ from webapp.light import judge
 
 MINUTE = 60_000
 PAGES = [
-    "/timeline", "/search", "/chat", "/memory", "/privacy", "/settings/display", "/settings/models",
-    "/settings/sent", "/status", "/welcome",
+    "/timeline", "/activity", "/search", "/chat", "/memory", "/privacy", "/settings/display",
+    "/settings/models", "/settings/sent", "/status", "/welcome",
 ]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}\u202e</script><script>alert(2)</script>"
 

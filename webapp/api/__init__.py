@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from webapp.api import (
+    activity,
     browsers,
     capture,
     chat,
@@ -25,6 +26,7 @@ from webapp.api import (
 from webapp.api.endpoint import blueprint
 
 __all__ = [
+    "activity",
     "blueprint",
     "browsers",
     "capture",

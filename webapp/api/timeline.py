@@ -90,6 +90,7 @@ class SummaryAnswer(Answer):
     apps: list[TotalAnswer]
     windows: list[TotalAnswer]
     urls: list[TotalAnswer]
+    sites: list[TotalAnswer]
     gaps: list[GapAnswer]
 
 
@@ -109,6 +110,7 @@ def activity_summary(query: RangeQuery) -> SummaryAnswer:
         apps=_totals(found.by_app),
         windows=_totals(found.by_window),
         urls=_totals(found.by_url),
+        sites=_totals(found.by_site),
         gaps=_gaps(decisions.gaps(own.database, start_ms, end_ms, own.clock())),
     )
 

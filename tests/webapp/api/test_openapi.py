@@ -55,6 +55,7 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/ingest/{capture_id}": {"get"},
         "/timeline": {"get"},
         "/activity-summary": {"get"},
+        "/activity-intervals": {"get"},
         "/chat": {"post"},
         "/chats": {"get"},
         "/chats/{chat_id}": {"get", "delete"},

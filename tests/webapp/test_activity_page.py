@@ -1,0 +1,67 @@
+"""The totals of a range and the intervals of one: page and API say the same (ACT-4)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from store import activity, frames
+from store.database import Database
+from store.paths import DataDir
+from tests.factories import NOON_MS, store_frame
+from tests.webapp.conftest import Actor
+
+RANGE = f"from={NOON_MS}&to={NOON_MS + 600_000}"
+SECONDS = f"start_time={NOON_MS / 1000}&end_time={NOON_MS / 1000 + 600}"
+
+
+@pytest.fixture
+def worked(database: Database, data_dir: DataDir) -> None:
+    """Code, a page, and Code again: 60 s, 30 s and 30 s."""
+    for at_s, stays_s, changes in (
+        (0, 60, {}),
+        (
+            60,
+            30,
+            {"app_name": "Chrome", "window_name": "<b>News</b>", "browser_url": "https://news.example/"},
+        ),
+        (90, 30, {}),
+    ):
+        at_ms = NOON_MS + at_s * 1000
+        row = store_frame(database, data_dir, at_ms, "words", **changes)
+        with database.write() as connection:
+            frames.extend(connection, row.capture_id, at_ms + stays_s * 1000)
+            activity.heartbeat(connection, frames.get(database, row.id))
+
+
+@pytest.mark.usefixtures("worked")
+def test_a_total_opens_to_the_intervals_it_is_the_sum_of(browser: Actor) -> None:
+    summary = browser.get(f"/api/v1/activity-summary?{SECONDS}").get_json()
+    assert [(total["name"], total["minutes"]) for total in summary["sites"]] == [("news.example", 0.5)]
+    for kind in ("app", "window", "url", "site"):
+        for total in summary[f"{kind}s"]:
+            asked = {"kind": kind, "name": total["name"], "app_name": total["app_name"] or ""}
+            opened = browser.get(f"/api/v1/activity-intervals?{SECONDS}&{urlencode(asked)}").get_json()
+            assert opened["minutes"] == total["minutes"] == sum(i["minutes"] for i in opened["intervals"])
+
+
+@pytest.mark.usefixtures("worked")
+def test_the_page_lists_totals_and_opens_one(browser: Actor) -> None:
+    page = browser.get(f"/activity?{RANGE}").text
+    assert "news.example" in page
+    assert "&lt;b&gt;News&lt;/b&gt;" in page
+    assert "<b>News" not in page
+    opened = browser.get(f"/activity?{RANGE}&kind=app&name=Code").text
+    assert "2 intervals" in opened
+    assert "2 intervals, 2 m" in opened
+    assert opened.count("/timeline?frame=") == 2
+
+
+def test_a_time_without_frames_says_so(browser: Actor) -> None:
+    assert "Nothing was measured" in browser.get(f"/activity?{RANGE}").text
+
+
+@pytest.mark.parametrize("query", ["from=x&to=y", f"from={NOON_MS}", "from=2&to=1", f"{RANGE}&kind=mood"])
+def test_an_address_that_cannot_be_understood_is_refused(browser: Actor, query: str) -> None:
+    assert browser.get(f"/activity?{query}").status_code == 400

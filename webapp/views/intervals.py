@@ -1,0 +1,98 @@
+"""The page of totals: how long each app, window and site took, and the intervals of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import get_args
+from urllib.parse import urlencode
+
+from store import activity
+from store.database import Database
+from store.line import Segment
+from store.totals import Kind, Total, Totals, intervals, of_segments
+
+MAX_ROWS = 30
+MAX_INTERVALS = 500
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_TITLES: tuple[tuple[Kind, str], ...] = (("app", "Apps"), ("window", "Windows"), ("site", "Sites"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A range, and which of its totals is to be opened; `kind` is None for none."""
+
+    start_ms: int
+    end_ms: int
+    kind: Kind | None = None
+    name: str | None = None
+    app_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A total with the address of its intervals."""
+
+    name: str
+    app_name: str  # of a window; '' where the name says enough
+    duration_ms: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    title: str
+    rows: tuple[Row, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsPage:
+    """`opened` are the intervals of the total that was asked for; their sum is `opened_ms`."""
+
+    ask: Ask
+    totals: Totals
+    groups: tuple[Group, ...]
+    opened: tuple[Segment, ...]
+    opened_ms: int
+    opened_left_out: int
+    whole: str  # the address of the same range with nothing opened
+
+
+def page(database: Database, ask: Ask) -> TotalsPage:
+    """The totals of a range, and the intervals of one."""
+    line = activity.segments(database, ask.start_ms, ask.end_ms)
+    totals = of_segments(line, ask.start_ms, ask.end_ms)
+    opened = intervals(line, ask.kind, ask.name, ask.app_name) if ask.kind else []
+    return TotalsPage(
+        ask=ask,
+        totals=totals,
+        groups=tuple(_groups(ask, totals)),
+        opened=tuple(opened[:MAX_INTERVALS]),
+        opened_ms=sum(segment.duration_ms for segment in opened),
+        opened_left_out=max(0, len(opened) - MAX_INTERVALS),
+        whole=address(ask.start_ms, ask.end_ms),
+    )
+
+
+def address(
+    start_ms: int, end_ms: int, kind: Kind | None = None, name: str | None = None, app_name: str | None = None
+) -> str:
+    """Where the totals of a range are, or the intervals of one of them."""
+    values = {"from": start_ms, "to": end_ms, "kind": kind, "name": name, "app": app_name}
+    return f"/activity?{urlencode({key: value for key, value in values.items() if value is not None})}"
+
+
+def _groups(ask: Ask, totals: Totals) -> Iterator[Group]:
+    found = {"app": totals.by_app, "window": totals.by_window, "site": totals.by_site}
+    for kind, title in _TITLES:
+        rows = [_row(ask, kind, total) for total in found[kind]]
+        if rows:
+            yield Group(title, tuple(rows[:MAX_ROWS]), max(0, len(rows) - MAX_ROWS))
+
+
+def _row(ask: Ask, kind: Kind, total: Total) -> Row:
+    of_app = total.app_name if kind == "window" else None
+    to = address(ask.start_ms, ask.end_ms, kind, total.name, of_app)
+    return Row(total.name or f"Unknown {kind}", of_app or "", total.duration_ms, to)
