@@ -25,8 +25,11 @@ _SPEECH = re.compile(
 _WRITTEN = re.compile(
     r"\b(?:chat|slack|teams\s+(?:chat|message)|discord|telegram|whatsapp|wechat|e?-?mails?|messages?|threads?|comments?|notes?"
     r"|documents?|docs?|articles?|pages?|files?|pull\s+requests?|issues?|tickets?|posts?|tweets?|slides?|subtitles|captions"
-    r"|code|compilers?|consoles?|outputs?|tests?|browser|calendar|terminal|screen|window|website|text|wrote|written|write|readme|error|log)\b"
-    r"|聊天|微信|钉钉|飞书|群里|邮件|消息|短信|评论|文档|文章|网页|文件|笔记|帖子|代码|终端|屏幕|窗口|字幕|幻灯片|写",
+    r"|handbooks?|manuals?|guides?|guidelines?|reports?|contracts?|invoices?|spreadsheets?|sheets?|tables?|plans?|polic(?:y|ies)"
+    r"|agendas?|wikis?|letters?|forms?|dialogs?|banners?|books?|papers?|spec(?:ification)?s?|roadmaps?|changelogs?|dashboards?"
+    r"|notifications?|warnings?|labels?|code|compilers?|consoles?|outputs?|tests?|browser|calendar|terminal|screen|window|website|text|wrote|written|write|readme|error|log)\b"
+    r"|聊天|微信|钉钉|飞书|群里|邮件|消息|短信|评论|文档|文章|网页|文件|笔记|帖子|代码|终端|屏幕|窗口|字幕|幻灯片|写"
+    r"|手册|说明书|指南|报告|合同|发票|表格|计划书|规定|清单|通知|议程|书",
     re.IGNORECASE,
 )
 
