@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from flask import Blueprint, render_template, request
 
-from store.totals import Kind
 from webapp.errors import FieldError, Problem
 from webapp.moments import end_moment, moment
 from webapp.services import services
@@ -28,7 +25,7 @@ def show() -> str:
     kind = request.args.get("kind")
     if kind is not None and kind not in KINDS:
         raise _bad("kind", f"must be one of {', '.join(KINDS)}")
-    ask = Ask(start_ms, end_ms, cast("Kind | None", kind), request.args.get("name"), request.args.get("app"))
+    ask = Ask(start_ms, end_ms, kind, request.args.get("name"), request.args.get("app"))
     found = page(services().database, ask)
     return render_template("activity/activity.html", page=found, section="timeline")
 

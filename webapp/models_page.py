@@ -237,7 +237,7 @@ def _model_page(provider: Provider, **changes: object) -> ModelPage:
     return ModelPage(info=info, **values)  # type: ignore[arg-type]
 
 
-def _one(provider: Provider, status: int = 200, **changes: object) -> Response:
+def _one(provider: Provider, status: int = 200, /, **changes: object) -> Response:
     page = _model_page(provider, **changes)
     saved = request.method == "GET" and request.args.get("saved") == "1"
     html = render_template("models/model.html", page=page, section="settings", saved=saved)
@@ -247,5 +247,5 @@ def _one(provider: Provider, status: int = 200, **changes: object) -> Response:
 def _fragment(template: str, provider: Provider, **changes: object) -> Response:
     """A piece of the provider's page for htmx, the page for everybody else."""
     if not fragments.wants_fragment():
-        return _one(provider, **changes)  # type: ignore[arg-type]
+        return _one(provider, **changes)
     return make_response(render_template(template, page=_model_page(provider, **changes)))
