@@ -188,29 +188,38 @@ def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
 
 
 def _batches(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
-    """The union of the look batches, joined inside SQLite: a day of them comes out as a few rows."""
-    return [
-        (start, end)
-        for start, end in rows(
-            connection,
-            """
-            with reported as (
-                select start_ms, end_ms,
-                    max(end_ms) over (order by start_ms rows between unbounded preceding and 1 preceding)
-                        as before_ms
-                from look_batches
-                where start_ms >= :start and start_ms < :end
-            ),
-            islands as (
-                select start_ms, end_ms,
-                    sum(before_ms is null or start_ms - before_ms > :close) over (order by start_ms) as n
-                from reported
-            )
-            select min(start_ms), max(end_ms) from islands group by n
-            """,
-            {"start": start_ms - _LONGEST_BATCH_MS, "end": end_ms, "close": CONTINUOUS_MS},
+    """The union of the look batches, holes of `CONTINUOUS_MS` closed.
+
+    SQLite goes over them once and gives the beginnings of islands only: a year has millions of
+    batches and some thousand islands.
+    """
+    scope = {"start": start_ms - _LONGEST_BATCH_MS, "end": end_ms, "close": CONTINUOUS_MS}
+    beginnings = rows(
+        connection,
+        """
+        with reported as (
+            select start_ms,
+                max(end_ms) over (order by start_ms rows between unbounded preceding and 1 preceding)
+                    as before_ms
+            from look_batches
+            where start_ms >= :start and start_ms < :end
         )
-    ]
+        select start_ms, before_ms
+        from reported
+        where before_ms is null or start_ms - before_ms > :close
+        order by start_ms
+        """,
+        scope,
+    )
+    if not beginnings:
+        return []
+    last = rows(
+        connection,
+        "select max(end_ms) from look_batches where start_ms >= :start and start_ms < :end",
+        scope,
+    )
+    ends = [before for _, before in beginnings[1:]] + [last[0][0]]
+    return [(start, end) for (start, _), end in zip(beginnings, ends, strict=True)]
 
 
 def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
