@@ -25,6 +25,7 @@ _TITLES = {
     "capture": "Recording",
     "ingest": "Waiting to be stored",
     "index": "Waiting to be read",
+    "meaning": "Search by meaning",
     "storage": "Disk",
     "model": "Answers",
     "canary": "Search finds the newest frame",
