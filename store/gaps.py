@@ -27,8 +27,6 @@ UNREPORTED_MS = 30_000
 LONGEST_RUN_MS = 24 * 3_600_000
 """The ledger keeps longer runs in pieces, so that a range need not look further back than this."""
 
-_LONGEST_BATCH_MS = 600_000
-
 _PRIORITY = ("deleted", "paused", "locked", "asleep", "excluded")
 """Where two reasons hold at once, the first is told; failures come after, not_running last."""
 
@@ -182,44 +180,28 @@ def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
 
     Where batches cover the time, frames can add nothing: they are asked about between only.
     """
-    batches = _batches(connection, start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
+    batches = _spans(connection, start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
     between = without([(start_ms - CONTINUOUS_MS, end_ms + CONTINUOUS_MS)], batches)
     return batches + [part for hole in between for part in _own(connection, *hole)]
 
 
-def _batches(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
-    """The union of the look batches, holes of `CONTINUOUS_MS` closed.
+def _spans(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """The union of the look batches that touch the range, holes of `CONTINUOUS_MS` closed.
 
-    SQLite goes over them once and gives the beginnings of islands only: a year has millions of
-    batches and some thousand islands.
+    It is kept joined as batches arrive (`m016_look_spans`).
     """
-    scope = {"start": start_ms - _LONGEST_BATCH_MS, "end": end_ms, "close": CONTINUOUS_MS}
-    beginnings = rows(
+    spans = rows(
         connection,
         """
-        with reported as (
-            select start_ms,
-                max(end_ms) over (order by start_ms rows between unbounded preceding and 1 preceding)
-                    as before_ms
-            from look_batches
-            where start_ms >= :start and start_ms < :end
-        )
-        select start_ms, before_ms
-        from reported
-        where before_ms is null or start_ms - before_ms > :close
+        select start_ms, end_ms
+        from look_spans
+        where start_ms < :end
+            and start_ms >= coalesce((select max(start_ms) from look_spans where start_ms <= :start), :start)
         order by start_ms
         """,
-        scope,
+        {"start": start_ms, "end": end_ms},
     )
-    if not beginnings:
-        return []
-    last = rows(
-        connection,
-        "select max(end_ms) from look_batches where start_ms >= :start and start_ms < :end",
-        scope,
-    )
-    ends = [before for _, before in beginnings[1:]] + [last[0][0]]
-    return [(start, end) for (start, _), end in zip(beginnings, ends, strict=True)]
+    return [(start, end) for start, end in spans if end >= start_ms]
 
 
 def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:

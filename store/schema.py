@@ -97,6 +97,16 @@ class LookBatch(Model):
         table_name = "look_batches"
 
 
+class LookSpan(Model):
+    """Time that looks cover, joined from the batches by a trigger."""
+
+    start_ms = IntegerField(primary_key=True)
+    end_ms = IntegerField()
+
+    class Meta:
+        table_name = "look_spans"
+
+
 class Decision(Model):
     """A run of equal capture decisions; never a title, app or URL of what was left out."""
 
@@ -463,6 +473,7 @@ MODELS: tuple[type[Model], ...] = (
     Reading,
     FrameUrl,
     LookBatch,
+    LookSpan,
     Decision,
     Segment,
     App,

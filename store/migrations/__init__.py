@@ -28,6 +28,7 @@ from store.migrations.m012_kept_frames import m012_kept_frames
 from store.migrations.m013_sent_requests import m013_sent_requests
 from store.migrations.m014_paraphrases_read_again import m014_paraphrases_read_again
 from store.migrations.m015_prefixes import m015_prefixes
+from store.migrations.m016_look_spans import m016_look_spans
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -51,6 +52,7 @@ STEPS: tuple[Step, ...] = (
     m013_sent_requests,
     m014_paraphrases_read_again,
     m015_prefixes,
+    m016_look_spans,
 )
 
 
