@@ -26,6 +26,11 @@ def host_of(base_url: str) -> str:
     return _host_and_port(urlsplit(base_url))
 
 
+def may_send_to(base_url: str, allowed_host: str) -> bool:
+    """Whether text may go to an address: it is on this machine, or its very host was allowed."""
+    return is_local(base_url) or allowed_host == host_of(base_url)
+
+
 def problem_of(base_url: str) -> str:
     """Why an address cannot be used, as a sentence part; '' when it can.
 

@@ -23,6 +23,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from engines.addresses import is_local
+
 Role = Literal["system", "user", "assistant"]
 Schema = Mapping[str, Any]
 
@@ -52,10 +54,20 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """One request just before it leaves: where to, without secrets, and the very bytes of its body."""
+    """One request just before it leaves: where to, without secrets, and the very bytes of its body.
+
+    For vectors also the model, and how many texts the body holds.
+    """
 
     url: str
     body: bytes
+    model: str = ""
+    texts: int = 0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it stays on this machine."""
+        return is_local(self.url)
 
 
 OnSend = Callable[[Sending], None]

@@ -36,8 +36,11 @@ class FormatRefused(Exception):
         self.error = error
 
 
-def connect(base_url: str, api_key: str) -> OpenAI:
-    """A client that opens its first connection with the first request. It never asks again by itself."""
+def connect(base_url: str, api_key: str, retries: int = 0) -> OpenAI:
+    """A client that opens its first connection with the first request.
+
+    By itself it asks again `retries` times, when nothing answered or the endpoint was busy.
+    """
     # Imported with the first question: the client takes 0.6 s and 40 MB (INS-2).
     from openai import DefaultHttpxClient, OpenAI
 
@@ -46,7 +49,7 @@ def connect(base_url: str, api_key: str) -> OpenAI:
         follow_redirects=False,
         event_hooks={"request": [_announce]},
     )
-    return OpenAI(base_url=base_url, api_key=api_key or NO_KEY, max_retries=0, http_client=http)
+    return OpenAI(base_url=base_url, api_key=api_key or NO_KEY, max_retries=retries, http_client=http)
 
 
 @contextmanager
@@ -57,20 +60,28 @@ def speaking(base_url: str, api_key: str, timeout_s: float, on_send: OnSend | No
     """
     import openai
 
+    with announced(on_send) as stopped:
+        try:
+            yield
+        except openai.APIStatusError as error:
+            raise _of_status(error, api_key) from error
+        except openai.APITimeoutError as error:
+            raise ModelTimeout(f"no answer within {timeout_s:g} s") from error
+        except openai.APIConnectionError as error:
+            if stopped:
+                raise stopped[0] from None
+            raise ModelUnreachable(_nothing_answers(base_url, error)) from error
+        except (openai.OpenAIError, ValueError) as error:
+            raise ModelMalformed(f"the answer could not be read: {short(str(error))}") from error
+
+
+@contextmanager
+def announced(on_send: OnSend | None) -> Iterator[list[BaseException]]:
+    """`on_send` hears of every request made in here; what it raised, which stops one, is in the list."""
     stopped: list[BaseException] = []
     token = _on_send.set(_remembering(on_send, stopped) if on_send else None)
     try:
-        yield
-    except openai.APIStatusError as error:
-        raise _of_status(error, api_key) from error
-    except openai.APITimeoutError as error:
-        raise ModelTimeout(f"no answer within {timeout_s:g} s") from error
-    except openai.APIConnectionError as error:
-        if stopped:
-            raise stopped[0] from None
-        raise ModelUnreachable(_nothing_answers(base_url, error)) from error
-    except (openai.OpenAIError, ValueError) as error:
-        raise ModelMalformed(f"the answer could not be read: {short(str(error))}") from error
+        yield stopped
     finally:
         _on_send.reset(token)
 

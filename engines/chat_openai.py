@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from engines.chat import (
     ModelNoKey,
     ModelRefused,
     ModelTimeout,
+    ModelUnknown,
     OnSend,
     Schema,
     Usage,
@@ -62,6 +64,8 @@ class OpenAIChatModel:
         self._key_problem = key_problem
         self._waits_s = tuple(waits_s)
         self._client: OpenAI | None = None
+        self._is_over = False
+        self._answering = 0  # questions under way
         self._format = 0 if json_schema else 1  # index into `formats`: the strictest way not yet refused
         self._lock = threading.Lock()
 
@@ -79,6 +83,12 @@ class OpenAIChatModel:
         """One completion; `ModelError` says what went wrong."""
         if self._key_problem:
             raise ModelNoKey(self._key_problem)
+        with self._answer_under_way():
+            return self._completed(messages, schema, timeout_s, on_send)
+
+    def _completed(
+        self, messages: Sequence[Message], schema: Schema | None, timeout_s: float, on_send: OnSend | None
+    ) -> Completion:
         payload: Any = [{"role": m.role, "content": m.content} for m in messages]
         until = time.monotonic() + timeout_s
 
@@ -86,6 +96,8 @@ class OpenAIChatModel:
             return until - time.monotonic()
 
         def request(response_format: dict[str, Any]) -> Any:
+            if self._is_over:
+                raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
             if left_s() <= 0:
                 raise ModelTimeout(f"no answer within {timeout_s:g} s")
             with speaking(self.base_url, self._api_key, timeout_s, on_send):
@@ -110,6 +122,27 @@ class OpenAIChatModel:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+
+    def retire(self) -> None:
+        """Send nothing more; connections are closed when the answers under way are there."""
+        with self._lock:
+            self._is_over = True
+            is_idle = not self._answering
+        if is_idle:
+            self.close()
+
+    @contextmanager
+    def _answer_under_way(self) -> Iterator[None]:
+        with self._lock:
+            self._answering += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._answering -= 1
+                is_last = self._is_over and not self._answering
+            if is_last:
+                self.close()
 
     def _connected(self) -> OpenAI:
         with self._lock:

@@ -27,6 +27,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from engines.chat import Sending
 from engines.registry import Registry, UnknownName
 
 Vectors = npt.NDArray[np.float32]
@@ -44,17 +45,31 @@ class EmbeddingRefused(EmbeddingError):
     """These very texts cannot be embedded (too long, refused by the endpoint); others may be."""
 
 
+class Notes(Protocol):
+    """Who keeps account of the requests of an embedder that asks an endpoint."""
+
+    def __call__(self, sending: Sending) -> None:
+        """Called for every request before anything leaves. What it raises stops the request."""
+        ...
+
+    def finish(self, outcome: str, input_tokens: int | None = None) -> None:
+        """What became of it: ``answered``, or a code; and the tokens that the endpoint counted."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class EmbedderOptions:
     """What an embedder may need to know; each takes what concerns it.
 
     `model` empty is the engine's default. `base_url` and `api_key` are those of an endpoint.
+    Whatever sends texts away must tell `notes` of each request; without them it sends nothing.
     """
 
     model: str = ""
     base_url: str = ""
     api_key: str = ""
     timeout_s: float = 30.0
+    notes: Notes | None = None
 
 
 class Embedder(Protocol):

@@ -1,18 +1,21 @@
 """Embeddings of any OpenAI-compatible endpoint, through the `openai` client.
 
 Screen text goes to the address that was set, and nowhere else; where none is set nothing is sent.
+Each request is announced to the notes before it leaves; without notes none does.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.addresses import is_local, public_url
-from engines.chat_client import NO_KEY
+from engines.addresses import public_url
+from engines.chat import Sending
+from engines.chat_client import announced, connect
 from engines.embedding import (
     EmbedderOptions,
     EmbedderUnavailable,
@@ -37,6 +40,9 @@ class OpenAIEmbedder:
     def __init__(self, options: EmbedderOptions) -> None:
         if not options.base_url:
             raise EmbedderUnavailable("no endpoint is set for embeddings (embedding.base_url)")
+        if options.notes is None:
+            raise EmbedderUnavailable("nobody notes what would be sent for embeddings, so nothing is")
+        self._notes = options.notes
         self._model = options.model or DEFAULT_MODEL
         self._options = options
         self._client: OpenAI | None = None
@@ -77,40 +83,48 @@ class OpenAIEmbedder:
                 self._client = None
 
     def _asked(self, texts: list[str]) -> list[list[float]]:
-        """One request. Raises `EmbedderUnavailable`, or `EmbeddingRefused` when it may be the texts."""
+        """One request, noted with its outcome. Raises as `_vectors_of`, and what the notes raise."""
+        try:
+            found, tokens = self._vectors_of(texts)
+        except EmbeddingError as error:
+            self._notes.finish("texts_refused" if isinstance(error, EmbeddingRefused) else "no_vectors")
+            raise
+        self._notes.finish("answered", tokens)
+        return found
+
+    def _vectors_of(self, texts: list[str]) -> tuple[list[list[float]], int | None]:
+        """The vectors, and the tokens the endpoint counted.
+
+        Raises `EmbedderUnavailable`, or `EmbeddingRefused` when it may be the texts.
+        """
         import openai
 
-        try:
-            answer = self._connected().embeddings.create(
-                model=self._model, input=texts, encoding_format="float", timeout=self._options.timeout_s
-            )
-        except openai.APIStatusError as error:
-            raise _typed(error) from error
-        except openai.APITimeoutError as error:
-            raise EmbedderUnavailable(f"no embeddings within {self._options.timeout_s:g} s") from error
-        except openai.APIConnectionError as error:
-            raise EmbedderUnavailable(f"nothing answers at {public_url(self._options.base_url)}") from error
-        except (openai.OpenAIError, ValueError) as error:
-            raise EmbedderUnavailable("the endpoint's answer could not be read") from error
-        return _vectors(answer, len(texts))
+        def announce(sending: Sending) -> None:
+            self._notes(replace(sending, model=self._model, texts=len(texts)))
+
+        address, timeout_s = public_url(self._options.base_url), self._options.timeout_s
+        with announced(announce) as stopped:
+            try:
+                answer = self._connected().embeddings.create(
+                    model=self._model, input=texts, encoding_format="float", timeout=timeout_s
+                )
+            except openai.APIStatusError as error:
+                raise _typed(error) from error
+            except openai.APITimeoutError as error:
+                raise EmbedderUnavailable(f"no embeddings within {timeout_s:g} s") from error
+            except openai.APIConnectionError as error:
+                if stopped:
+                    raise stopped[0] from None
+                raise EmbedderUnavailable(f"nothing answers at {address}") from error
+            except (openai.OpenAIError, ValueError) as error:
+                raise EmbedderUnavailable("the endpoint's answer could not be read") from error
+        tokens = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
+        return _vectors(answer, len(texts)), tokens if isinstance(tokens, int) else None
 
     def _connected(self) -> OpenAI:
-        # Imported when first needed: the client takes 0.6 s and 40 MB (INS-2).
-        from openai import DefaultHttpxClient, OpenAI
-
         with self._lock:
             if self._client is None:
-                # Neither a proxy for what is meant for this machine, nor a redirect: the key and
-                # the text were meant for the address that was entered.
-                http = DefaultHttpxClient(
-                    trust_env=not is_local(self._options.base_url), follow_redirects=False
-                )
-                self._client = OpenAI(
-                    base_url=self._options.base_url,
-                    api_key=self._options.api_key or NO_KEY,
-                    max_retries=1,
-                    http_client=http,
-                )
+                self._client = connect(self._options.base_url, self._options.api_key, retries=1)
             return self._client
 
 

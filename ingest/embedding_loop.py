@@ -28,6 +28,7 @@ from engines.embedding import Embedder, EmbeddingError, EmbeddingRefused
 from ingest import chunks
 from ingest.account import Account
 from ingest.chunks import Chunk
+from ingest.embedding_noted import texts_of
 from store import documents, frames, readings, vectors
 from store.database import Database
 from store.errors import StoreBusy
@@ -169,7 +170,8 @@ class EmbeddingLoop(threading.Thread):
         """Embed what is new and store it. Raises `EmbeddingError`, and has stored nothing then."""
         kept = self._unseen(items)
         texts = {_key(chunk.text): chunk.text for some in kept for chunk in some}
-        known = self._vectors_of(embedder, texts)
+        with texts_of(items[0].kind, [item.id for item in items]):
+            known = self._vectors_of(embedder, texts)
         with self._database.write() as connection:
             for item, some in zip(items, kept, strict=True):
                 now = _text(self._database, item.kind, item.id)

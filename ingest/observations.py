@@ -19,18 +19,19 @@ from collections.abc import Callable
 import apsw
 
 from engines.chat import (
-    ChatModel,
     ModelError,
     ModelRateLimited,
     ModelTimeout,
     ModelUnauthorized,
     ModelUnreachable,
 )
-from ingest import observing, refining, sessions
-from store import memory_hours, observation_rows, readings, refinements
+from ingest import observing, sessions
+from ingest.refining_model import Refiner
+from ingest.refining_noted import refine
+from store import memory_hours, observation_rows, refinements
 from store.database import Database
 from store.errors import StoreBusy
-from store.observations import HOUR_MS, Observation
+from store.observations import HOUR_MS
 
 log = logging.getLogger(__name__)
 
@@ -46,14 +47,14 @@ _NOT_ITS_FAULT = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelUnautho
 
 
 class ObservationLoop(threading.Thread):
-    """Derives hours, then refines with `model` where there is one."""
+    """Derives hours, then refines with the `refiner` of that moment, where there is one."""
 
     def __init__(
         self,
         database: Database,
         clock: Callable[[], int],
         stop: threading.Event,
-        model: ChatModel | None = None,
+        refiner: Callable[[], Refiner | None] = lambda: None,
         timeout_s: float = 60.0,
     ) -> None:
         # A daemon: what is under way at shutdown is abandoned and still on the list.
@@ -61,7 +62,7 @@ class ObservationLoop(threading.Thread):
         self._database = database
         self._clock = clock
         self._stopping = stop
-        self._model = model
+        self._refiner = refiner
         self._timeout_s = timeout_s
         self._later: dict[int, int] = {}  # hours that are not due before a moment
         self._refine_next_ms = 0
@@ -138,7 +139,11 @@ class ObservationLoop(threading.Thread):
 
     def _refine_one(self) -> bool:
         now_ms = self._clock()
-        if self._model is None or now_ms < self._refine_next_ms:
+        if now_ms < self._refine_next_ms:
+            return False
+        refiner = self._refiner()
+        if refiner is None:
+            self._refine_next_ms = now_ms + REFINE_EVERY_MS
             return False
         waiting = refinements.due(self._database, now_ms, 1)
         if not waiting:
@@ -146,7 +151,7 @@ class ObservationLoop(threading.Thread):
         self._refine_next_ms = now_ms + REFINE_EVERY_MS
         [(observation, fingerprint)] = waiting
         try:
-            better = refining.refine(self._model, observation, self._texts(observation), self._timeout_s)
+            better = refine(self._database, self._clock, refiner, observation, self._timeout_s)
         except _NOT_ITS_FAULT as error:
             log.warning("the model for memory does not answer: %s", error.code)
             self._refine_next_ms = self._clock() + MODEL_AGAIN_MS
@@ -164,10 +169,6 @@ class ObservationLoop(threading.Thread):
             )  # fmt: skip
         log.info("observation %d was %s", observation.id, "refined" if kept else "changed meanwhile")
         return True
-
-    def _texts(self, observation: Observation) -> dict[int, str]:
-        found = {number: readings.current(self._database, number) for number in observation.frame_ids}
-        return {number: reading.text for number, reading in found.items() if reading is not None}
 
 
 def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int | None, int | None]:

@@ -2,7 +2,7 @@
 
 The lines go to the model with the numbers of their frames, and a fact is kept only when it stands
 on the very frame it names. Everything on a screen is somebody else's text: it is data, whatever it
-says. Pure but for the one call of `refine`.
+says. Pure but for the one call of `ask`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engines.chat import ChatModel, Message, ModelMalformed
+from engines.chat import ChatModel, Completion, Message, ModelMalformed, OnSend
 from store import tokenizer
 from store.observations import Fact, Observation
 
@@ -64,14 +64,18 @@ class Refined:
     concepts: tuple[str, ...]
 
 
-def refine(model: ChatModel, observation: Observation, texts: Mapping[int, str], timeout_s: float) -> Refined:
-    """The observation in the model's words. Raises `ModelError`, also for an answer that is none."""
+def ask(
+    model: ChatModel,
+    observation: Observation,
+    texts: Mapping[int, str],
+    timeout_s: float,
+    on_send: OnSend,
+) -> Completion:
+    """The model's answer, to be `checked`. Raises `ModelError`, and whatever `on_send` raises."""
     room = min(_MOST_CHARS, int(model.context_tokens * _CHARS_PER_TOKEN / 2))
     question = prompt(observation, texts, room)
-    answer = model.complete(
-        [Message("system", _INSTRUCTIONS), Message("user", question)], schema=SCHEMA, timeout_s=timeout_s
-    )
-    return checked(answer.text, texts)
+    messages = [Message("system", _INSTRUCTIONS), Message("user", question)]
+    return model.complete(messages, schema=SCHEMA, timeout_s=timeout_s, on_send=on_send)
 
 
 def prompt(observation: Observation, texts: Mapping[int, str], room: int) -> str:

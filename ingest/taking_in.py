@@ -13,11 +13,12 @@ import click
 
 from engines.embedding import Embedder, EmbedderOptions, open_embedder
 from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
+from ingest.embedding_noted import EmbeddingNotes
 from ingest.home import AlreadyRunning, Home, only_worker
 from ingest.importers.feeding import Feeding
 from ingest.importers.progress import Progress
 from ingest.observations import ObservationLoop
-from ingest.refining_model import refining_model
+from ingest.refining_model import Refiners
 from ingest.worker import OpenMemory, Worker
 from store import reading_queue
 from store.times import now_ms
@@ -104,11 +105,12 @@ def engine_of(home: Home) -> Callable[[], OcrEngine]:
 
 def embedder_of(home: Home) -> Callable[[], Embedder]:
     chosen = home.settings.embedding
-    options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s)
+    notes = EmbeddingNotes(home.database, now_ms, chosen.engine)
+    options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s, notes)
     return lambda: open_embedder(chosen.engine, options)
 
 
 def memory_of(home: Home) -> OpenMemory:
     chat = home.settings.chat
-    model = refining_model(chat, home.settings.memory.refine)
-    return lambda stop: ObservationLoop(home.database, now_ms, stop, model, chat.timeout_s)
+    refiners = Refiners(chat, home.settings.memory.refine, home.data_dir)
+    return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s)

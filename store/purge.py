@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers, memory_forgetting, saved_searches, sent, text_index, vectors
+from store import activity, answers, memory_forgetting, saved_searches, sent_forgetting, text_index, vectors
 from store.database import rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
@@ -74,7 +74,7 @@ PLACES = (
         answers.forget,
     ),
     # What was sent to a model; that it was sent stays.
-    Place("sent", sent.COUNT, sent.forget),
+    Place("sent", sent_forgetting.COUNT, sent_forgetting.forget),
     # Observations and summaries; those of which frames are left are derived again by ingest.
     Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
     Place(

@@ -295,10 +295,10 @@ class AccessRecord(Model):
 
 
 class SentRequest(Model):
-    """One request to a model: when, where to, how much; its text until it is erased (`store.sent`)."""
+    """One request that carried text: when, where to, how much; its text until it is erased (`store.sent`)."""
 
     id = IntegerField(primary_key=True)
-    purpose = TextField()  # answer, test
+    purpose = TextField()  # answer, test, refine, embed, search
     turn_id = IntegerField(null=True)
     at_ms = IntegerField()
     provider = TextField()  # the name it was chosen by
@@ -313,6 +313,9 @@ class SentRequest(Model):
     is_estimated = IntegerField()
     cost = FloatField(null=True)
     currency = TextField()
+    texts = IntegerField()  # to be embedded
+    first_ms = IntegerField(null=True)  # when the screens were taken that it shows
+    last_ms = IntegerField(null=True)
 
     class Meta:
         table_name = "sent_requests"

@@ -1,32 +1,47 @@
-"""The ledger of what was sent where: one row per request to a model, with its exact text.
+"""The ledger of what was sent where: one row per request that carries text, to a model or for vectors.
 
 A row is written before the request leaves, so that nothing leaves unrecorded, and is completed when
 its outcome is known. `body` is the text of the request as it was sent. It goes when a frame is
-deleted that it may show (`forget`), when its chat is deleted, and when `MAX_TEXTS` newer ones are
-there; when, where to, how much and what it cost stays.
+deleted that it may show (`store.sent_forgetting`), when its chat is deleted, and when `MAX_TEXTS`
+newer ones of its purpose are there; when, where to, how much and what it cost stays.
+
+Requests for vectors of what was on the screen have no body: it would be the frames' own texts once
+more. They say how many texts and of which time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
 
 import apsw
 
 from store.database import Database, rows
-from store.frames import ID_STEP
+from store.errors import StoreError
 
 MAX_TEXTS = 1_000
-"""Texts kept: some 40 MB, a request being at most 72 frames with 160 characters each and their titles."""
+"""Texts kept of each purpose: some 40 MB of answers, a request being at most 72 frames with 160
+characters each and their titles; at most 30 MB of refinements; little of the others."""
 
 MAX_ROWS = 100_000
+"""Rows kept of each purpose, some 20 MB."""
 
-Purpose = Literal["answer", "test"]
+Purpose = Literal["answer", "test", "refine", "embed", "search"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+
+class Outdated(StoreError):
+    """What was to be sent is not as it was: something was deleted meanwhile. Nothing leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A request about to leave. `url` and `body` as they go out, without the key."""
+    """A request about to leave. `url` and `body` as they go out, without the key; None is not kept.
+
+    `texts` counts those to be embedded; `first_ms` and `last_ms` are when the screens that it shows
+    were taken, where no turn says so.
+    """
 
     purpose: Purpose
     at_ms: int
@@ -34,9 +49,12 @@ class Leaving:
     model: str
     url: str
     is_local: bool
-    body: str
+    body: str | None
     size_bytes: int
     turn_id: int | None = None
+    texts: int = 0
+    first_ms: int | None = None
+    last_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +71,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there."""
+    """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there.
+
+    `texts`, `first_ms` and `last_ms` as in `Leaving`.
+    """
 
     id: int
     purpose: Purpose
@@ -70,6 +91,9 @@ class SentRequest:
     is_estimated: bool
     cost: float | None
     currency: str
+    texts: int
+    first_ms: int | None
+    last_ms: int | None
     chat_id: int | None
     turn: int | None
 
@@ -90,33 +114,47 @@ class SentTotal:
     currency: str
 
 
-def record(database: Database, leaving: Leaving) -> int:
-    """Note a request before it leaves; returns its id. The oldest texts and rows go."""
+def record(
+    database: Database, leaving: Leaving, still: Callable[[apsw.Connection], bool] | None = None
+) -> int:
+    """Note a request before it leaves; returns its id. The oldest texts and rows of its purpose go.
+
+    Raises `Outdated`, and has noted nothing, where `still` says no in the same transaction.
+    """
     with database.write() as connection:
+        if still is not None and not still(connection):
+            raise Outdated("something was deleted while the request was made")
         connection.execute(
             """
             insert into sent_requests (purpose, turn_id, at_ms, provider, model, url, is_local, size_bytes,
-                body)
-            values (:purpose, :turn_id, :at_ms, :provider, :model, :url, :is_local, :size_bytes, :body)
+                body, texts, first_ms, last_ms)
+            values (:purpose, :turn_id, :at_ms, :provider, :model, :url, :is_local, :size_bytes,
+                :body, :texts, :first_ms, :last_ms)
             """,
-            {
-                "purpose": leaving.purpose,
-                "turn_id": leaving.turn_id,
-                "at_ms": leaving.at_ms,
-                "provider": leaving.provider,
-                "model": leaving.model,
-                "url": leaving.url,
-                "is_local": int(leaving.is_local),
-                "size_bytes": leaving.size_bytes,
-                "body": leaving.body,
-            },
+            asdict(leaving),
         )
         request_id = connection.last_insert_rowid()
+        bounds = {"purpose": leaving.purpose, "texts": MAX_TEXTS, "rows": MAX_ROWS}
         connection.execute(
-            "update sent_requests set body = null where id <= ? and body is not null",
-            (request_id - MAX_TEXTS,),
+            """
+            update sent_requests set body = null
+            where purpose = :purpose and body is not null and id <= (
+                select id from sent_requests where purpose = :purpose and body is not null
+                order by id desc limit 1 offset :texts
+            )
+            """,
+            bounds,
         )
-        connection.execute("delete from sent_requests where id <= ?", (request_id - MAX_ROWS,))
+        connection.execute(
+            """
+            delete from sent_requests
+            where purpose = :purpose and id <= (
+                select id from sent_requests where purpose = :purpose
+                order by id desc limit 1 offset :rows
+            )
+            """,
+            bounds,
+        )
     return request_id
 
 
@@ -149,12 +187,15 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[SentRequest]:
     )
 
 
-def latest(database: Database, limit: int = 50, before_id: int | None = None) -> list[SentRequest]:
+def latest(
+    database: Database, limit: int = 50, before_id: int | None = None, purpose: Purpose | None = None
+) -> list[SentRequest]:
     """The newest requests, newest first; `before_id` is the id of the last one of a page."""
     return _requests(
         database,
-        "(:before is null or r.id < :before) order by r.id desc limit :limit",
-        {"before": before_id, "limit": limit},
+        "r.id < coalesce(:before, 9223372036854775807)"
+        f"{' and r.purpose = :purpose' if purpose else ''} order by r.id desc limit :limit",
+        {"before": before_id, "limit": limit, "purpose": purpose},
     )
 
 
@@ -181,6 +222,15 @@ def totals_since(database: Database, start_ms: int) -> list[SentTotal]:
     return [_total(*row) for row in found]
 
 
+def cost_of(
+    input_tokens: int | None, output_tokens: int | None, input_price: float, output_price: float
+) -> float | None:
+    """What a request cost by prices per million tokens; None where none is set."""
+    if not input_price and not output_price:
+        return None
+    return ((input_tokens or 0) * input_price + (output_tokens or 0) * output_price) / 1_000_000
+
+
 def _total(provider: str, model: str, url: str, is_local: int, *counts: Any) -> SentTotal:
     return SentTotal(provider, model, url, bool(is_local), *counts)
 
@@ -194,7 +244,7 @@ def _requests(database: Database, condition: str, parameters: dict[str, Any]) ->
                 f"""
             select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
                 r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
-                t.conversation_id, t.n
+                r.texts, r.first_ms, r.last_ms, t.conversation_id, t.n
             from sent_requests r
             left join turns t on t.id = r.turn_id
             where {condition}
@@ -203,42 +253,3 @@ def _requests(database: Database, condition: str, parameters: dict[str, Any]) ->
             )
         ]
     return [replace(row, is_local=bool(row.is_local), is_estimated=bool(row.is_estimated)) for row in found]
-
-
-# -- forgetting (inside `database.write()`) -----------------------------------------------
-
-_DAY = 86_400_000
-
-# A frame that was on the screen before a range began may still count in its totals.
-_AFFECTED = f"""
-from sent_requests request
-join turns asked on asked.id = request.turn_id
-where request.body is not null and exists (
-    select 1
-    from turns t
-    where t.conversation_id = asked.conversation_id and t.n <= asked.n and (
-        exists (
-            select 1 from doomed d where d.id >= t.start_ms * {ID_STEP} and d.id < t.end_ms * {ID_STEP}
-        )
-        or exists (
-            select 1
-            from doomed d
-            cross join frames f on f.id = d.id
-            where d.id >= (t.start_ms - {_DAY}) * {ID_STEP} and d.id < t.start_ms * {ID_STEP}
-                and f.ended_ms >= t.start_ms
-        )
-    )
-)
-"""
-
-COUNT = f"select count(*) {_AFFECTED}"
-
-
-def forget(connection: apsw.Connection) -> None:
-    """Erase the texts that may show one of the frames in ``doomed``.
-
-    A text tells of its turn's whole range (apps are counted that no frame in it shows), and repeats
-    earlier answers of its chat. So it goes when a doomed frame lies in the range of its turn or of
-    one before it: in doubt the text goes.
-    """
-    connection.execute(f"update sent_requests set body = null where id in (select request.id {_AFFECTED})")

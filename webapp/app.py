@@ -80,7 +80,7 @@ def _services(
         media=Media(data_dir.media),
         spool=Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries),
         chat_models=chat_models,
-        embedder=embedder or QueryEmbedder(settings.embedding),
+        embedder=embedder or QueryEmbedder(settings.embedding, database, clock=clock),
         clock=clock,
         token=access.load_token(data_dir),
     )

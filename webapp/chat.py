@@ -59,7 +59,8 @@ def ask(chat_id: int | None) -> Response:
     chat = None if chat_id is None else _chat(chat_id)
     try:
         asked = _request(chat_id, who)
-        result = answer(TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked), asked)
+        deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn)
+        result = answer(deps, asked)
     except UnknownChat as error:
         raise _no_chat(error.chat_id) from error
     except TurnRefused as refusal:

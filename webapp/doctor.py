@@ -18,13 +18,14 @@ from engines import embedding_multilingual
 from engines.addresses import host_of, is_local, public_url
 from engines.chat import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
 from engines.chat_listing import list_models
-from engines.embedding import EmbedderOptions, EmbeddingError, open_embedder
+from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store import access_log, capture_state, ingest_state, stats, vectors
 from store.database import open_database
 from store.errors import StoreError
 from store.paths import DataDir
+from store.sent_noting import About, Noting
 from store.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.times import now_ms
 from webapp.assistant.failures import turn_error
@@ -145,11 +146,12 @@ def check_meaning(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     """Whether search by meaning has its model, and how much still waits for vectors."""
     if settings.engine == "off":
         return Check("Meaning", "--", "search is by words alone", "Set embedding.engine to local.")
-    options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s)
     try:
-        embedder = open_embedder(settings.engine, options)
+        embedder = _embedder(data_dir, settings)
     except EmbeddingError as error:
         return Check("Meaning", "!", "No model answers: search is by words alone.", str(error))
+    except StoreError as error:
+        return Check("Meaning", "!", f"What is sent cannot be noted, so nothing is: {error}", "See Database.")
     name = embedder.name
     is_english_only = not settings.model and not embedder.reads(_CHINESE)
     embedder.close()
@@ -168,6 +170,15 @@ def check_meaning(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     if is_english_only:
         return Check("Meaning", "!", f"{sentence}; English only", embedding_multilingual.INSTALL)
     return Check("Meaning", "OK", sentence)
+
+
+def _embedder(data_dir: DataDir, settings: EmbeddingSettings) -> Embedder:
+    """The embedder, opened. An endpoint is asked for that, which is noted like any other request."""
+    notes = None
+    if settings.base_url:
+        notes = Noting(open_database(data_dir), now_ms, About("test", settings.engine))
+    options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s, notes)
+    return open_embedder(settings.engine, options)
 
 
 def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
@@ -216,6 +227,9 @@ def _no_model(models: ChatModels) -> Check:
     if waiting:
         sentence = f"{', '.join(waiting)}: added, but not usable yet; answers are quoted from the screen"
         return Check("Answers", "!", sentence, "Choose a model and allow its host under Settings, Models.")
+    keyless = [f"{info.name}: {info.key_problem}" for info in models.listed() if info.key_problem]
+    if keyless:
+        return Check("Answers", "X", "; ".join(keyless), "Set it, or enter a key.")
     return Check(
         "Answers",
         "--",

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TypedDict
 
@@ -18,8 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
+from store.database import Database
+from store.errors import StoreError
 from store.memory import Asking
+from store.sent_noting import About, Noting
 from store.settings import EmbeddingSettings
+from store.times import now_ms
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +49,23 @@ class _Known:
 
 
 class QueryEmbedder:
-    """Safe to share between threads. `problem` is the last sentence of what went wrong, else ""."""
+    """Safe to share between threads. `problem` is the last sentence of what went wrong, else "".
 
-    def __init__(self, settings: EmbeddingSettings, open: Callable[[], Embedder] | None = None) -> None:
-        options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s)
+    What an endpoint is asked is noted in `database` before it leaves (`store.sent`).
+    """
+
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        database: Database,
+        open: Callable[[], Embedder] | None = None,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
+        self._about = About("search", settings.engine)
+        self._noting = Noting(database, clock, self._about)
+        options = EmbedderOptions(
+            settings.model, settings.base_url, settings.api_key, settings.timeout_s, self._noting
+        )
         self.is_off = settings.engine == "off"
         self.problem = ""
         self._open = open or (lambda: open_embedder(settings.engine, options))
@@ -58,8 +75,8 @@ class QueryEmbedder:
         # The pages of one search ask the same again; the text itself is not kept.
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
 
-    def asked(self, text: str, mode: str = "hybrid") -> Meaning:
-        """What `search` needs to know of a question's meaning."""
+    def asked(self, text: str, mode: str = "hybrid", turn_id: int | None = None) -> Meaning:
+        """What `search` needs to know of a question's meaning; `turn_id` is the answer it is for."""
         if mode == "fts" or not text.strip():
             return _nothing(None)
         if self.is_off:
@@ -67,6 +84,7 @@ class QueryEmbedder:
         key = blake2b(text.encode(errors="replace"), digest_size=16).digest()
         with self._lock:
             if key not in self._known:
+                self._noting.about = replace(self._about, turn_id=turn_id)
                 embedder = self._ready()
                 if embedder is None:
                     return _nothing("embedder_unavailable")
@@ -74,14 +92,22 @@ class QueryEmbedder:
                     return _nothing("language_not_embedded")
                 try:
                     self._known[key] = _Known(embedder.embed([text])[0], embedder.name)
+                    self.problem = ""
                 except EmbeddingError as error:
                     self._lost(error)
+                    return _nothing("embedder_unavailable")
+                except StoreError as error:
+                    self._say(f"what would be sent could not be noted, so nothing was: {error}")
                     return _nothing("embedder_unavailable")
             self._known.move_to_end(key)
             found = self._known[key]
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return Meaning(query_vector=found.vector, vector_model=found.model, vector_problem=None)
+
+    def asked_in_turn(self, text: str, turn_id: int) -> Meaning:
+        """The same for the question of a chat: what is sent for it goes with its turn."""
+        return self.asked(text, turn_id=turn_id)
 
     def asking(self, text: str) -> Asking:
         """The same for a search of memory (`store.memory`)."""
@@ -102,12 +128,17 @@ class QueryEmbedder:
                 self.problem = ""
             except EmbeddingError as error:
                 self._lost(error)
+            except StoreError as error:
+                self._say(f"what would be sent could not be noted, so nothing was: {error}")
         return self._embedder
 
+    def _say(self, problem: str) -> None:
+        if self.problem != problem:
+            log.warning("search by meaning is unavailable: %s", problem)
+        self.problem = problem
+
     def _lost(self, error: EmbeddingError) -> None:
-        if self.problem != str(error):
-            log.warning("search by meaning is unavailable: %s", error)
-        self.problem = str(error)
+        self._say(str(error))
         self._next_open_s = time.monotonic() + OPEN_AGAIN_S
         if self._embedder is not None:
             self._embedder.close()

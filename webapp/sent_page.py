@@ -1,4 +1,4 @@
-"""What was sent: every request to a model, when, where to, and its very text."""
+"""What was sent: every request that carried text, when, where to, and its very text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from store import conversations, sent
-from store.sent import SentRequest, SentTotal
+from store.sent import Purpose, SentRequest, SentTotal
 from webapp.assistant.failures import words_for
 from webapp.errors import Problem
 from webapp.services import services
@@ -19,7 +19,20 @@ blueprint = Blueprint("sent", __name__)
 PAGE = 50
 DAYS = 30
 _DAY_MS = 86_400_000
-_OUTCOMES = {"answered": "answered", "asked_again": "refused, asked again", "sent": "no answer is known"}
+_OUTCOMES = {
+    "answered": "answered",
+    "asked_again": "refused, asked again",
+    "sent": "no answer is known",
+    "no_vectors": "no vectors came back",
+    "texts_refused": "the texts were refused",
+}
+_PURPOSES: dict[Purpose, str] = {
+    "answer": "question",
+    "search": "search by meaning",
+    "embed": "texts made findable by meaning",
+    "refine": "memory in better words",
+    "test": "test",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +40,7 @@ class SentView:
     """A request as it is drawn. `parts` are its messages, (role, text), when its body is of that shape."""
 
     request: SentRequest
+    purpose: str
     outcome: str
     parts: tuple[tuple[str, str], ...]
 
@@ -37,7 +51,8 @@ def show() -> Response:
     before = request.args.get("before", "")
     before_id = int(before) if before.isdecimal() and len(before) < 19 else None
     own = services()
-    found = sent.latest(own.database, PAGE + 1, before_id)
+    only = next((purpose for purpose in _PURPOSES if purpose == request.args.get("purpose")), None)
+    found = sent.latest(own.database, PAGE + 1, before_id, only)
     totals: list[SentTotal] = sent.totals_since(own.database, own.clock() - DAYS * _DAY_MS)
     html = render_template(
         "sent/sent.html",
@@ -46,6 +61,10 @@ def show() -> Response:
         older=found[PAGE - 1].id if len(found) > PAGE else None,
         totals=totals,
         days=DAYS,
+        purposes=_PURPOSES,
+        only=only or "",
+        most_rows=sent.MAX_ROWS,
+        most_texts=sent.MAX_TEXTS,
     )
     return make_response(html)
 
@@ -80,13 +99,18 @@ def for_answer(chat_id: int, n: int) -> Response:
 
 def _view(each: SentRequest, with_text: bool = True) -> SentView:
     outcome = _OUTCOMES.get(each.outcome) or words_for(each.outcome)
-    return SentView(each, outcome, _parts(each.body) if with_text and each.body else ())
+    return SentView(
+        each, _PURPOSES[each.purpose], outcome, _parts(each.body) if with_text and each.body else ()
+    )
 
 
 def _parts(body: str) -> tuple[tuple[str, str], ...]:
     """The messages of a request's body, for reading; the body itself is shown beside them."""
     try:
-        messages = json.loads(body)["messages"]
+        document = json.loads(body)
+        if "input" in document:
+            return tuple(("text", str(text)) for text in document["input"])
+        messages = document["messages"]
         return tuple((str(message["role"]), str(message["content"])) for message in messages)
     except (ValueError, KeyError, TypeError):
         return ()

@@ -29,6 +29,7 @@ from store.migrations.m013_sent_requests import m013_sent_requests
 from store.migrations.m014_paraphrases_read_again import m014_paraphrases_read_again
 from store.migrations.m015_prefixes import m015_prefixes
 from store.migrations.m016_look_spans import m016_look_spans
+from store.migrations.m017_sent_everything import m017_sent_everything
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -53,6 +54,7 @@ STEPS: tuple[Step, ...] = (
     m014_paraphrases_read_again,
     m015_prefixes,
     m016_look_spans,
+    m017_sent_everything,
 )
 
 

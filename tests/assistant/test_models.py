@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
-from engines.chat import Message, ModelNoKey
+from engines.chat import Message, ModelNoKey, ModelUnknown
 from engines.chat_extractive import ExtractiveModel
 from engines.chat_openai import OpenAIChatModel
 from store import providers
@@ -15,6 +16,7 @@ from store.errors import SettingsError
 from store.paths import DataDir
 from store.providers import Provider
 from store.settings import ChatModelSettings, ChatSettings
+from tests.stub_model import StubModel
 from webapp.assistant.models import ChatModels
 from webapp.assistant.turn import UnknownModel
 
@@ -170,3 +172,49 @@ def test_a_file_that_cannot_be_read_leaves_the_settings_and_says_so(data_dir: Da
     models = ChatModels(ChatSettings(**DEFAULT), {}, data_dir)  # type: ignore[arg-type]
     assert models.default == "mine"
     assert "providers.json" in models.problem
+
+
+def test_a_model_that_went_is_closed_when_its_answer_is_there(data_dir: DataDir) -> None:
+    may_answer = threading.Event()
+    with StubModel() as stub:
+        stub.reply("done", wait_for=may_answer)
+        models = with_added(data_dir, replace(HERE, base_url=stub.base_url))
+        model = models.get("here")
+        assert isinstance(model, OpenAIChatModel)
+        left = threading.Event()
+        answers: list[str] = []
+
+        def ask() -> None:
+            answers.append(
+                model.complete([Message("user", "?")], timeout_s=20, on_send=lambda _: left.set()).text
+            )
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert left.wait(20)
+        providers.remove(data_dir, 1)
+        models.reload()
+        client = model._client
+        assert client is not None and not client.is_closed()
+        may_answer.set()
+        asking.join(20)
+        assert answers == ["done"]
+        assert model._client is None and client.is_closed()
+        with pytest.raises(ModelUnknown, match="changed or removed"):
+            model.complete([Message("user", "?")], timeout_s=20)
+        assert len(stub.requests) == 1
+
+
+def test_a_model_that_changed_is_closed_at_once_when_it_is_idle(data_dir: DataDir) -> None:
+    with StubModel() as stub:
+        stub.reply("done")
+        models = with_added(data_dir, replace(HERE, base_url=stub.base_url))
+        model = models.get("here")
+        assert isinstance(model, OpenAIChatModel)
+        model.complete([Message("user", "?")], timeout_s=20)
+        client = model._client
+        assert client is not None
+        providers.change(data_dir, replace(providers.load(data_dir).entries[0], input_price=1.0))
+        models.reload()
+        assert client.is_closed() and models.get("here") is not model
+        models.close()

@@ -14,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from store import providers, sent
+from store import conversations, providers, sent
 from store.database import Database
 from store.paths import DataDir
 from store.providers import Provider
@@ -33,6 +33,7 @@ pytestmark = pytest.mark.end_to_end
 
 NOW_MS = round(demo_home.NOW.timestamp() * 1000)
 WIDTHS = {390: 844, 768: 1024, 1440: 900}
+PARTS = 2  # of all pages, so that each has room within the time of a test
 
 
 @dataclass
@@ -96,6 +97,11 @@ def _with_models(database: Database) -> None:
         "test", NOW_MS, "cloud", "big", "https://api.example/v1/chat/completions", False, body, len(body)
     )
     sent.record(database, leaving)
+    day_ms = 24 * 3_600_000
+    sent.record(
+        database,
+        replace(leaving, purpose="embed", body=None, texts=12, first_ms=NOW_MS - day_ms, last_ms=NOW_MS),
+    )
 
 
 def visit(browser: Browser, site: Site, **options: Any) -> Visit:
@@ -130,17 +136,34 @@ def answered(browser: Browser, site: Site) -> Site:
         site.answer = page.url.removeprefix(site.origin)
         site.cite = page.locator("a.cite").first.get_attribute("href") or ""
         found.context.close()
+        _sent_for(site)
     return site
+
+
+def _sent_for(site: Site) -> None:
+    """What a model would have been sent for the answer, which the built-in one wrote."""
+    chat_id = int(site.answer.split("#")[0].rsplit("/", 1)[1])
+    turn = conversations.turn(site.own.database, chat_id, 1)
+    assert turn is not None
+    body = '{"model": "big", "messages": [{"role": "user", "content": "What did I do today?"}]}'
+    leaving = Leaving(
+        "answer", NOW_MS, "cloud", "big", "https://api.example/v1/chat/completions", False, body, len(body),
+        turn.id,
+    )  # fmt: skip
+    sent.record(site.own.database, leaving)
 
 
 # -- every page, every width, both themes ------------------------------------------------------
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_is_accessible_and_fits(browser: Browser, answered: Site, width: int, theme: str) -> None:
+def test_every_page_is_accessible_and_fits(
+    browser: Browser, answered: Site, width: int, theme: str, part: int
+) -> None:
     """axe finds nothing, nothing scrolls sideways, no content policy report."""
-    assert_accessible(browser, answered, addresses(answered), width, theme)
+    assert_accessible(browser, answered, addresses(answered)[part::PARTS], width, theme)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -148,8 +171,9 @@ def test_every_page_is_accessible_and_fits(browser: Browser, answered: Site, wid
 def test_every_page_of_models_is_accessible_and_fits(
     browser: Browser, site: Site, width: int, theme: str
 ) -> None:
-    paths = ["/settings/models", "/settings/models/1", "/settings/models/2", "/settings/sent"]
-    assert_accessible(browser, site, [*paths, "/settings/sent/1"], width, theme)
+    models = ["/settings/models", "/settings/models/1", "/settings/models/2"]
+    listed = ["/settings/sent", "/settings/sent?purpose=embed", "/settings/sent?purpose=refine"]
+    assert_accessible(browser, site, [*models, *listed, "/settings/sent/1", "/settings/sent/2"], width, theme)
 
 
 def assert_accessible(browser: Browser, site: Site, paths: list[str], width: int, theme: str) -> None:
@@ -185,6 +209,7 @@ def addresses(site: Site) -> list[str]:
         "/chat",
         site.answer,
         f"{site.answer.split('#')[0]}/turns/1/export",
+        f"{site.answer.split('#')[0]}/turns/1/sent",
         f"/timeline?frame={site.cite.split('?')[0].rsplit('/', 1)[1]}&cite={site.cite.split('=')[1]}",
         "/memory",
         "/memory?day=2026-11-15",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -26,62 +24,18 @@ from engines.embedding import (
     unit,
 )
 from engines.embedding_openai import TEXTS_AT_ONCE, OpenAIEmbedder
+from store.errors import StoreBusy
 from tests.fake_embedder import FakeEmbedder
 from tests.relevance.paraphrases import KINDS
+from tests.stub_embeddings import Endpoint
 
 LINES = ["the login system", "lunch at noon", "def main() -> int:", "价格 42", "", "a" * 3000, "x y " * 900]
 
 
-class Endpoint:
-    """As much of ``POST /embeddings`` as is needed, with vectors of the fake embedder."""
-
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.status = 200
-        self.refuses = ""
-        self.body: Callable[[list[str]], Any] = self._vectors
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append(asked)
-                refused = endpoint.refuses and any(endpoint.refuses in text for text in asked["input"])
-                status = 400 if refused else endpoint.status
-                answer = endpoint.body(asked["input"]) if status == 200 else {"error": {"message": "no"}}
-                content = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                """Quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def options(self) -> EmbedderOptions:
-        return EmbedderOptions("m", f"http://127.0.0.1:{self.server.server_address[1]}/v1", "key", 5)
-
-    @staticmethod
-    def _vectors(texts: list[str]) -> Any:
-        rows = 3 * FakeEmbedder().embed(texts)
-        data = [{"object": "embedding", "index": n, "embedding": row.tolist()} for n, row in enumerate(rows)]
-        # The order of the answer is not promised, the index is.
-        return {"object": "list", "model": "m", "data": data[::-1], "usage": {}}
-
-
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    running = Endpoint()
-    running.thread.start()
-    yield running
-    running.server.shutdown()
-    running.thread.join()
-    running.server.server_close()
+    with Endpoint() as running:
+        yield running
 
 
 @pytest.fixture(params=["local", "openai", "fake"])
@@ -285,6 +239,37 @@ def test_texts_are_sent_in_batches(endpoint: Endpoint) -> None:
     embedder.close()
 
 
+def test_every_request_is_announced_to_the_byte_with_its_outcome(endpoint: Endpoint) -> None:
+    endpoint.status = 500
+    with pytest.raises(EmbedderUnavailable):
+        OpenAIEmbedder(endpoint.options)
+    endpoint.status, endpoint.refuses = 200, "refuse me"
+    embedder = OpenAIEmbedder(endpoint.options)
+    embedder.embed([f"text {n}" for n in range(TEXTS_AT_ONCE + 3)])
+    with pytest.raises(EmbeddingRefused):
+        embedder.embed(["refuse me"])
+    embedder.close()
+    notes = endpoint.notes
+    # A failure of the server is asked once more, and that is announced, too.
+    assert [each.texts for each in notes.sent] == [1, 1, 1, TEXTS_AT_ONCE, 3, 1]
+    assert [each.body for each in notes.sent] == endpoint.bodies
+    assert {each.model for each in notes.sent} == {"m"}
+    assert {each.url for each in notes.sent} == {f"{endpoint.options.base_url}/embeddings"}
+    answered = ("answered", None)
+    assert notes.outcomes == [("no_vectors", None), answered, answered, answered, ("texts_refused", None)]
+
+
+def test_what_cannot_be_noted_does_not_leave(endpoint: Endpoint) -> None:
+    embedder = OpenAIEmbedder(endpoint.options)
+    endpoint.notes.failure = StoreBusy("another process writes")
+    with pytest.raises(StoreBusy):
+        embedder.embed(["secret"])
+    embedder.close()
+    with pytest.raises(EmbedderUnavailable, match="nobody notes"):
+        OpenAIEmbedder(replace(endpoint.options, notes=None))
+    assert len(endpoint.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
@@ -318,6 +303,6 @@ def test_odd_answers_are_no_vectors(endpoint: Endpoint, body: Any) -> None:
     embedder.close()
 
 
-def test_nobody_at_the_address_is_said() -> None:
+def test_nobody_at_the_address_is_said(endpoint: Endpoint) -> None:
     with pytest.raises(EmbedderUnavailable, match="nothing answers at"):
-        open_embedder("openai", EmbedderOptions(base_url="http://127.0.0.1:9/v1"))
+        open_embedder("openai", EmbedderOptions(base_url="http://127.0.0.1:9/v1", notes=endpoint.notes))

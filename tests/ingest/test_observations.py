@@ -21,7 +21,7 @@ from engines.chat import (
 )
 from ingest import observing, places, refining, salience
 from ingest.observations import ObservationLoop
-from ingest.refining_model import refining_model
+from ingest.refining_model import Endpoint, Refiner, Refiners
 from store import (
     activity,
     deletion,
@@ -81,7 +81,8 @@ def clock() -> Clock:
 
 def derive(database: Database, clock: Clock, model: ChatModel | None = None) -> int:
     """Run a new loop, as after a restart, until nothing is due; returns its steps."""
-    loop = ObservationLoop(database, clock, threading.Event(), model)
+    refiner = Refiner(model, Endpoint("m", "http://127.0.0.1:1/v1", "m", "", 8192)) if model else None
+    loop = ObservationLoop(database, clock, threading.Event(), lambda: refiner)
     steps = 0
     while loop.step():
         steps += 1
@@ -533,7 +534,7 @@ def test_screen_text_goes_in_the_background_only_where_that_was_allowed(
     urls: list[str], refine: str, expected: str | None
 ) -> None:
     entries = tuple(ChatModelSettings(name=f"m{n}", base_url=url, model="m") for n, url in enumerate(urls))
-    model = refining_model(ChatSettings(models=entries), refine, {})
-    assert getattr(model, "base_url", None) == expected
+    refiner = Refiners(ChatSettings(models=entries), refine, None, {})()
+    assert (refiner.endpoint.base_url if refiner else None) == expected
     with pytest.raises(SettingsError, match="local, any, off"):
-        refining_model(ChatSettings(), "always", {})
+        Refiners(ChatSettings(), "always", None, {})

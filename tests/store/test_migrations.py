@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 import pytest
 
-from store import migrations
+from store import migrations, sent
 from store.database import Database, open_database, rows, scalar
 from store.errors import DatabaseTooNew
 from store.migrations import STEPS, migrate
@@ -68,6 +68,33 @@ def test_copy_is_the_database_as_it_was(data_dir: DataDir, monkeypatch: pytest.M
     assert schema(copy.connection()) == before
     assert scalar(copy.connection(), "select capture_id from frames") == "c"
     copy.close_thread()
+
+
+def test_what_was_sent_before_is_kept_with_its_number(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = [step.__name__ for step in STEPS].index("m017_sent_everything")
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "STEPS", STEPS[:known])
+        older = open_database(data_dir)
+        with older.write() as connection:
+            connection.execute(
+                """
+                insert into sent_requests (id, purpose, at_ms, provider, model, url, is_local, size_bytes,
+                    body, outcome, input_tokens, cost, currency)
+                values (7, 'test', 1, 'work', 'big', 'https://x/v1', 0, 2, '{}', 'answered', 3, 0.5, 'EUR')
+                """
+            )
+        older.close_thread()
+    newer = open_database(data_dir)
+    kept = sent.get(newer, 7)
+    assert kept == sent.SentRequest(
+        7, "test", 1, "work", "big", "https://x/v1", False, 2, "{}", "answered", 3, None, False, 0.5, "EUR",
+        0, None, None, None, None,
+    )  # fmt: skip
+    leaving = sent.Leaving("search", 2, "openai", "m", "https://x/v1", False, "{}", 2)
+    assert sent.record(newer, leaving) == 8
+    newer.close_thread()
 
 
 def test_second_opening_does_nothing(database: Database, data_dir: DataDir) -> None:

@@ -76,6 +76,27 @@ def test_only_the_newest_texts_and_rows_are_kept(database: Database, monkeypatch
     assert [each.body for each in sent.latest(database)] == [BODY, BODY, None]
 
 
+def test_each_purpose_has_its_own_bounds(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million screens made findable do not push out a question."""
+    monkeypatch.setattr(sent, "MAX_TEXTS", 1)
+    monkeypatch.setattr(sent, "MAX_ROWS", 2)
+    sent.record(database, LEAVING)
+    for _ in range(4):
+        sent.record(database, replace(LEAVING, purpose="embed", body=None, texts=3))
+        sent.record(database, replace(LEAVING, purpose="search"))
+    found = [(each.purpose, each.body) for each in sent.latest(database)]
+    assert found == [
+        ("search", BODY), ("embed", None), ("search", None), ("embed", None), ("answer", BODY),
+    ]  # fmt: skip
+    assert [each.purpose for each in sent.latest(database, 1, None, "embed")] == ["embed"]
+
+
+def test_what_is_not_as_it_was_is_not_noted(database: Database) -> None:
+    with pytest.raises(sent.Outdated):
+        sent.record(database, LEAVING, lambda _: False)
+    assert sent.latest(database) == []
+
+
 def test_totals_do_not_add_up_currencies(database: Database) -> None:
     for currency, cost in (("EUR", 0.25), ("EUR", 0.5), ("USD", 1.0)):
         request_id = sent.record(database, LEAVING)

@@ -51,7 +51,7 @@ def make_app(database: Database, now: Clock) -> Callable[..., Flask]:
             settings,
             database,
             chat_models=ChatModels(settings.chat, {}, database.data_dir, waits_s=()),
-            embedder=QueryEmbedder(settings.embedding, FakeEmbedder),
+            embedder=QueryEmbedder(settings.embedding, database, FakeEmbedder),
             clock=now,
         )
         app.config["TESTING"] = False  # errors are answered as they are to everybody

@@ -25,7 +25,7 @@ def sample(demo_copy: DemoHome) -> Iterator[Flask]:
     settings, database = Settings(), open_database(demo_copy.data_dir)
     app = create_app(
         settings, database, chat_models=ChatModels(settings.chat, {}),
-        embedder=QueryEmbedder(settings.embedding, FakeEmbedder),
+        embedder=QueryEmbedder(settings.embedding, database, FakeEmbedder),
         clock=Clock(demo_copy.week.end_ms + DAYS_LATER_MS),
     )  # fmt: skip
     yield app

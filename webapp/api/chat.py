@@ -97,7 +97,7 @@ def chat(body: ChatRequest) -> TurnAnswer:
             422, "mode_unavailable", [FieldError("mode", "agent is not available yet; use evidence")]
         )
     own = services()
-    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked)
+    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn)
     request = TurnRequest(
         message=body.message,
         timezone=body.timezone,

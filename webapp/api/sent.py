@@ -1,12 +1,13 @@
-"""The ledger of what was sent to models: when, where to, how much, and the very text."""
+"""The ledger of what was sent: when, where to, how much, and the very text."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from store import conversations, sent
+from store.sent import Purpose
 from store.times import to_seconds
 from webapp.api.endpoint import endpoint
 from webapp.api.values import MAX_ID, Answer, QueryInt, Request
@@ -20,12 +21,20 @@ class SentQuery(Request):
         None, description="`next_cursor` of the page before."
     )
 
+    purpose: Purpose | None = Field(None, description="Requests of this purpose only.")
+
 
 class SentAnswer(Answer):
-    """One request. `text` is the very body that was sent; null once it was erased."""
+    """One request. `text` is the very body that was sent; null once it was erased.
+
+    It is null from the first for `embed`, whose texts are those of the screens of `first` to `last`.
+    """
 
     id: int
-    purpose: Literal["answer", "test"]
+    purpose: Purpose = Field(
+        description="answer, test of a provider, refine (observations in better words), embed (vectors "
+        "of screens and memory), search (the vector of a question)."
+    )
     at: float
     provider: str
     model: str
@@ -33,6 +42,9 @@ class SentAnswer(Answer):
     local: bool
     bytes: int
     text: str | None
+    texts: int = Field(description="How many texts vectors were asked for.")
+    first: float | None = Field(description="When the first screen was taken that it shows.")
+    last: float | None
     outcome: str = Field(description="sent, answered, asked_again, or the code of an error.")
     input_tokens: int | None
     output_tokens: int | None
@@ -48,10 +60,10 @@ class SentPage(Answer):
     next_cursor: int | None
 
 
-@endpoint("GET", "/sent", "What was sent to models", query=SentQuery, answer=SentPage)
+@endpoint("GET", "/sent", "What was sent", query=SentQuery, answer=SentPage)
 def all_sent(query: SentQuery) -> SentPage:
     """Every request, newest first, to this machine and to others."""
-    found = sent.latest(services().database, query.limit + 1, query.cursor)
+    found = sent.latest(services().database, query.limit + 1, query.cursor, query.purpose)
     shown = found[: query.limit]
     more = shown[-1].id if len(found) > query.limit else None
     return SentPage(data=[_sent(each) for each in shown], next_cursor=more)
@@ -65,7 +77,7 @@ def all_sent(query: SentQuery) -> SentPage:
     problems={404: "turn_not_found"},
 )
 def sent_for(chat_id: int, turn_id: int) -> SentPage:
-    """In order; empty where nothing was sent, as by the built-in model."""
+    """In order; empty where nothing was sent, as by the built-in models."""
     database = services().database
     if conversations.turn(database, chat_id, turn_id) is None:
         raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
@@ -84,6 +96,9 @@ def _sent(each: sent.SentRequest) -> SentAnswer:
         local=each.is_local,
         bytes=each.size_bytes,
         text=each.body,
+        texts=each.texts,
+        first=None if each.first_ms is None else to_seconds(each.first_ms),
+        last=None if each.last_ms is None else to_seconds(each.last_ms),
         outcome=each.outcome,
         input_tokens=each.input_tokens,
         output_tokens=each.output_tokens,

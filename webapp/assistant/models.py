@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engines.addresses import host_of, is_local, problem_of, public_url
+from engines.addresses import host_of, is_local, may_send_to, problem_of, public_url
 from engines.chat import ChatModel
 from engines.chat_extractive import ExtractiveModel
 from engines.chat_openai import OpenAIChatModel
@@ -157,11 +157,14 @@ class ChatModels:
                 for name, endpoint in endpoints.items()
                 if endpoint.is_ready and name not in kept
             }
-            # A model that went may be answering somebody right now: it is let go, not closed.
+            gone = [model for name, model in self._models.items() if name not in kept]
             self._endpoints, self._chosen, self.problem = endpoints, chosen, problem
             self._models = {
                 name: kept.get(name) or new[name] for name in endpoints if name in {**kept, **new}
             }
+        # Whoever has an answer under way gets it; nothing more goes where it may no longer go.
+        for model in gone:
+            model.retire()
 
     @property
     def default(self) -> str:
@@ -234,7 +237,7 @@ def endpoint_of(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
         problem,
         _source(provider.api_key),
         provider.id,
-        is_local(provider.base_url) or provider.allowed_host == host_of(provider.base_url),
+        may_send_to(provider.base_url, provider.allowed_host),
         provider.context_tokens,
         provider.supports_vision,
         provider.supports_tools,

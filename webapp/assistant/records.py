@@ -66,13 +66,13 @@ class TurnRequest:
 class TurnDeps:
     """What a turn works with; `clock` gives epoch milliseconds.
 
-    `meaning` gives what a question means as a vector; without it words alone find.
+    `meaning` gives what the question of a turn means as a vector; without it words alone find.
     """
 
     database: Database
     models: ChatModels
     clock: Callable[[], int]
-    meaning: Callable[[str], Meaning] | None = None
+    meaning: Callable[[str, int], Meaning] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def _draft(
         return answering.future(plan)
     yield status("searching")
     retrieval = retrieve(
-        deps.database, _filters(plan), plan.words, deps.clock(), meaning=_meaning(deps, plan)
+        deps.database, _filters(plan), plan.words, deps.clock(), meaning=_meaning(deps, plan, turn)
     )
     if plan.without:
         entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
@@ -224,9 +224,9 @@ def _history(database: Database, chat_id: int) -> list[Message]:
     return messages
 
 
-def _meaning(deps: TurnDeps, plan: Plan) -> Meaning:
+def _meaning(deps: TurnDeps, plan: Plan, turn: StoredTurn) -> Meaning:
     """What the question means, when it asks for something; made before anything is read."""
-    return deps.meaning(plan.searched_for) if deps.meaning and plan.words else WORDS_ONLY
+    return deps.meaning(plan.searched_for, turn.id) if deps.meaning and plan.words else WORDS_ONLY
 
 
 def _filters(plan: Plan) -> Filters:

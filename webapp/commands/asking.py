@@ -128,7 +128,7 @@ def search(
         window_name=window,
         browser_url=url,
     )
-    meaning = QueryEmbedder(here.settings.embedding).asked(text, mode)
+    meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
         nearest.load(database, "frame")
     page = tolerant.search(database, text, filters, mode=mode, limit=limit, **meaning)

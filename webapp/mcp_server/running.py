@@ -42,8 +42,9 @@ _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 def library_of(data_dir: DataDir, settings: Settings) -> Library:
     """The home folder as doors read it; its database is opened, the pages need not run."""
-    embedder = QueryEmbedder(settings.embedding)
-    return Library(open_database(data_dir), Media(data_dir.media), settings, embedder, now_ms)
+    database = open_database(data_dir)
+    embedder = QueryEmbedder(settings.embedding, database)
+    return Library(database, Media(data_dir.media), settings, embedder, now_ms)
 
 
 def serve_stdio(data_dir: DataDir, settings: Settings) -> None:

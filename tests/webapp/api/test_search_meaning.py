@@ -85,9 +85,9 @@ def test_switched_off_is_told(make_app: Callable[..., Flask], database: Database
     assert [part.verdict for part in check(own).parts if part.name == "meaning"] == ["off"]
 
 
-def test_question_is_embedded_once_and_not_kept() -> None:
+def test_question_is_embedded_once_and_not_kept(database: Database) -> None:
     embedder = FakeEmbedder()
-    asking = QueryEmbedder(EmbeddingSettings(), lambda: embedder)
+    asking = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder)
     first, second = asking.asked("secret plan"), asking.asked("secret plan")
     assert (first["query_vector"] == second["query_vector"]).all()  # type: ignore[union-attr]
     assert len(embedder.calls) == 1
@@ -95,10 +95,10 @@ def test_question_is_embedded_once_and_not_kept() -> None:
     asking.close()
 
 
-def test_embedder_is_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedder_is_tried_again_later(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = FakeEmbedder()
     embedder.failure = EmbedderUnavailable("no answer")
-    asking = QueryEmbedder(EmbeddingSettings(), lambda: embedder)
+    asking = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder)
     assert asking.asked("login")["vector_problem"] == "embedder_unavailable"
     assert asking.problem == "no answer"
     embedder = FakeEmbedder()

@@ -21,7 +21,7 @@ Exclude = Callable[..., None]
 
 @pytest.fixture
 def library(database: Database, now: Clock) -> Library:
-    off = QueryEmbedder(EmbeddingSettings(engine="off"))
+    off = QueryEmbedder(EmbeddingSettings(engine="off"), database)
     return Library(database, Media(database.data_dir.media), Settings(), off, now)
 
 

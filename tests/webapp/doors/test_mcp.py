@@ -142,7 +142,7 @@ def test_meaning_finds_too_and_obeys_the_same_rules(
             [vector] = vectors.quantised(fake.embed([text]))
             vectors.add(connection, "frame", frame.id, fake.name, [(0, len(text), vector)])
     exclude(app="Bank")
-    knowing = replace(library, embedder=QueryEmbedder(EmbeddingSettings(), lambda: fake))
+    knowing = replace(library, embedder=QueryEmbedder(EmbeddingSettings(), database, lambda: fake))
 
     async def story(ask: Asked) -> None:
         found = await ask("search_frames", query="authentication setup")
