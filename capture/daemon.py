@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from capture import privacy
 from capture.blank import BlankWatch
@@ -89,7 +89,7 @@ class Daemon:
         self.keeping.collect()
         hold = pause_hold(self._parts.spool.folder, now_ms) or self._parts.disk.hold(now_s)
         if hold:
-            self.keeping.leave_all_out(now_ms, hold.decision, hold.reason)
+            self.keeping.hold(now_ms, hold.decision, hold.reason)
         elif not self._trouble.is_waiting(now_s) and not self.keeping.trouble.is_waiting(now_s):
             hold = self._look_safely(due_s)
         turned = self._tell(hold)
@@ -126,6 +126,7 @@ class Daemon:
         before, unknown = read_windows(sources.windows)
         now_ms = self._clock.now_ms()
         hold = away_hold(activity, before is not None and is_locker_shown(before))
+        self.keeping.person(replace(activity, away=hold.reason) if hold else activity, now_ms)
         if hold:
             self.keeping.leave_all_out(now_ms, hold.decision, hold.reason)
             return hold

@@ -11,6 +11,7 @@ import uuid
 
 from capture.clock import Clock
 from capture.idle import Activity
+from capture.inactivity import Inactivity
 from capture.ledger import Ledger
 from capture.reports import Reports
 from capture.triggers import Extend, Keep, Keeper, Look
@@ -38,6 +39,7 @@ class Keeping:
         self._writer = Writer(spool)
         self._reports = Reports(spool)
         self._ledger = Ledger(clock.now_ms())
+        self._inactivity = Inactivity(settings.idle_after_s, clock.now_ms())
         self._keepers: dict[str, Keeper] = {}
         self._writing: dict[str, Writing] = {}
 
@@ -54,6 +56,15 @@ class Keeping:
         for monitor in self.monitors:
             self._ledger.looked(monitor, now_ms)
         self.looks += len(self.monitors)
+
+    def person(self, activity: Activity, now_ms: int) -> None:
+        """What is known of the person, before any look."""
+        self._inactivity.read(activity, now_ms)
+
+    def hold(self, now_ms: int, decision: str, reason: str) -> None:
+        """Nothing is looked at, and nobody asks for the person either."""
+        self._inactivity.left(now_ms)
+        self.leave_all_out(now_ms, decision, reason)
 
     def decide(self, look: Look, activity: Activity, source: str) -> None:
         """Keep this look, or extend the frame before it, or let it wait."""
@@ -92,6 +103,7 @@ class Keeping:
         """Times before and after do not mix in one batch."""
         self.flush(last_ms)
         self._ledger = Ledger(now_ms)
+        self._inactivity = Inactivity(self._settings.idle_after_s, now_ms)
 
     # -- frames and reports -----------------------------------------------------------------
 
@@ -112,6 +124,8 @@ class Keeping:
     def flush(self, now_ms: int) -> None:
         """Report every look so far. A frame under way belongs to this batch: it is waited for."""
         self.collect(wait=True)
+        for stretch in self._inactivity.take():
+            self._ledger.idle(*stretch)
         self._reports.put(self._ledger.flush(now_ms))
 
     def close(self, now_ms: int) -> None:

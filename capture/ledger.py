@@ -84,6 +84,11 @@ class Ledger:
         run = self._add(monitor, "paused", reason, start_ms, None, looks=0)
         run.end_ms = max(run.end_ms, end_ms)
 
+    def idle(self, start_ms: int, end_ms: int) -> None:
+        """Nobody touched anything, on whatever monitor. A run of no looks, which are counted as ever."""
+        run = _Run("deduped", "idle", start_ms, end_ms, 0, None)
+        self._batch.runs.setdefault("", []).append(run)  # two stretches are never one
+
     def lost(self, monitor: str, capture_id: str, at_ms: int, reason: str) -> None:
         """A frame that was counted on could not be written: its look, and all that extended it, failed."""
         for run in self._batch.runs.get(monitor, []):

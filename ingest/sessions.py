@@ -39,7 +39,7 @@ def _sessions(database: Database, hour: int) -> list[Interval]:
     """Stretches of use without a pause of `SESSION_GAP_MS` that touch the hour."""
     start_ms, end_ms = hour * HOUR_MS, (hour + 1) * HOUR_MS
     parts = visits.spans(database, start_ms - _REACH_MS, end_ms + _REACH_MS)
-    islands = joined([(start, max(end, start + 1)) for start, end in parts], SESSION_GAP_MS)
+    islands = joined(parts, SESSION_GAP_MS)
     return [(start, end) for start, end in islands if start < end_ms and end > start_ms]
 
 

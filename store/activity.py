@@ -2,7 +2,8 @@
 
 `store.line` says what a segment is. `heartbeat` takes one step of that fold where a frame is the
 last one near; a frame that arrives late, is extended or goes makes `rebuild` fold its
-neighbourhood again. Both give the same line.
+neighbourhood again. Both give the same line. It is stored as the screen was; idle time
+(`store.idle`), which the ledger tells later, is taken out whenever it is read.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from store import apps
+from store import apps, idle
 from store.database import Database, rows, scalar
 from store.frames import ID_STEP, FrameRow, captured_ms_of
 from store.line import (
@@ -50,19 +51,18 @@ _HALF_A_DAY_MS = 12 * 3_600_000
 
 
 def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
-    """The segments that touch ``[start_ms, end_ms)``, in order, clipped to it."""
+    """The segments that touch ``[start_ms, end_ms)``, in order, clipped to it, without idle time."""
     found: list[Segment] = []
     with database.read() as connection:
-        pieces = _stored(connection, start_ms, end_ms)
-    for piece in pieces:
-        if found and found[-1].end_ms == piece.start_ms and window(found[-1]) == window(piece):
-            found[-1] = joined(found[-1], piece)
-        else:
-            found.append(piece)
-    if found:
-        found[0] = replace(found[0], start_ms=max(found[0].start_ms, start_ms))
-        found[-1] = replace(found[-1], end_ms=min(found[-1].end_ms, end_ms))
-    return found
+        for piece in _stored(connection, start_ms, end_ms):
+            if found and found[-1].end_ms == piece.start_ms and window(found[-1]) == window(piece):
+                found[-1] = joined(found[-1], piece)
+            else:
+                found.append(piece)
+        if found:
+            found[0] = replace(found[0], start_ms=max(found[0].start_ms, start_ms))
+            found[-1] = replace(found[-1], end_ms=min(found[-1].end_ms, end_ms))
+        return idle.removed(connection, found)
 
 
 def totals(database: Database, start_ms: int, end_ms: int) -> Totals:

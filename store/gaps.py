@@ -1,9 +1,10 @@
-"""Gaps: the stretches of a range without a picture of what was going on, and why.
+"""Gaps: the stretches of a range that are nobody's, and why: without a picture, or idle.
 
 Three sources, none of which names an app. Runs of the ledger say excluded, paused, locked,
 asleep or failed. Tombstones say deleted. What no look covers at all is `not_running`. A picture
 beats all of them: while a frame is on the screen there is no gap, whatever another monitor's look
-was decided to be.
+was decided to be. Idle time alone is told though there are pictures: the screen showed something
+and nobody touched anything.
 
 Looks cover the time of their batch; a look batch is written about every ten seconds, so the last
 `UNREPORTED_MS` before now may be unreported and are not called a gap. Frames that no batch counts
@@ -28,7 +29,9 @@ LONGEST_RUN_MS = 24 * 3_600_000
 """The ledger keeps longer runs in pieces, so that a range need not look further back than this."""
 
 _PRIORITY = ("deleted", "paused", "locked", "asleep", "excluded")
-"""Where two reasons hold at once, the first is told; failures come after, not_running last."""
+"""Where two reasons hold at once, the first is told; then failures, then idle, not_running last."""
+
+IDLE = "idle"
 
 _AWAY = {"locked": "locked", "screensaver": "locked", "switched_user": "locked", "asleep": "asleep"}
 """What capture says of an absent person: nobody paused it."""
@@ -39,7 +42,7 @@ Interval = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class Gap:
     """``[start_ms, end_ms)`` has no picture. `reason`: deleted, paused, locked, asleep, excluded,
-    failed:<why> or not_running.
+    failed:<why> or not_running. With idle it may have one.
     """
 
     start_ms: int
@@ -54,9 +57,10 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
         return []
     with database.read() as connection:
         reasons = _stated(connection, start_ms, end_ms)
+        idle = reasons.pop(IDLE, [])
         stated = clipped(joined(part for parts in reasons.values() for part in parts), start_ms, end_ms)
         pictures = _pictures(connection, stated)
-        looked = joined([*_looks(connection, start_ms, end_ms), *stated], CONTINUOUS_MS)
+        looked = joined([*_looks(connection, start_ms, end_ms), *stated, *idle], CONTINUOUS_MS)
     if looked and now_ms - looked[-1][1] <= UNREPORTED_MS:
         looked[-1] = (looked[-1][0], max(now_ms, end_ms))
     found: list[Gap] = []
@@ -65,6 +69,8 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
         free = without(reasons[reason], taken)
         found += [Gap(*part, reason) for part in clipped(free, start_ms, end_ms)]
         taken = joined([*taken, *reasons[reason]])
+    told = joined((gap.start_ms, gap.end_ms) for gap in found)
+    found += [Gap(*part, IDLE) for part in clipped(without(idle, told), start_ms, end_ms)]
     unseen = without([(start_ms, end_ms)], looked)
     found += [Gap(*part, "not_running") for part in unseen]
     return sorted(found, key=lambda gap: gap.start_ms)
@@ -126,7 +132,7 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
         select decision, reason, start_ms, end_ms
         from decisions
         where start_ms >= :first and start_ms < :end and end_ms >= :start
-            and decision in ('excluded', 'paused', 'failed')
+            and (decision in ('excluded', 'paused', 'failed') or reason = 'idle')
         order by start_ms
         """,
         {
@@ -150,6 +156,8 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
 def _told(decision: str, reason: str) -> str:
     if reason in _AWAY:
         return _AWAY[reason]
+    if reason == IDLE:
+        return IDLE
     return f"failed:{reason}" if decision == "failed" else decision
 
 

@@ -51,6 +51,13 @@ class CaptureSettings:
     idle_interval_s: float = _setting(
         30.0, "While nothing changes, keep a frame at least this often.", unit="s", low=1
     )
+    idle_after_s: float = _setting(
+        180.0,
+        "Without keyboard or mouse input for this long, time since the last input counts as idle and "
+        "enters no total; looks go on.",
+        unit="s",
+        low=10,
+    )
     source: str = _setting("screen", "screen, folder:DIR or video:FILE.")
     monitors: tuple[str, ...] = _setting([], "Names of the monitors to look at; empty means all.")
     min_free_gb: float = _setting(

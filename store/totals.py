@@ -2,8 +2,7 @@
 
 Segments never overlap, so adding them is a union of intervals: the sum never exceeds the wall
 clock, whatever the frames and however many monitors (ACT-1, ACT-3). Time that no segment covers
-(idle beyond what a frame covers, paused, locked, excluded) is nobody's; `store.decisions.gaps`
-names it.
+(idle, paused, locked, excluded) is nobody's; `store.decisions.gaps` names it.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import apsw
 
+from store import idle
 from store.activity import Segment
 from store.database import Database, rows
-from store.gaps import Interval
+from store.gaps import Interval, without
 
 
 def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms: int) -> list[int]:
@@ -46,11 +47,15 @@ def urls_of(connection: apsw.Connection, frame_id: int) -> list[str]:
 
 
 def spans(database: Database, start_ms: int, end_ms: int) -> list[Interval]:
-    """(start, end) of the segments that begin in a range."""
+    """(start, end) of the segments that begin in a range, without idle time; each lasts a millisecond
+    at least.
+    """
     with database.read() as connection:
         found = rows(
             connection,
             "select start_ms, end_ms from segments where start_ms >= ? and start_ms < ?",
             (start_ms, end_ms),
         )
-    return [(start, end) for start, end in found]
+        reach_ms = max((end for _, end in found), default=end_ms) + 1
+        without_use = idle.stretches(connection, start_ms, reach_ms)
+    return without([(start, max(end, start + 1)) for start, end in found], without_use)

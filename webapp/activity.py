@@ -26,7 +26,8 @@ def show() -> str:
     if kind is not None and kind not in KINDS:
         raise _bad("kind", f"must be one of {', '.join(KINDS)}")
     ask = Ask(start_ms, end_ms, kind, request.args.get("name"), request.args.get("app"))
-    found = page(services().database, ask)
+    own = services()
+    found = page(own.database, ask, own.settings.capture.idle_after_s)
     return render_template("activity/activity.html", page=found, section="timeline")
 
 

@@ -30,6 +30,7 @@ from store.migrations.m014_paraphrases_read_again import m014_paraphrases_read_a
 from store.migrations.m015_prefixes import m015_prefixes
 from store.migrations.m016_look_spans import m016_look_spans
 from store.migrations.m017_sent_everything import m017_sent_everything
+from store.migrations.m018_idle import m018_idle
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -55,6 +56,7 @@ STEPS: tuple[Step, ...] = (
     m015_prefixes,
     m016_look_spans,
     m017_sent_everything,
+    m018_idle,
 )
 
 

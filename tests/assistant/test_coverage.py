@@ -59,6 +59,22 @@ def afternoon_with_gaps(database: Database, deps: TurnDeps, afternoon: Afternoon
     return afternoon
 
 
+def test_time_without_input_was_recorded_and_is_told_in_its_own_words(
+    ask: Ask, afternoon: Afternoon, database: Database, stub: StubModel
+) -> None:
+    """ACT-2: neither locked nor not recorded."""
+    looked(database, ("deduped", "idle", 20, 40))
+    afternoon.show(10, "page 10")
+    stub.reply(reply("Pages [[e1]].", ("e1", "page 10")))
+    result = ask("What did I read?")
+    english, chinese = told(result.coverage, "en"), told(result.coverage, "zh")
+    assert english["idle"] == "No keyboard or mouse input, counted in no duration: 20 min (14:20–14:40)."
+    assert chinese["idle"] == "没有键盘或鼠标操作，不计入时长：20 分钟（14:20–14:40）。"
+    assert "not_recorded" not in english
+    assert "(no keyboard or mouse input)" in stub.prompt()
+    assert "not recorded:" not in stub.prompt()
+
+
 def test_every_cause_is_told_in_its_own_words(
     ask: Ask, afternoon_with_gaps: Afternoon, stub: StubModel, deps: TurnDeps
 ) -> None:

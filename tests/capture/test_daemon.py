@@ -317,6 +317,42 @@ def test_a_pause_without_end_lasts_until_resumed(bench: Bench, data_dir: DataDir
     assert bench.daemon.state.state == "recording"
 
 
+def test_ten_minutes_without_input_are_idle_though_the_screen_is_looked_at(bench: Bench) -> None:
+    """ACT-2: the screen stays a frame that is extended; the ledger says when nobody was there."""
+    bench.look(20)
+    began_ms = bench.clock.now_ms()
+    for second in range(600):
+        bench.person.activity = Activity(idle_s=second)
+        bench.look(2)
+    bench.person.activity = Activity(idle_s=0)
+    bench.look(20)
+    done = bench.finish()
+    runs = [run for run in done.runs if run.reason == "idle"]
+    assert {(run.decision, run.monitor, run.looks, run.capture_id) for run in runs} == {
+        ("deduped", "", 0, None)
+    }
+    assert all(a.end_ms == b.start_ms for a, b in itertools.pairwise(runs))
+    assert abs(runs[0].start_ms - began_ms) <= 500
+    assert abs(runs[-1].end_ms - (began_ms + 600_000)) <= 500
+    assert sum(report.looks for report in done.reports) == 1240
+    assert done.is_balanced
+
+
+def test_idle_time_does_not_reach_into_a_pause(bench: Bench, data_dir: DataDir) -> None:
+    bench.person.activity = Activity(idle_s=300)
+    bench.look(20)
+    paused_ms = bench.clock.now_ms()
+    write_pause(data_dir.spool, Pause(bench.clock.now_ms(), FOREVER_MS))
+    bench.look(200)
+    write_pause(data_dir.spool, None)
+    resumed_ms = bench.clock.now_ms()
+    bench.person.activity = Activity(idle_s=500)
+    bench.look(20)
+    runs = [run for run in bench.finish().runs if run.reason == "idle"]
+    assert runs
+    assert all(run.end_ms <= paused_ms or run.start_ms >= resumed_ms - 500 for run in runs)
+
+
 @pytest.mark.parametrize("away", ["locked", "screensaver", "asleep", "switched_user"])
 def test_twelve_minutes_away_are_one_pause_with_its_reason(bench: Bench, away: str) -> None:
     """CAP-6."""

@@ -23,6 +23,7 @@ from capture.clock import SystemClock
 from capture.daemon import Daemon, Parts
 from capture.geometry import Rect
 from capture.holds import DiskFloor
+from capture.idle import X11Idle
 from capture.opening import open_sources
 from capture.privacy import Rules
 from capture.screens.x11 import X11Screens
@@ -113,10 +114,10 @@ def windows(display: Display) -> Iterator[X11Windows]:
 class Running:
     """A daemon on the real display, ticked by hand."""
 
-    def __init__(self, display: Display, data_dir: DataDir) -> None:
+    def __init__(self, display: Display, data_dir: DataDir, idle_after_s: float = 180.0) -> None:
         self.spool = Spool(data_dir.spool)
         self.clock = SystemClock()
-        settings = CaptureSettings(interval_s=0.2, min_free_gb=0.0)
+        settings = CaptureSettings(interval_s=0.2, min_free_gb=0.0, idle_after_s=idle_after_s)
         parts = Parts(
             open_sources=lambda: open_sources(
                 settings, self.clock, {"DISPLAY": display.name, "XDG_SESSION_ID": "none"}
@@ -373,6 +374,31 @@ def test_a_password_manager_in_view_keeps_the_whole_monitor_out(display: Display
     done = running.finish()
     assert done.frames == []
     assert done.total("excluded", "rule:app") == 5
+
+
+def test_time_without_input_is_idle_until_the_next_input(display: Display, data_dir: DataDir) -> None:
+    """ACT-2, by the idle time of the real X server."""
+    running = Running(display, data_dir, idle_after_s=1.0)
+    source = X11Idle(display.name)
+    display.call("xdotool", "mousemove", "100", "100")
+    began_ms = running.clock.now_ms()
+
+    def idle_s() -> float:
+        running.look()
+        return source.read().idle_s or 0.0
+
+    until(lambda: idle_s() > 2.0)
+    display.call("xdotool", "mousemove", "200", "200")
+    ended_ms = running.clock.now_ms()
+    until(lambda: idle_s() < 1.0)
+    running.look(3)
+    source.close()
+    done = running.finish()
+    [run] = [run for run in done.runs if run.reason == "idle"]
+    assert (run.monitor, run.decision, run.looks, run.capture_id) == ("", "deduped", 0, None)
+    assert began_ms - 1000 <= run.start_ms <= run.end_ms - 2000
+    assert run.end_ms <= ended_ms + 100
+    assert done.is_balanced
 
 
 def test_a_lost_display_is_said_and_found_again(data_dir: DataDir) -> None:

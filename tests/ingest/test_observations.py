@@ -24,6 +24,7 @@ from ingest.observations import ObservationLoop
 from ingest.refining_model import Endpoint, Refiner, Refiners
 from store import (
     activity,
+    decisions,
     deletion,
     frames,
     memory,
@@ -115,6 +116,17 @@ def test_visits_to_one_place_are_one_observation(database: Database, shoot: Shoo
     assert code.concepts[0] == "retention" and code.files == ("retention.py",)
     assert code.facts[0] == Fact(line, first.id)
     assert set(code.frame_ids) == {first.id, (NOON_MS + 2 * MINUTE) * 1024}
+
+
+def test_time_in_which_nobody_was_there_is_not_active(database: Database, shoot: Shoot, clock: Clock) -> None:
+    """ACT-2. Idle time is told late: the hour was derived before, and is derived again."""
+    shoot(NOON_MS, shown_ms=20 * MINUTE, app_name="Code", window_name=EDITOR)
+    derive(database, clock)
+    assert [one.active_ms for one in observations.between(database, NOON_MS, clock())] == [20 * MINUTE]
+    with database.write() as connection:
+        decisions.add(connection, "deduped", "idle", NOON_MS + 5 * MINUTE, NOON_MS + 15 * MINUTE, looks=0)
+    derive(database, clock)
+    assert [one.active_ms for one in observations.between(database, NOON_MS, clock())] == [10 * MINUTE]
 
 
 def test_pages_of_one_site_are_one_observation(database: Database, shoot: Shoot, clock: Clock) -> None:

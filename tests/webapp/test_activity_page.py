@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from store import activity, frames
+from store import activity, decisions, frames
 from store.database import Database
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
@@ -65,3 +65,17 @@ def test_a_time_without_frames_says_so(browser: Actor) -> None:
 @pytest.mark.parametrize("query", ["from=x&to=y", f"from={NOON_MS}", "from=2&to=1", f"{RANGE}&kind=mood"])
 def test_an_address_that_cannot_be_understood_is_refused(browser: Actor, query: str) -> None:
     assert browser.get(f"/activity?{query}").status_code == 400
+
+
+@pytest.mark.usefixtures("worked")
+def test_idle_time_is_told_beside_the_totals_and_as_a_gap(browser: Actor, database: Database) -> None:
+    with database.write() as connection:
+        decisions.add(connection, "deduped", "idle", NOON_MS + 20_000, NOON_MS + 80_000, looks=0)
+    page = browser.get(f"/activity?{RANGE}").text
+    assert "1 m of 10 m recorded in use, 1 m idle" in page
+    summary = browser.get(f"/api/v1/activity-summary?{SECONDS}").get_json()
+    assert sum(total["minutes"] for total in summary["apps"]) == 1.0
+    assert [total["minutes"] for total in summary["sites"]] == [10 / 60]
+    assert "idle" in [gap["reason"] for gap in summary["gaps"]]
+    opened = browser.get(f"/activity?{RANGE}&kind=app&name=Code").text
+    assert "2 intervals, 50 s" in opened

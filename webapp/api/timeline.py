@@ -40,11 +40,13 @@ class RunAnswer(SegmentAnswer):
 
 
 class GapAnswer(Answer):
-    """A stretch without a picture. Never names what was left out."""
+    """A stretch that is nobody's: without a picture, or idle. Never names what was left out."""
 
     start: float
     end: float
-    reason: str = Field(description="paused, locked, asleep, excluded, failed:…, not_running or deleted.")
+    reason: str = Field(
+        description="paused, locked, asleep, excluded, idle, failed:…, not_running or deleted."
+    )
 
 
 class TotalAnswer(Answer):

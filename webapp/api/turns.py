@@ -73,16 +73,16 @@ class CoverageGapAnswer(Answer):
 
 
 class CauseAnswer(Answer):
-    """How long there is no picture for one cause."""
+    """How long is nobody's for one cause: no picture, or idle."""
 
-    cause: str = Field(description="paused, excluded, locked, asleep, not_running, deleted or failed.")
+    cause: str = Field(description="paused, excluded, locked, asleep, idle, not_running, deleted or failed.")
     seconds: float
 
 
 class StatementAnswer(Answer):
     """A sentence about what was looked at, in the language of the question."""
 
-    kind: str = Field(description="looked, not_found, not_recorded, excluded, deleted or not_ready.")
+    kind: str = Field(description="looked, not_found, not_recorded, excluded, deleted, idle or not_ready.")
     text: str
 
 

@@ -2,7 +2,8 @@
 
 Four things that are easily confused have four names: *not found* (looked for, and on no frame),
 *not recorded* (there is no frame: paused, locked, asleep, not running, failed), *excluded* (a privacy
-rule kept it out) and *deleted* (it was there).
+rule kept it out) and *deleted* (it was there). *Idle* is a fifth: there are frames, and nobody touched
+keyboard or mouse while they stood.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from webapp.assistant.texts import Language
 LEAST_TOLD_MS = 1_000
 TOLD_STRETCHES = 3
 
-Kind = Literal["looked", "not_found", "not_recorded", "excluded", "deleted", "not_ready"]
+Kind = Literal["looked", "not_found", "not_recorded", "excluded", "deleted", "idle", "not_ready"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "not_recorded": ("Not recorded: {stretches}.", "没有录制：{stretches}。"),
     "excluded": ("Excluded by a privacy rule: {stretches}.", "被隐私规则排除：{stretches}。"),
     "deleted": ("Deleted: {stretches}.", "已删除：{stretches}。"),
+    "idle": (
+        "No keyboard or mouse input, counted in no duration: {stretches}.",
+        "没有键盘或鼠标操作，不计入时长：{stretches}。",
+    ),
     "unread": (
         "Not read yet: {count:,} frames, which no word can find.",
         "尚未识别文字：{count} 帧，无法按文字找到。",
@@ -85,7 +90,7 @@ def of(retrieval: Retrieval, asked: TurnFilters, reading: TimeReading) -> Covera
 
 
 def causes(gaps: Sequence[CoverageGap]) -> dict[str, int]:
-    """Milliseconds without a picture by cause: paused, excluded, failed, …, the longest first."""
+    """Milliseconds that are nobody's by cause: paused, excluded, failed, …, the longest first."""
     total: dict[str, int] = {}
     for gap in gaps:
         cause = gap.reason.partition(":")[0]
@@ -129,11 +134,13 @@ def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
 
 
 def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iterator[Statement]:
-    by_kind: dict[Kind, list[CoverageGap]] = {"not_recorded": [], "excluded": [], "deleted": []}
+    by_kind: dict[Kind, list[CoverageGap]] = {
+        "not_recorded": [], "excluded": [], "deleted": [], "idle": [],
+    }  # fmt: skip
     for gap in gaps:
         if gap.end_ms - gap.start_ms >= LEAST_TOLD_MS:
             kind: Kind = "not_recorded"
-            if gap.reason in ("excluded", "deleted"):
+            if gap.reason in ("excluded", "deleted", "idle"):
                 kind = gap.reason  # type: ignore[assignment]
             by_kind[kind].append(gap)
     is_one_day = (

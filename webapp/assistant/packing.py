@@ -115,7 +115,7 @@ def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
     longest: list[Gap] = sorted(retrieval.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):
         times_of = f"{local_time(gap.start_ms, zone)} to {local_time(gap.end_ms, zone)}"
-        kind = gap.reason if gap.reason in ("excluded", "deleted") else "not recorded"
+        kind = gap.reason if gap.reason in ("excluded", "deleted", "idle") else "not recorded"
         yield f"{kind}: {times_of} ({guest(reason(gap.reason, 'en'), MAX_TITLE_CHARS)})"
 
 

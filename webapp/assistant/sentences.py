@@ -69,7 +69,7 @@ _REASONS = {
     "paused": ("recording was paused", "录制已暂停"),
     "locked": ("the screen was locked", "屏幕已锁定"),
     "asleep": ("the computer was asleep", "电脑处于睡眠状态"),
-    "idle": ("nothing changed", "屏幕没有变化"),
+    "idle": ("no keyboard or mouse input", "没有键盘或鼠标操作"),
     "excluded": ("excluded by a privacy rule", "被隐私规则排除"),
     "not_running": ("Recollect was not recording", "Recollect 没有在录制"),
     "deleted": ("deleted", "已被删除"),

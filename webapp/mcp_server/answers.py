@@ -103,7 +103,7 @@ class Usage(BaseModel):
 
 
 class Hole(BaseModel):
-    """A stretch without a picture, and why. Never names what was left out."""
+    """A stretch without a picture or without anybody (idle), and why. Never names what was left out."""
 
     start: Moment
     end: Moment

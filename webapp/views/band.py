@@ -27,6 +27,7 @@ REASONS = {
     "paused": "paused",
     "locked": "locked",
     "asleep": "asleep",
+    "idle": "idle (no input)",
     "excluded": "left out by a privacy rule",
     "not_running": "not recording",
     "deleted": "deleted",

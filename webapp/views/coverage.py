@@ -18,6 +18,7 @@ _ICONS: dict[Kind, str] = {
     "not_recorded": "pause",
     "excluded": "shield",
     "deleted": "trash",
+    "idle": "clock",
     "not_ready": "clock",
 }
 _FALLBACKS = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 from urllib.parse import urlencode
 
-from store import activity
+from store import activity, idle
 from store.database import Database
 from store.line import Segment
 from store.totals import Kind, Total, Totals, intervals, of_segments
@@ -57,11 +57,13 @@ class TotalsPage:
     opened: tuple[Segment, ...]
     opened_ms: int
     opened_left_out: int
+    idle_ms: int  # of the range; in no total
+    idle_after_s: float
     whole: str  # the address of the same range with nothing opened
 
 
-def page(database: Database, ask: Ask) -> TotalsPage:
-    """The totals of a range, and the intervals of one."""
+def page(database: Database, ask: Ask, idle_after_s: float) -> TotalsPage:
+    """The totals of a range, and the intervals of one; `idle_after_s` is only told."""
     line = activity.segments(database, ask.start_ms, ask.end_ms)
     totals = of_segments(line, ask.start_ms, ask.end_ms)
     opened = intervals(line, ask.kind, ask.name, ask.app_name) if ask.kind else []
@@ -72,6 +74,8 @@ def page(database: Database, ask: Ask) -> TotalsPage:
         opened=tuple(opened[:MAX_INTERVALS]),
         opened_ms=sum(segment.duration_ms for segment in opened),
         opened_left_out=max(0, len(opened) - MAX_INTERVALS),
+        idle_ms=idle.duration_ms(database, ask.start_ms, ask.end_ms),
+        idle_after_s=idle_after_s,
         whole=address(ask.start_ms, ask.end_ms),
     )
 

@@ -12,6 +12,7 @@ import apsw
 
 from store import decisions, ingest_state, kept, timeline
 from store.decisions import DecisionCount, Reconciliation
+from store.gaps import IDLE
 from store.ingest_state import IngestState
 from store.kept import Cost
 from webapp import health
@@ -147,4 +148,6 @@ def decision_words(count: DecisionCount) -> str:
         "failed": "failed",
     }
     reason = reason_words(count.reason) if count.reason else ""
+    if count.reason == IDLE:  # beside the looks, whatever became of those
+        return reason
     return f"{names.get(count.decision, count.decision)}{f', {reason}' if reason else ''}"
