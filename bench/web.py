@@ -1,4 +1,4 @@
-"""The web process: from start to serving, memory, and searches over the wire at 20,000 frames."""
+"""The web process: from start to serving, memory, and searches over the wire; 100,000 frames with vectors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from bench.report import Report, percentile, timed_ms
-from bench.synthetic import fill
+from bench.synthetic import add_vectors, fill
 from bench.wire import served
+from engines.embedding import EmbedderUnavailable, open_embedder
 from store.database import open_database
 from store.paths import DataDir
 
-FRAMES = 20_000
+FRAMES = 100_000
 ASKED = 40
 
 
@@ -23,6 +24,12 @@ def main(report: Report) -> None:
         home = DataDir(Path(folder) / "home").create()
         database = open_database(home)
         filled = fill(database, FRAMES)
+        try:
+            embedder = open_embedder("local")
+            add_vectors(database, embedder, filled.vocabulary)
+            embedder.close()
+        except EmbedderUnavailable as error:
+            report.line(f"  nothing by meaning: {error}")
         database.close_thread()
         began = time.perf_counter()
         with served(home) as wire:

