@@ -350,3 +350,11 @@ def test_fusion_holds_each_once_and_prefers_what_both_hold(words: list[int], nea
     for ranked in (words, near):
         alone = [number for number in ranked if not (number in words and number in near)]
         assert [places[n] for n in alone] == sorted(places[n] for n in alone)
+
+
+def test_long_beginnings_of_words_are_seen_on_what_is_near(many: Database) -> None:
+    """FTS5 has no list for them, so all are looked up at once."""
+    page = ask(many, "pizz*", mode="semantic", limit=100)
+    assert {hit.matched for hit in page.hits} == {("text", "meaning"), ("meaning",)}
+    for hit in page.hits:
+        assert ("text" in hit.matched) == ("pizz" in hit.snippet)
