@@ -25,9 +25,10 @@ from ingest.embedding_loop import EmbeddingLoop
 from store import vectors
 from store.database import Database, open_database
 from store.filters import Filters
+from store.meaning import Mode
 from store.paths import DataDir
-from store.search import Mode, search
 from store.times import now_ms
+from store.tolerant import search
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.paraphrases import KINDS
 from tests.relevance.screens import Question, RelevanceSet, relevance_set

@@ -12,7 +12,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store import lookalikes, meaning, query
+from store import meaning, pieces, query
 from store.database import Database
 from store.filters import Filters
 from store.finder import Finder
@@ -20,7 +20,7 @@ from store.frames import captured_ms_of
 from store.meaning import Asking, Order
 from store.query import Query
 from store.times import now_ms
-from store.tolerant import LITTLE
+from store.tolerant import LITTLE, widened
 
 _DEADLINE_S = 5.0
 
@@ -63,14 +63,16 @@ def _legs(database: Database, connection: apsw.Connection, listed: Listed) -> tu
     """The frames near by meaning, and the question by words; None where it has no word."""
     asked, filters, end_ms = query.parse(listed.text), listed.filters, _end_ms(listed.filters)
     is_worded = asked.is_browse or asked.tree is not None
-    by_words = asked if is_worded else None
-    if asked.tree is not None and Finder(connection, asked, filters, end_ms).count(LITTLE) < LITTLE:
-        wider = lookalikes.expanded(connection, asked)
-        by_words = asked if wider is None else query.parse(wider)
+    order: Order = listed.order or "relevance"
+    is_by_time = order != "relevance"
+    words = asked if is_by_time else pieces.cut(asked) or asked
+    by_words = words if is_worded else None
+    if words.tree is not None and Finder(connection, words, filters, end_ms).count(LITTLE) < LITTLE:
+        wider = widened(connection, asked, is_by_time=is_by_time)
+        by_words = words if wider is None else query.parse(wider)
     asking = Asking(
         listed.query_vector, listed.vector_model, listed.vector_problem, is_exact=meaning.is_exact(asked)
     )
-    order: Order = listed.order or "relevance"
     leg = meaning.leg(database, connection, asked, filters, end_ms, asking, "hybrid", order)
     return set(leg.near), by_words
 

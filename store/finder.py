@@ -11,7 +11,7 @@ import apsw
 
 from store import frames, ranking
 from store.database import rows, scalar
-from store.expression import Condition, Phrase, match, matched_phrases, plain_words
+from store.expression import Condition, Phrase, match, matched_phrases, phrases, plain_words
 from store.filters import Filters, Walk, where
 from store.query import Query
 from store.ranking import Statistics
@@ -209,7 +209,8 @@ class Finder:
         weights = {f"w{number}": weight for number, weight in enumerate(statistics.weights)}
         sql = f"""
             select recollect_score(
-                    frames_fts, :newest, :half_life, :average, {", ".join(f":{name}" for name in weights)}
+                    frames_fts, :newest, :half_life, :average, :whole,
+                    {", ".join(f":{name}" for name in weights)}
                 ), {self._id}
             from {self._matches}
             order by {self._order} desc
@@ -219,6 +220,7 @@ class Finder:
             "newest": self._newest,
             "half_life": _HALF_LIFE_IDS,
             "average": statistics.average,
+            "whole": self._whole_phrases(),
             # A frame may come in late: a settled block is read whole, though it has grown.
             "limit": -1 if settled else RANKED_BLOCK + 1,
             **weights,
@@ -229,6 +231,14 @@ class Finder:
             found.pop()
             block = Block(found[-1][1], high)
         return block, sorted(found, reverse=True)
+
+    def _whole_phrases(self) -> int:
+        """A bit for each phrase that was asked for as it stands; 0 where all of them were."""
+        if self._asked.tree is None or self._asked.whole is None:
+            return 0
+        whole = set(phrases(self._asked.whole))
+        asked = matched_phrases(self._asked.tree)
+        return sum(1 << number for number, (phrase, _) in enumerate(asked) if phrase in whole)
 
     def _few_with(self, words: tuple[Phrase, ...], walk: Walk) -> list[int] | None:
         """The frames of these names that have all the words; None when there are many to look up."""

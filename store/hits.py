@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
@@ -33,7 +33,8 @@ class Hit:
     snippet: str
     highlights: tuple[tuple[int, int], ...]
     score: float  # higher is better; 0 unless the order is relevance
-    matched: tuple[str, ...]  # "text", "meaning" or both; () in a browse
+    matched: tuple[str, ...]
+    """"text" or, in its place, "pieces" or "lookalike"; "meaning"; () in a browse."""
     status: FrameStatus
 
 
@@ -58,6 +59,11 @@ def of_rows(
         shown = _shown(connection, asked, row.id, None if has_words else nearby)
         hits.append(_hit(found[row.id], shown, row.score, matched))
     return tuple(hits)
+
+
+def renamed(hit: Hit, words: str) -> Hit:
+    """`hit`, where its words were found in another way than as they stand."""
+    return replace(hit, matched=tuple(words if each == "text" else each for each in hit.matched))
 
 
 def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near | None) -> Snippet:

@@ -11,7 +11,7 @@
 
 The operators work in capitals and when all of the text fits this grammar, as in SQLite FTS5.
 Otherwise the text is words and phrases only, all of which must match; the operators are words too
-(C24, SEA-6). `Query.reading` says which of the two it was.
+(C24, SEA-6). `Query.reading` says which of the two it was, or that words were cut (`store.pieces`).
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _LEXEME = re.compile(
     """,
     re.VERBOSE,
 )
+Reading = Literal["expression", "words", "pieces"]
+
 _OPERATORS = ("AND", "OR", "NOT")
 
 
@@ -52,8 +54,10 @@ class Query:
 
     text: str
     tree: Node | None
-    reading: Literal["expression", "words"]
+    reading: Reading
     is_browse: bool
+    whole: Node | None = None
+    """What was asked, where `tree` takes more than that (`store.pieces`): its matches come first."""
 
     @cached_property
     def match(self) -> str | None:

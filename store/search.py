@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from store import cursor as cursors
-from store import fusion, meaning, query, reading_queue
+from store import fusion, meaning, pieces, query, reading_queue
 from store.cursor import BadCursor, Cursor
 from store.database import Database
 from store.filters import Filters
 from store.finder import RANKED_BLOCK, Block, Finder, Ranked
 from store.fusion import FusedPage
-from store.hits import Hit, of_rows
+from store.hits import Hit, of_rows, renamed
 from store.meaning import Asking, Leg, Mode, Order
 from store.query import Query
 from store.ranking import Statistics
@@ -57,7 +57,7 @@ class Page:
     mode: Literal["hybrid", "fts", "semantic", "browse"]  # what it was in the end
     strategy: str  # browse, newest, oldest, bm25, bm25_newest_1000, rrf, rrf_newest_1000, cosine
     fallback_reason: str | None
-    reading: Literal["expression", "words"]
+    reading: query.Reading
     index_fresh_to_ms: int | None
     meaning_since_ms: int | None = None  # older frames were looked for by words only
 
@@ -77,6 +77,7 @@ def search(
     vector_model: str | None = None,
     vector_problem: str | None = None,
     is_exact: bool | None = None,
+    in_pieces: bool = False,
 ) -> Page:
     """One page of the frames that match `text` and `filters`.
 
@@ -88,13 +89,19 @@ def search(
     words. `is_exact` says whether these very words are wanted, where the text was made from another
     that knew better. A list that began by words goes on by words (``first_page_by_words``).
 
+    `in_pieces` has ``hybrid`` by relevance look for words without spaces in pieces, too, behind what
+    holds them whole (`store.pieces`); `Page.reading` and `Hit.matched` say so.
+
     Raises `BadCursor`, and `DeadlineExceeded` when the database takes longer than `deadline_s`.
     """
     if limit < 1 or not 0 <= offset <= MAX_OFFSET:
         raise ValueError(f"limit must be at least 1 and offset from 0 to {MAX_OFFSET}: {limit}, {offset}")
     asked = query.parse(text)
     order = _order(asked, order)
-    log.debug("search read as %s, order %s", asked.reading, order)
+    words = asked
+    if in_pieces and mode == "hybrid" and order == "relevance":
+        words = pieces.cut(asked) or asked
+    log.debug("search read as %s, order %s", words.reading, order)
     key = _key(asked, filters, order, mode)
     place = None if cursor is None else cursors.decode(cursor, key)
     end_ms = place.end_ms if place else _end_ms(filters)
@@ -105,13 +112,16 @@ def search(
         leg = meaning.leg(database, connection, asked, filters, end_ms, asking, mode, order)
         finder = None
         if asked.is_browse or asked.tree is not None:
-            finder = Finder(connection, asked, filters, end_ms)
+            finder = Finder(connection, words, filters, end_ms)
         start = Cursor(key, end_ms, 0)
         if leg.near or (place and place.seen):
             found = _by_meaning(finder, leg, mode, order, start, place, limit, offset)
         else:
             found = _by_words(finder, asked, order, start, place, limit, offset)
-        hits = of_rows(database, connection, asked, found.rows, found.by_words, leg.near)
+        hits = of_rows(database, connection, words, found.rows, found.by_words, leg.near)
+        if words.whole is not None:
+            as_asked = Finder(connection, asked, filters, end_ms).among(hit.frame_id for hit in hits)
+            hits = tuple(hit if hit.frame_id in as_asked else renamed(hit, "pieces") for hit in hits)
         fresh_to_ms = reading_queue.index_fresh_to_ms(database)
     return Page(
         hits=hits,
@@ -121,7 +131,7 @@ def search(
         mode=found.mode,
         strategy=found.strategy,
         fallback_reason=leg.reason,
-        reading=asked.reading,
+        reading=words.reading,
         index_fresh_to_ms=fresh_to_ms,
         meaning_since_ms=leg.since_ms,
     )

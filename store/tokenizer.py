@@ -73,6 +73,11 @@ def compatible(text: str) -> str:
     return unicodedata.normalize("NFKC", "".join(map(_visible, text)))
 
 
+def is_single(token: str) -> bool:
+    """Whether this is a character of a writing without spaces, which is a token by itself."""
+    return len(token) == 1 and _kind(token) == _SINGLE
+
+
 # A plain ASCII separator always ends a token, whatever follows it.
 _RUN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 _CONTROLS = {code: " " for code in (*range(32), 127)}

@@ -1,22 +1,27 @@
-"""Search that forgives the reader of the pictures: a second pass for words that look alike.
+"""Search that forgives: words without spaces are found in pieces, and words that look alike are found.
 
-When the words of a question are on fewer than `LITTLE` frames, it is asked again with what its words
-may have been read as (`store.lookalikes`), under the very same filters. Frames that have only a
-look-alike say ``lookalike`` in `Hit.matched`, and `Page.strategy` ends in ``+lookalike``. A cursor
-remembers that its list was made this way.
+Words without spaces are looked for in pieces, too (`store.pieces`). When the words of a question,
+whole or in pieces, are on fewer than `LITTLE` frames, it is asked again with what they may have been
+read as (`store.lookalikes`), under the very same filters. Frames that have only a look-alike say
+``lookalike`` in `Hit.matched`, and `Page.strategy` ends in ``+lookalike``. A cursor remembers that its
+list was made this way.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from store import lookalikes, query
+import apsw
+
+from store import lookalikes, pieces, query
 from store import search as plain
 from store.database import Database
 from store.filters import Filters
+from store.hits import renamed
 from store.meaning import Mode, is_exact
-from store.search import Hit, Page
+from store.query import Query
+from store.search import Page
 
 LITTLE = 3
 _MARK = "~"
@@ -40,10 +45,17 @@ def search(
         is_second = cursor is not None and cursor.startswith(_MARK)
         asked = query.parse(text)
         if not is_second:
-            page = plain.search(database, text, filters, mode=mode, cursor=cursor, **options)
-            if cursor is not None or mode != "hybrid" or not _is_little(database, text, filters, page):
+            page = plain.search(database, text, filters, mode=mode, cursor=cursor, in_pieces=True, **options)
+            if cursor is not None or mode != "hybrid" or page.mode == "browse":
                 return page
-        wider = lookalikes.expanded(connection, asked)
+            if _by_words(page) >= LITTLE:
+                return page
+        order = options.get("order")
+        # No vector: what the words alone find.
+        known = plain.search(database, text, filters, order=order, limit=LITTLE, in_pieces=True)
+        if not is_second and known.total >= LITTLE:
+            return page
+        wider = widened(connection, asked, is_by_time=order in ("newest", "oldest"))
         if wider is None:
             if is_second:
                 raise plain.BadCursor("what looked alike is gone: search again")
@@ -52,27 +64,25 @@ def search(
         page = plain.search(
             database, wider, filters, mode=mode, cursor=inner, is_exact=is_exact(asked), **options
         )
-        exact = plain.search(database, text, filters, mode="fts", order="newest", limit=LITTLE)
-    return _marked(page, {hit.frame_id for hit in exact.hits}, asked.reading)
+    return _marked(page, known)
 
 
-def _is_little(database: Database, text: str, filters: Filters, page: Page) -> bool:
-    if page.mode == "browse" or sum("text" in hit.matched for hit in page.hits) >= LITTLE:
-        return False
-    if page.mode == "fts":
-        return page.total < LITTLE
-    return plain.search(database, text, filters, mode="fts", order="newest", limit=1).total < LITTLE
+def widened(connection: apsw.Connection, asked: Query, *, is_by_time: bool = False) -> str | None:
+    """What the second pass asks; None when no frame holds anything that looks alike."""
+    return lookalikes.expanded(connection, asked if is_by_time else pieces.cut(asked) or asked)
 
 
-def _marked(page: Page, exact: set[int], reading: Literal["expression", "words"]) -> Page:
+def _by_words(page: Page) -> int:
+    return sum(bool({"text", "pieces"}.intersection(hit.matched)) for hit in page.hits)
+
+
+def _marked(page: Page, known: Page) -> Page:
+    """`page` with each hit saying how its words were found; `known` are those that need no look-alike."""
+    ways = {hit.frame_id: hit.matched[0] for hit in known.hits}
     return replace(
         page,
-        hits=tuple(hit if hit.frame_id in exact else _as_lookalike(hit) for hit in page.hits),
+        hits=tuple(renamed(hit, ways.get(hit.frame_id, "lookalike")) for hit in page.hits),
         next_cursor=_MARK + page.next_cursor if page.next_cursor else None,
         strategy=f"{page.strategy}+lookalike",
-        reading=reading,
+        reading=known.reading,
     )
-
-
-def _as_lookalike(hit: Hit) -> Hit:
-    return replace(hit, matched=tuple("lookalike" if each == "text" else each for each in hit.matched))

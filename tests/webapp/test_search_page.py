@@ -153,6 +153,13 @@ def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) ->
     assert "looks alike" in words(html) and "<mark>modem</mark>" in html
 
 
+def test_words_apart_say_so_and_are_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, "青禾上个月的账单")
+    html = page(visitor, f"/search?q={quote('青禾账单')}")
+    assert "in parts" in words(html) and "looked for in parts, too" in words(html)
+    assert "<mark>青禾</mark>上个月的<mark>账单</mark>" in html
+
+
 def options(html: str) -> list[str]:
     return [html_text.unescape(value) for value in re.findall(r'<option value="([^"]*)">', html)]
 

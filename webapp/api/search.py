@@ -58,8 +58,9 @@ class HitAnswer(Answer):
     snippet: str
     highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
     score: float
-    matched: list[Literal["text", "meaning", "lookalike"]] = Field(
-        description="`lookalike`: not the word itself, but what it may have been read as."
+    matched: list[Literal["text", "pieces", "meaning", "lookalike"]] = Field(
+        description="`pieces`: not the words as a whole, but all pieces of them; `lookalike`: not the word"
+        " itself, but what it may have been read as."
     )
     status: Literal["stored", "searchable", "failed"]
     frame_url: str
@@ -78,8 +79,10 @@ class HowAnswer(Answer):
     mode: str
     strategy: str
     fallback_reason: str | None
-    reading: Literal["expression", "words"] = Field(
-        description="Whether `q` was read with its operators, or all of it as words."
+    reading: Literal["expression", "words", "pieces"] = Field(
+        description="Whether `q` was read with its operators, or all of it as words; `pieces`: words of 4 to"
+        " 6 characters without spaces between them (Chinese, Japanese) were looked for in pieces of two and"
+        " three as well, behind the frames that hold them whole. `mode=fts` and an order by time never do."
     )
     duration_ms: float
     index_fresh_to: float | None
@@ -209,7 +212,7 @@ def _hit(hit: Hit) -> HitAnswer:
         snippet=hit.snippet,
         highlights=list(hit.highlights),
         score=hit.score,
-        matched=list(hit.matched),  # type: ignore[arg-type]  # one of three
+        matched=list(hit.matched),  # type: ignore[arg-type]  # one of four
         status=hit.status,
         frame_url=frame_url(hit.frame_id),
     )

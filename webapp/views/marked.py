@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from store import query, readings
+from store import pieces, query, readings
 from store.database import Database
 from store.frames import FrameRow
 from store.readings import Box, Line, Reading
@@ -143,7 +143,9 @@ def _hits(
 ) -> tuple[tuple[HitBox, ...], list[tuple[int, int]]]:
     if reading is None or not q.strip():
         return (), []
-    found = spans(reading.text, query.parse(q))[:MAX_HITS]
+    asked = query.parse(q)
+    # A frame that search found by the pieces of a word has no whole one to mark.
+    found = (spans(reading.text, asked) or spans(reading.text, pieces.cut(asked) or asked))[:MAX_HITS]
     hits = []
     for n, (start, end) in enumerate(found, 1):
         hits.append(

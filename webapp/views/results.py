@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, frames, lookalikes, query, reading_queue, readings, saved_searches, tolerant
+from store import apps, frames, lookalikes, pieces, query, reading_queue, readings, saved_searches, tolerant
 from store.database import Database
 from store.frames import FrameRow
 from store.query import Query
@@ -128,12 +128,14 @@ def page(
 
 
 def _read_as(database: Database, q: str, found: Page) -> Query:
-    """The question whose words are marked: with what they may have been read as, where that was asked."""
+    """The question whose words are marked: with their pieces and look-alikes, where those were asked."""
     parsed = query.parse(q)
+    words = (pieces.cut(parsed) if found.reading == "pieces" else None) or parsed
     if found.strategy.endswith("+lookalike"):
         with database.read() as connection:
-            return query.parse(lookalikes.expanded(connection, parsed) or q)
-    return parsed
+            wider = lookalikes.expanded(connection, words)
+        return words if wider is None else query.parse(wider)
+    return words
 
 
 # -- cards --------------------------------------------------------------------------------
@@ -174,6 +176,8 @@ def _cards(
 def _found_by(hit: Hit) -> str:
     if "text" in hit.matched or not hit.matched:
         return ""
+    if "pieces" in hit.matched:
+        return "in parts"
     return "looks alike" if "lookalike" in hit.matched else "similar meaning"
 
 
@@ -228,6 +232,8 @@ def _note(parsed: Query, found: Page, viewer: Viewer) -> str:
         return "There is nothing to search for in these signs: type a word."
     if "+lookalike" in found.strategy:
         return "Few frames hold these words: frames with words that look alike are shown, too."
+    if any("pieces" in hit.matched for hit in found.hits):
+        return "Words without spaces between them were looked for in parts, too; whole ones come first."
     if "_newest_" in found.strategy:
         return "Very common words: the newest matches are ranked first."
     if found.meaning_since_ms is not None:

@@ -191,3 +191,15 @@ def test_a_look_alike_is_marked_and_not_found_by_words_alone(
     assert [hit["matched"] for hit in answer["data"]] == [["lookalike"]]
     assert answer["search"]["strategy"] == "bm25+lookalike"
     assert program.get(f"{path}&mode=fts").get_json()["data"] == []
+
+
+def test_words_in_pieces_are_marked_and_not_found_by_words_alone(
+    program: Actor, database: Database, data_dir: DataDir
+) -> None:
+    store_frame(database, data_dir, NOON_MS, text="青禾上个月的账单")
+    path = f"/api/v1/search?start_time={NOON}&q=青禾账单"
+    answer = program.get(path).get_json()
+    assert [hit["matched"] for hit in answer["data"]] == [["pieces"]]
+    assert answer["search"]["reading"] == "pieces"
+    exact = program.get(f"{path}&mode=fts").get_json()
+    assert (exact["data"], exact["search"]["reading"]) == ([], "words")
