@@ -1,6 +1,7 @@
-"""The embedder ``local``: English by MiniLM, other languages by a multilingual encoder, in one space.
+"""The embedder ``local``: English by MiniLM, other writings by a multilingual encoder, in one space.
 
-MiniLM is the better one for English and knows nothing else; the other encoder knows 16 languages. A
+MiniLM is the better one for English and knows nothing else; the other encoder knows 16 languages, but
+is asked for those in other than Latin letters only: the others in Latin letters are taken for English. A
 matrix that was fitted once (`bench.alignment`) takes the second one's vectors to where MiniLM would
 have put a translation, so that a question finds its answer whatever language either is in, and
 vectors of English text are MiniLM's own. Without the second package the first works alone.

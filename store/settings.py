@@ -80,7 +80,11 @@ class OcrSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    engine: str = _setting("local", "Search by meaning: local (offline, 16 languages), openai or off.")
+    engine: str = _setting(
+        "local",
+        "Search by meaning: local (offline; English, Chinese, Japanese, Korean, Russian, Arabic and Thai),"
+        " openai or off.",
+    )
     model: str = _setting("", "Model of an openai endpoint; empty is text-embedding-3-small.")
     base_url: str = _setting("", "The endpoint for openai; screen text is sent there, nowhere else.")
     api_key: str = _setting("", "Key for that endpoint.")
