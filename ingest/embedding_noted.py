@@ -41,10 +41,10 @@ def texts_of(kind: Kind, ids: Iterable[int]) -> Iterator[None]:
 
 
 class EmbeddingNotes:
-    """The `engines.embedding.Notes` of the embedder called `engine`."""
+    """The `engines.embedding.Notes` of the endpoint in the settings of embeddings."""
 
-    def __init__(self, database: Database, clock: Callable[[], int], engine: str) -> None:
-        self._about = About("embed", engine)
+    def __init__(self, database: Database, clock: Callable[[], int]) -> None:
+        self._about = About("embed", "embedding")
         self._noting = Noting(database, clock, self._about)
 
     def __call__(self, sending: Sending) -> None:

@@ -105,7 +105,7 @@ def engine_of(home: Home) -> Callable[[], OcrEngine]:
 
 def embedder_of(home: Home) -> Callable[[], Embedder]:
     chosen = home.settings.embedding
-    notes = EmbeddingNotes(home.database, now_ms, chosen.engine)
+    notes = EmbeddingNotes(home.database, now_ms)
     options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s, notes)
     return lambda: open_embedder(chosen.engine, options)
 

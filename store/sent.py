@@ -45,7 +45,7 @@ class Leaving:
 
     purpose: Purpose
     at_ms: int
-    provider: str  # the name it was chosen by
+    provider: str  # the name it was chosen by; `embedding` is the endpoint of that section of the settings
     model: str
     url: str
     is_local: bool

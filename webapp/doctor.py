@@ -176,7 +176,7 @@ def _embedder(data_dir: DataDir, settings: EmbeddingSettings) -> Embedder:
     """The embedder, opened. An endpoint is asked for that, which is noted like any other request."""
     notes = None
     if settings.base_url:
-        notes = Noting(open_database(data_dir), now_ms, About("test", settings.engine))
+        notes = Noting(open_database(data_dir), now_ms, About("test", "embedding"))
     options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s, notes)
     return open_embedder(settings.engine, options)
 

@@ -61,7 +61,7 @@ class QueryEmbedder:
         open: Callable[[], Embedder] | None = None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
-        self._about = About("search", settings.engine)
+        self._about = About("search", "embedding")
         self._noting = Noting(database, clock, self._about)
         options = EmbedderOptions(
             settings.model, settings.base_url, settings.api_key, settings.timeout_s, self._noting

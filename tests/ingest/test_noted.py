@@ -245,7 +245,7 @@ def test_texts_sent_for_meaning_are_counted_and_not_kept_twice(home: Home, embed
     assert newest.texts == len(embeddings.requests[1]["input"]) == 3
     assert newest.size_bytes == len(embeddings.bodies[1])
     assert (newest.first_ms, newest.last_ms) == (NOON_MS, NOON_MS + 120_000)
-    assert (newest.provider, newest.model) == ("openai", "m")
+    assert (newest.provider, newest.model) == ("embedding", "m")
     assert newest.url == f"{embeddings.options.base_url}/embeddings"
     assert len(embeddings.requests) == 2
 

@@ -52,7 +52,7 @@ def test_a_question_is_kept_to_the_byte(
     assert [each.body.encode() for each in (first, newest) if each.body] == endpoint.bodies
     assert json.loads(endpoint.bodies[1])["input"] == [QUESTION]
     assert (newest.purpose, newest.outcome, newest.texts, newest.turn) == ("search", "answered", 1, None)
-    assert (newest.at_ms, newest.provider, newest.model) == (NOON_MS, "openai", "m")
+    assert (newest.at_ms, newest.provider, newest.model) == (NOON_MS, "embedding", "m")
 
 
 def test_what_cannot_be_noted_is_not_sent(
