@@ -17,9 +17,11 @@ from engines.chat import Completion
 
 MAX_APPS = 6
 MAX_QUOTES_PER_APP = 2
-MAX_MATCHES = 8
+MAX_ANSWERS = 4
 _SAME_BEGINNING_CHARS = 24
+_SAME_SHARE = 0.8
 
+_WORD = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|\\d+(?:[.,:]\\d+)*|[^\\W\\d_\u3400-\u9fff]{2,}")
 _LETTERS = re.compile(r"[^\W\d_]")
 # Quotes stand inside a line, so what means something only at its beginning needs no escape.
 _MARKDOWN = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;))")
@@ -27,10 +29,10 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;))")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Words that stand in a frame as they are here, and how many of the words asked for they name."""
+    """Words that stand in a frame as they are here, and how well they answer; 0 for no answer."""
 
     text: str
-    matches: int = 0
+    weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Material:
 class _Quote:
     shown: Shown
     text: str
-    matches: int
+    weight: float
 
     @property
     def key(self) -> str:
@@ -82,24 +84,44 @@ class ExtractiveModel:
 
     def compose(self, material: Material) -> Completion:
         """JSON text ``{answer_md, evidence: [{id, quote}]}``; ``evidence`` proves every line of it."""
-        matches = _matches(material)
-        if matches:
-            lines = [_match_line(quote, material.language) for quote in matches]
-            return _completion(lines, matches)
+        answers = _answers(material)
+        if answers:
+            return _completion([_answer_line(quote) for quote in answers], answers)
         lines, quotes = _summary(material)
         if material.asked:
             lines.insert(0, _nothing_found(material) + "\n")
         return _completion(lines, quotes)
 
 
-def _matches(material: Material) -> list[_Quote]:
-    """The lines that name most of what was asked for, in order of time, each wording once."""
-    found: dict[str, _Quote] = {}
-    for quote in _quotes(material.shown):
-        if quote.matches:
-            found.setdefault(quote.key, quote)
-    best = max((quote.matches for quote in found.values()), default=0)
-    return [quote for quote in found.values() if quote.matches == best][:MAX_MATCHES]
+def _answers(material: Material) -> list[_Quote]:
+    """The lines that answer best, in order of time; what says the same is quoted once, at its best."""
+    found: list[_Quote] = []
+    for quote in sorted(_quotes(material.shown), key=lambda quote: -quote.weight):
+        if quote.weight <= 0 or len(found) == MAX_ANSWERS:
+            break
+        if not any(_says_the_same(quote.text, other.text) for other in found):
+            found.append(quote)
+    order = [shown.id for shown in material.shown]
+    return sorted(found, key=lambda quote: order.index(quote.shown.id))
+
+
+def _says_the_same(one: str, other: str) -> bool:
+    """Whether two lines have the same numbers, and one has nearly all words of the other.
+
+    A reading may put a sign before a line or lose one, so the lines need not be equal.
+    """
+    words, others = set(_words(one)), set(_words(other))
+    if _numbers(words) != _numbers(others):
+        return False
+    return len(words & others) >= _SAME_SHARE * min(len(words), len(others))
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _numbers(words: Iterable[str]) -> set[str]:
+    return {word for word in words if word[0].isdigit()}
 
 
 def _summary(material: Material) -> tuple[list[str], list[_Quote]]:
@@ -130,7 +152,7 @@ def _best_quotes(shown: Sequence[Shown]) -> list[_Quote]:
 
 
 def _quotes(shown: Iterable[Shown]) -> Iterable[_Quote]:
-    return (_Quote(frame, line.text, line.matches) for frame in shown for line in frame.lines)
+    return (_Quote(frame, line.text, line.weight) for frame in shown for line in frame.lines)
 
 
 def _substance(text: str) -> int:
@@ -150,7 +172,7 @@ def _app_line(
     return f"{head}{' ' if names else ''}{names}: {said}"
 
 
-def _match_line(quote: _Quote, language: str) -> str:
+def _answer_line(quote: _Quote) -> str:
     where = ", ".join(plain(name) for name in (quote.shown.app_name, quote.shown.window_name) if name)
     return f"- {quote.shown.clock} {where}: “{plain(quote.text)}” [[{quote.shown.id}]]"
 

@@ -7,9 +7,11 @@ from itertools import chain
 import pytest
 
 from bench.planted import SETS, Answer, answers, names, variants
+from bench.planted.asking import ASKED
 from bench.planted.judging import judge
 from bench.planted.screens import ZONE, Screen, fill, measured, values
 from ingest.demo import fonts
+from ingest.demo.days import SCRIPTS
 from store.database import Database
 
 BOUND = 0.03
@@ -60,3 +62,10 @@ def _planted(database: Database, screens: dict[str, Screen]) -> list[Answer]:
     told = values() | measured(database, screens)
     written = chain.from_iterable(answers(name, told) for name in SETS if name != "held_out")
     return [answer for answer in written if set(answer.scenes) <= set(screens)]
+
+
+def test_every_other_question_asks_for_facts_of_its_scene() -> None:
+    for asked in ASKED:
+        assert bool(asked.scene) == bool(asked.facts)
+        if asked.scene:
+            assert set(asked.facts) <= {fact.id for fact in SCRIPTS[asked.scene].facts}, asked.message

@@ -37,13 +37,35 @@ def test_a_summary_has_a_line_for_each_app_the_longest_used_first() -> None:
     assert [item["id"] for item in answer["evidence"]] == ["e2", "e1", "e3"]
 
 
-def test_the_words_of_the_question_choose_the_lines() -> None:
+def test_an_answer_is_its_lines_in_order_of_time() -> None:
     answer = compose(
-        shown(1, Line("retention is here", 1), "nothing"),
-        shown(2, Line("retention set to 14 days", 2)),
+        shown(1, "nothing"),
+        shown(2, Line("retention set to 14 days", 2.0), Line("and to 30 for mail", 1.5)),
+        shown(3, Line("retention: 60 days", 3.0)),
         asked=("retention", "days"),
     )
-    assert answer["answer_md"] == "- 14:02 Code, main.py: “retention set to 14 days” [[e2]]"
+    assert answer["answer_md"].split("\n") == [
+        "- 14:02 Code, main.py: “retention set to 14 days” [[e2]]",
+        "- 14:02 Code, main.py: “and to 30 for mail” [[e2]]",
+        "- 14:03 Code, main.py: “retention: 60 days” [[e3]]",
+    ]
+
+
+def test_one_fact_is_quoted_once_where_it_answers_best() -> None:
+    answer = compose(
+        shown(1, Line("« set to 14 days", 1.0)),
+        shown(2, Line("retention set to 14 days", 2.0)),
+        shown(3, Line("retention set to 14 days", 2.0)),
+        shown(4, Line("retention set to 30 days", 1.0)),
+        asked=("retention",),
+    )
+    assert [item["id"] for item in answer["evidence"]] == ["e2", "e4"]
+
+
+def test_an_answer_has_few_lines() -> None:
+    frames = [shown(n, Line(f"figure {n}", float(n))) for n in range(1, 20)]
+    answer = compose(*frames, asked=("figure",))
+    assert [item["id"] for item in answer["evidence"]] == ["e16", "e17", "e18", "e19"]
 
 
 def test_words_that_are_nowhere_are_said_to_be_nowhere() -> None:
@@ -70,7 +92,11 @@ frames = st.builds(
     st.sampled_from(["Code", "Mail", ""]),
     st.sampled_from(["main.py", ""]),
     st.lists(
-        st.builds(Line, st.text("ab 今天*[", min_size=1, max_size=99).filter(str.strip), st.integers(0, 2)),
+        st.builds(
+            Line,
+            st.text("ab 今天*[", min_size=1, max_size=99).filter(str.strip),
+            st.sampled_from([0.0, 1.0, 2.5]),
+        ),
         min_size=1,
         max_size=4,
     ).map(tuple),

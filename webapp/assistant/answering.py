@@ -12,7 +12,7 @@ from datetime import tzinfo
 
 from engines.chat import Completion, Message, Usage
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
-from webapp.assistant import citations, claims, coverage, evidence
+from webapp.assistant import answer_lines, citations, claims, coverage, evidence
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import facts
@@ -21,7 +21,7 @@ from webapp.assistant.records import Claim, EvidenceItem, TimeReading, TurnDeps,
 from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
 from webapp.assistant.sentences import clock, duration, moment, say
-from webapp.assistant.texts import Language, matches
+from webapp.assistant.texts import Language
 
 MAX_QUOTE_CHARS = 120
 
@@ -143,13 +143,14 @@ def _opening(found: Sequence[Claim], language: Language) -> str:
 
 
 def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Material:
+    answers = _answers(plan, retrieval) if asked and retrieval.is_found else {}
     shown = tuple(
         Shown(
             entry.id,
             clock(entry.frame.captured_ms, plan.zone),
             entry.frame.app_name or "",
             entry.frame.window_name or "",
-            tuple(_lines(entry, asked)),
+            tuple(answers.get(entry.id, ()) if answers else _lines(entry)),
         )
         for entry in retrieval.entries
     )
@@ -166,13 +167,26 @@ def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Mater
     return Material(plan.language, shown, times, asked)
 
 
-def _lines(entry: Entry, asked: Sequence[str]) -> Iterator[Line]:
+def _answers(plan: Plan, retrieval: Retrieval) -> dict[str, list[Line]]:
+    """The lines that answer the question, by entry; none when there are none."""
+    screens = [
+        answer_lines.Screen(entry.id, frame.window_name or "", frame.text or frame.window_name or "")
+        for entry in retrieval.entries
+        for frame in (entry.frame,)
+    ]
+    found: dict[str, list[Line]] = {}
+    for line in answer_lines.answering(plan.searched_for, screens):
+        text = shortened(line.text, plan.words, MAX_QUOTE_CHARS)
+        found.setdefault(line.screen_id, []).append(Line(text, line.weight))
+    return found
+
+
+def _lines(entry: Entry) -> Iterator[Line]:
     """What may be quoted of a frame: its excerpt's lines; without text, its window or app."""
     frame = entry.frame
     for line in entry.excerpt.text.split("\n") if entry.excerpt.text else (frame.window_name, frame.app_name):
         if line:
-            text = shortened(line, asked, MAX_QUOTE_CHARS)
-            yield Line(text, matches(asked, text))
+            yield Line(shortened(line, (), MAX_QUOTE_CHARS))
 
 
 def _clock_span(first_ms: int, last_ms: int, zone: tzinfo) -> str:

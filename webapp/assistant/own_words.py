@@ -80,6 +80,16 @@ def lacking(words: Collection[str], texts: Iterable[str]) -> set[str]:
     return {word for word in words if not (word in han if _HAN.match(word) else _is_among(word, stems))}
 
 
+def named(words: Iterable[str], text: str) -> set[str]:
+    """The Latin words that a text has in some form of them: "approved" names "approve".
+
+    Of three letters only as they are: without its ending "offer" would be "off".
+    """
+    latin = set(_latin(text))
+    stems = {_stem(word) for word in latin}
+    return {word for word in words if (word in latin if len(word) <= 3 else _is_among(_stem(word), stems))}
+
+
 def is_foreign(sentence: str, texts: Iterable[str]) -> bool:
     """Whether a sentence is written in Han and the texts hold none, or the other way round."""
     whole = " ".join(texts)

@@ -1,0 +1,91 @@
+"""Answers without a model over a sample week that was really drawn and read, and planted ones there.
+
+The week's own questions; others that nothing was made for (`bench.planted.asking`); and the planted
+answers of `bench.claims` over frames with the mistakes of a reading, where a quote whose words were
+misread is honestly not found.
+
+Drawing and reading the week takes a minute or two, so this runs only when it is named::
+
+    python -m bench answers
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from itertools import chain
+from pathlib import Path
+
+from bench.claims import show
+from bench.planted import SETS, answers
+from bench.planted.asking import asked_of, name_of
+from bench.planted.judging import judge
+from bench.planted.screens import SEED, ZONE, Screen, measured, values
+from bench.report import Report
+from store import sample_week
+from store.database import Database, open_database
+from store.paths import DataDir
+from store.sample_week import SampleWeek
+from store.settings import ChatSettings
+from store.times import now_ms
+from webapp.assistant.answer_cases import of_sample
+from webapp.assistant.answer_check import Share, check, total
+from webapp.assistant.models import ChatModels
+from webapp.assistant.records import TurnDeps
+
+ON_REQUEST = True
+"""Left out when all measurements run."""
+
+LAST_DAY = "2026-11-20"
+
+
+def main(report: Report) -> None:
+    """Print how many answers of each set are right and what they rest on, then the planted claims."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = DataDir(Path(folder) / "home")
+        _make(home.home)
+        week = sample_week.read(home)
+        if week is None:
+            raise SystemExit("the sample week was not made")
+        database = open_database(home)
+        _answers(report, database, "the week's own questions", week)
+        _answers(report, database, "other questions", asked_of(week))
+        _claims(report, database, week)
+        database.close_thread()
+
+
+def _make(home: Path) -> None:
+    command = [sys.executable, "-m", "ingest", "--home", str(home), "demo", "--seed", str(SEED)]
+    subprocess.run([*command, "--tz", ZONE.key, "--until", LAST_DAY], check=True, capture_output=True)
+
+
+def _answers(report: Report, database: Database, name: str, week: SampleWeek) -> None:
+    deps = TurnDeps(database, ChatModels(ChatSettings()), now_ms)
+    checked = [check(deps, case, "extractive") for case in of_sample(week)]
+    figures = total(checked)
+    report.row(f"{name}: right", _told(figures.right))
+    report.row("  claims proven", _told(figures.groundedness))
+    report.row("  cited frames that show the answer", _told(figures.precision))
+    report.row("  expected texts given", _told(figures.coverage))
+    for one in checked:
+        if not one.is_right:
+            report.line(f"  {one.id} {one.message} {one.why}")
+
+
+def _claims(report: Report, database: Database, week: SampleWeek) -> None:
+    screens = {
+        name_of(scene): Screen(
+            scene.frames[-1].frame_id, scene.frames[-1].captured_ms, scene.frames[-1].lines
+        )
+        for scene in week.scenes
+    }
+    told = values() | measured(database, screens)
+    tally = judge(database, screens, ZONE, chain(*(answers(name, told) for name in SETS)))
+    show(report, "planted, over what was read", tally)
+    for miss in tally.misses:
+        report.line(f"  {miss}")
+
+
+def _told(share: Share) -> str:
+    return f"{share.count} of {share.of}"
