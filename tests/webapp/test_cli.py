@@ -11,11 +11,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from store import sample_week
 from store.capture_state import read_pause
 from store.database import Database
 from store.paths import DataDir
@@ -319,14 +321,23 @@ def test_check_answers_reports_figures_and_what_got_worse(
     code, out, err = recollect("check-answers")
     assert (code, err) == (0, "")
     assert re.search(r"^groundedness +\d+\.\d%", out, re.MULTILINE)
-    for answer in printed["answers"]:
-        answer["is_right"] = True
     (tmp_path / "before.json").write_text(json.dumps(printed))
+    assert recollect("check-answers", "--against", str(tmp_path / "before.json"))[0] == 0
+    worse = next(one["id"] for one in printed["answers"] if one["is_right"] and one["kind"] == "facts")
+    _expect_what_is_nowhere(demo_copy, worse)
     code, _, err = recollect("check-answers", "--against", str(tmp_path / "before.json"))
     assert code == 1
-    assert "answers were right before and are not now: 2026-11-16/" in err
+    assert f"1 answers were right before and are not now: {worse}" in err
     (tmp_path / "before.json").write_text("[]")
     assert recollect("check-answers", "--against", str(tmp_path / "before.json"))[0] == 1
+
+
+def _expect_what_is_nowhere(home: DemoHome, question_id: str) -> None:
+    questions = tuple(
+        replace(each, expects=("the giraffe",)) if each.id == question_id else each
+        for each in home.week.questions
+    )
+    sample_week.write(home.data_dir, replace(home.week, questions=questions))
 
 
 def test_check_answers_says_where_questions_come_from(recollect: Recollect) -> None:
