@@ -174,9 +174,21 @@ def finish_turn(
     """
     with database.write() as connection:
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
+        if _is_outdated(connection, turn_id):
+            payload = {name: value for name, value in payload.items() if name != "measured"}
         _end(database, turn_id, "done", answer_md, payload, kept, now_ms)
         if any(item.state == "deleted" and item.n is not None for item in kept):
             forget_answer(connection, turn_id)
+
+
+def _is_outdated(connection: apsw.Connection, turn_id: int) -> bool:
+    """Whether something was deleted since the turn was asked: its durations may tell of it."""
+    found = scalar(
+        connection,
+        "select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = ? limit 1",
+        (turn_id,),
+    )
+    return found is not None
 
 
 def fail_turn(
@@ -217,10 +229,11 @@ def blank(item: StoredEvidence) -> StoredEvidence:
 
 
 def forget_answer(connection: apsw.Connection, turn_id: int) -> None:
-    """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript, and drop its claims."""
+    """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript; drop claims and durations."""
     payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
     if "claims" in payload:
         payload["claims"] = []
+    payload.pop("measured", None)
     connection.execute(
         "update turns set answer_md = ?, payload = ? where id = ?",
         (DELETED_ANSWER, _json(payload), turn_id),

@@ -19,7 +19,16 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, answers, memory_forgetting, saved_searches, sent_forgetting, text_index, vectors
+from store import (
+    activity,
+    answers,
+    measured,
+    memory_forgetting,
+    saved_searches,
+    sent_forgetting,
+    text_index,
+    vectors,
+)
 from store.database import rows, scalar
 from store.gaps import Interval, joined
 from store.line import MERGE_GAP_MS
@@ -75,6 +84,7 @@ PLACES = (
     ),
     # What was sent to a model; that it was sent stays.
     Place("sent", sent_forgetting.COUNT, sent_forgetting.forget),
+    Place("measured", measured.COUNT, measured.forget),
     # Observations and summaries; those of which frames are left are derived again by ingest.
     Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
     Place(

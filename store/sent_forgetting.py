@@ -13,14 +13,16 @@ import apsw
 from store import answers
 from store.database import rows
 from store.frames import ID_STEP
+from store.line import MERGE_GAP_MS
 
 _DAY = 86_400_000
 
 
-def _shows(start: str, end: str) -> str:
+def shows(start: str, end: str) -> str:
     """Whether something made from [start, end) milliseconds may show a doomed frame.
 
-    A frame that was on the screen before a range began may still count in it.
+    A frame that was on the screen before a range began may still count in it, for as long as the
+    line of activity bridges (`store.line`).
     """
     return f"""(
         exists (
@@ -31,7 +33,7 @@ def _shows(start: str, end: str) -> str:
             from doomed d
             cross join frames f on f.id = d.id
             where d.id >= ({start} - {_DAY}) * {ID_STEP} and d.id < {start} * {ID_STEP}
-                and f.ended_ms >= {start}
+                and f.ended_ms >= {start} - {MERGE_GAP_MS}
         )
     )"""
 
@@ -46,9 +48,9 @@ where request.body is not null and (
         select 1
         from turns asked
         join turns t on t.conversation_id = asked.conversation_id and t.n <= asked.n
-        where asked.id = request.turn_id and {_shows("t.start_ms", "t.end_ms")}
+        where asked.id = request.turn_id and {shows("t.start_ms", "t.end_ms")}
     )
-    or (request.first_ms is not null and {_shows("request.first_ms", "(request.last_ms + 1)")})
+    or (request.first_ms is not null and {shows("request.first_ms", "(request.last_ms + 1)")})
 )
 """
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from store import readings
+from store import activity, conversations, deletion, readings
 from store.database import Database, scalar
+from store.media import Media
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
 from tests.factories import text_draft
@@ -100,3 +101,61 @@ def test_a_paraphrase_is_judged_by_what_its_frame_says_now(
     assert again(deps, before).claims[0].state in ("not_checked", "not_found")
     read_again(deps.database, before.evidence[0].frame_id, f"File\n{QUOTE}")
     assert again(deps, before).claims[0].state == "paraphrase"
+
+
+@pytest.fixture
+def timed(ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps) -> TurnResult:
+    """An answer whose claim leans on a quote and on a duration that code measured."""
+    for minute in range(32, 42):
+        afternoon.show(minute, QUOTE)
+    with deps.database.write() as connection:
+        activity.rebuild(connection, 0, 2**42)
+    stub.reply(reply("You set retention to 14 days, and used Code for 9 min [[e1]].", ("e1", QUOTE)))
+    result = ask("How long did I work on retention?")
+    assert [claim.state for claim in result.claims] == ["found"]
+    return result
+
+
+def test_durations_are_judged_by_what_was_measured_at_the_time(timed: TurnResult, deps: TurnDeps) -> None:
+    read_again(deps.database, timed.evidence[0].frame_id, "blurred")
+    assert again(deps, timed).claims[0].state == "not_found"
+    read_again(deps.database, timed.evidence[0].frame_id, f"File\n{QUOTE}")
+    assert again(deps, timed).claims[0].state == "found"
+
+
+def test_what_was_measured_goes_with_any_frame_of_its_range(
+    timed: TurnResult, deps: TurnDeps, afternoon: Afternoon
+) -> None:
+    """A total may name a window that is nowhere else in the conversation."""
+    uncited = afternoon.show(170, "no word of this", app_name="Diary", window_name="Divorce")
+    before = conversations.turn(deps.database, timed.chat_id, timed.turn_id)
+    assert before is not None
+    assert before.payload["measured"]["durations"]
+    receipt = deletion.delete_frames(deps.database, Media(deps.database.data_dir.media), [uncited.id])
+    assert receipt.verified
+    assert receipt.counts.measured == 1
+    after = conversations.turn(deps.database, timed.chat_id, timed.turn_id)
+    assert after is not None
+    assert "measured" not in after.payload
+    read_again(deps.database, timed.evidence[0].frame_id, "blurred")
+    assert again(deps, timed).claims[0].state == "not_found"
+    read_again(deps.database, timed.evidence[0].frame_id, f"File\n{QUOTE}")
+    assert again(deps, timed).claims[0].state == "not_found"
+
+
+def test_what_was_measured_is_not_kept_when_something_was_deleted_meanwhile(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+) -> None:
+    afternoon.show(32, QUOTE)
+    uncited = afternoon.show(170, "no word of this", app_name="Diary", window_name="Divorce")
+    shelf = Media(deps.database.data_dir.media)
+
+    def answer(request: object) -> str:
+        deletion.delete_frames(deps.database, shelf, [uncited.id])
+        return reply("You set retention to 14 days [[e1]].", ("e1", QUOTE))
+
+    stub.reply(answer)
+    result = ask("What did I set retention to?")
+    kept = conversations.turn(deps.database, result.chat_id, result.turn_id)
+    assert kept is not None
+    assert "measured" not in kept.payload

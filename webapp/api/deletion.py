@@ -41,6 +41,7 @@ class CountsAnswer(Answer):
     quotes: int = Field(description="Evidence shown in conversations.")
     answers: int = Field(description="Answers that rested on it.")
     sent: int = Field(description="Texts of requests to a model that may show it.")
+    measured: int = Field(description="Answers that lost the durations they were judged by.")
     memory: int = Field(description="Observations and session summaries made of it.")
     saved_searches: int = Field(description="Saved searches whose filters named what only it had.")
     captures: int = Field(description="Capture ids that will not be stored again.")

@@ -15,7 +15,7 @@ from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Sh
 from webapp.assistant import answer_lines, citations, claims, coverage, evidence
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
-from webapp.assistant.facts import facts
+from webapp.assistant.facts import Facts, facts
 from webapp.assistant.models import AnyModel
 from webapp.assistant.records import Claim, EvidenceItem, TimeReading, TurnDeps, TurnFilters
 from webapp.assistant.replies import read_reply
@@ -61,6 +61,7 @@ class Draft:
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
     dropped: int = 0
+    measured: Facts | None = None
 
 
 def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int) -> Draft:
@@ -134,7 +135,7 @@ def _checked(
     if unread:
         warnings.append(say("unread", plan.language, count=unread))
     found = claims.check(answer_md, items, given, texts)
-    return Draft(answer_md, items, found, completion.usage, tuple(warnings), numbered.unknown)
+    return Draft(answer_md, items, found, completion.usage, tuple(warnings), numbered.unknown, given)
 
 
 def _opening(found: Sequence[Claim], language: Language) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, tzinfo
+from typing import Any
 
 from store.totals import Total, Totals
 from webapp import days
@@ -53,6 +54,25 @@ class Facts:
     durations: tuple[Told, ...] = ()
     moments: frozenset[str] = frozenset()
     today: date | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is kept with a turn."""
+        return {
+            "durations": [[told.name, sorted(told.figures)] for told in self.durations],
+            "moments": sorted(self.moments),
+            "today": self.today.isoformat() if self.today else None,
+        }
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any] | None) -> Facts:
+        """What `to_json` made; nothing where nothing was kept."""
+        if kept is None:
+            return cls()
+        return cls(
+            tuple(Told(name, frozenset(told)) for name, told in kept["durations"]),
+            frozenset(kept["moments"]),
+            date.fromisoformat(kept["today"]) if kept["today"] else None,
+        )
 
     def foreign(self, sentence: str, places: Iterable[str] = ()) -> set[str]:
         """The durations of a sentence that were not given for what it names beside them.

@@ -69,15 +69,16 @@ def _claims(
 ) -> list[Claim]:
     """The claims; those that cite something judged otherwise than before are decided again.
 
-    A claim that held and whose quotes still stand keeps its state. The figures that code had put at
-    the model's disposal are not kept with a turn, so any other that leans on them is flagged rather
-    than believed.
+    A claim that held and whose quotes still stand keeps its state. Durations are judged by what code
+    had measured at the time; when that is gone (`store.measured`), a claim that leans on them is
+    flagged rather than believed.
     """
     now = {item.n: item for item in judged if item.n is not None}
     items = [item if item.n is None else now.get(item.n, item) for item in turn.evidence]
     zone = ZoneInfo(turn.timezone)
     evidence: list[EvidenceItem] = [stored.evidence_item(item, zone) for item in items]
-    again = {(claim.start, claim.end): claim for claim in claims.check(turn.answer_md, evidence, texts=texts)}
+    found = claims.check(turn.answer_md, evidence, stored.measured(turn), texts)
+    again = {(claim.start, claim.end): claim for claim in found}
     same = {n for item in turn.evidence if (n := item.n) in now and _is_same(item, now[n])}
 
     def decided(claim: Claim) -> Claim:

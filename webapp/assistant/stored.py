@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from engines.chat import Usage
 from store.conversations import StoredEvidence, StoredTurn
+from webapp.assistant.facts import Facts
 from webapp.assistant.packing import frame_url
 from webapp.assistant.records import (
     Box,
@@ -34,9 +35,11 @@ def payload(
     warnings: Sequence[str] = (),
     error: TurnError | None = None,
     dropped: int = 0,
+    measured: Facts | None = None,
 ) -> dict[str, Any]:
-    """The part of a turn that the store keeps as JSON."""
+    """The part of a turn that the store keeps as JSON; `measured` as `store.measured` has it."""
     return {
+        **({"measured": measured.to_json()} if measured else {}),
         "coverage": asdict(coverage),
         "claims": [asdict(claim) for claim in claims],
         "usage": asdict(usage) if usage else None,
@@ -112,6 +115,11 @@ def evidence_item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
         reading_id=row.reading_id,
         checked_ms=row.checked_ms,
     )
+
+
+def measured(turn: StoredTurn) -> Facts:
+    """What code had measured for the answer, as far as it is still kept."""
+    return Facts.from_json(turn.payload.get("measured"))
 
 
 def _claim(kept: dict[str, Any]) -> Claim:

@@ -136,7 +136,12 @@ def _events(deps: TurnDeps, plan: Plan) -> Iterator[TurnEvent]:
     try:
         draft = yield from _draft(deps, plan, turn, history, found)
         payload = stored.payload(
-            found.coverage, draft.claims, draft.usage, draft.warnings, dropped=draft.dropped
+            found.coverage,
+            draft.claims,
+            draft.usage,
+            draft.warnings,
+            dropped=draft.dropped,
+            measured=draft.measured,
         )
         rows = stored.evidence_rows(draft.evidence)
         conversations.finish_turn(deps.database, turn.id, draft.answer_md, payload, rows, deps.clock())
