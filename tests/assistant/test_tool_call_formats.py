@@ -1,0 +1,127 @@
+"""Every parser, every case of the shared vectors, and no text that raises (R2.20, R2.52)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.factories import CASES as FOLDER
+from webapp.assistant.formats import FORMATS, MAX_BYTES, Parsed, parse
+from webapp.assistant.formats.native import parse_message
+from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.formats.streaming import shown
+
+CASES = json.loads((FOLDER / "tool_calls.json").read_text(encoding="utf-8"))
+TOOLS: dict[str, Any] = CASES["tools"]
+
+
+def known(case: dict[str, Any]) -> dict[str, Any]:
+    return {name: TOOLS[name] for name in case.get("known_tools", CASES["default_known_tools"])}
+
+
+def output(case: dict[str, Any]) -> str:
+    if "output" in case:
+        return str(case["output"])
+    parts = case["output_parts"]
+    return "".join(part if isinstance(part, str) else part["repeat"] * part["times"] for part in parts)
+
+
+def exactly(value: Any) -> str:
+    """JSON text tells 42 from 42.0 and from true, which == does not."""
+    return json.dumps(value, sort_keys=True)
+
+
+def check(found: Parsed, expect: dict[str, Any]) -> None:
+    calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in found.calls]
+    assert exactly(calls) == exactly(expect["calls"])
+    assert len(found.errors) == len(expect["errors"]), found.errors
+    for error, wanted in zip(found.errors, expect["errors"], strict=True):
+        assert {key: getattr(error, key) for key in wanted} == wanted
+    if "prose" in expect:
+        assert found.prose == expect["prose"]
+    else:
+        assert len(found.prose) == expect["prose_chars"]
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["id"])
+def test_the_shared_cases(case: dict[str, Any]) -> None:
+    check(parse(output(case), case["format"], known(case)), case["expect"])
+
+
+@pytest.mark.parametrize("case", CASES["native_cases"], ids=lambda case: case["id"])
+def test_the_native_cases(case: dict[str, Any]) -> None:
+    check(parse_message(case["message"], known(case)), case["expect"])
+
+
+PIECES = st.sampled_from(
+    [
+        "<function_calls>", "</function_calls>", '<invoke name="', '">', "</invoke>", '<parameter name="',
+        "</parameter>", "<function=get_frame>", "</function>", '<function_call name="get_frame">',
+        "</function_call>", "<|python_tag|>", "<|START_ACTION|>", "<|END_ACTION|>", "<|eom_id|>", "Action: ",
+        "```json\n", "```\n", "\n",
+        '{"name": "get_frame", "parameters": {"frame_id": 1}}', "[", "]", "{", "}",
+        ",", ";", '"', "\\", "get_frame", "directly_answer", 'brave_search.call(query="', ")", "&lt;",
+        "1e999", "NaN", "[" * 40, "\ud800", "\x00", "会",
+    ]
+)  # fmt: skip
+TEXTS = st.lists(PIECES | st.text(max_size=8), max_size=14).map("".join)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@given(text=TEXTS)
+def test_no_text_raises_and_no_unknown_tool_is_called(form: str, text: str) -> None:
+    found = parse(text, form, known({}))
+    assert {call.name for call in found.calls} <= set(CASES["default_known_tools"])
+    assert len(found.calls) <= 16
+    assert len({call.id for call in found.calls}) == len(found.calls)
+    assert all(isinstance(call.arguments, dict) for call in found.calls)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("piece", ["[", '{"a":', "<function=get_frame>{", "`", "<invoke name=", '"\\'])
+def test_the_largest_output_is_read_in_linear_time(form: str, piece: str) -> None:
+    text = (piece * MAX_BYTES)[:MAX_BYTES]
+    for opening in ("", "<function_calls>", "<|python_tag|>", "<|START_ACTION|>["):
+        parse((opening + text)[:MAX_BYTES], form, known({}))
+
+
+@given(text=TEXTS)
+def test_neutral_text_calls_nothing(text: str) -> None:
+    """Whatever stands on a screen, its copy in a prompt holds no call."""
+    copy = neutral(text)
+    assert neutral(copy) == copy
+    assert not parse(copy, "functionary", known({})).calls
+
+
+def test_only_markup_is_made_neutral() -> None:
+    call = '<|python_tag|>{"name": "get_frame"} <function=x>{}</function> <|<|eom_id|>eot_id|>'
+    assert neutral(f"if a < b: <b>bold</b> {call}") == (
+        'if a < b: <b>bold</b> {"name": "get_frame"} &lt;function=x>{}&lt;/function> '
+    )
+
+
+SHORT = [case for case in CASES["cases"] if len(output(case)) < 2_000]
+
+
+@pytest.mark.parametrize("case", SHORT, ids=lambda case: case["id"])
+def test_what_was_shown_stays_the_beginning_of_the_prose(case: dict[str, Any]) -> None:
+    text, form = output(case), case["format"]
+    prose = parse(text, form, known(case)).prose
+    assert all(prose.startswith(shown(text[:end], form)) for end in range(len(text) + 1))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@given(text=TEXTS)
+def test_no_markup_is_ever_shown(form: str, text: str) -> None:
+    prose = parse(text, form, known({})).prose
+    assert all(prose.startswith(shown(text[:end], form)) for end in range(len(text) + 1))
+
+
+def test_prose_is_shown_as_it_comes() -> None:
+    text = "You wrote `a < b` and then closed the laptop"
+    for form in FORMATS:
+        assert shown(text, form) == text

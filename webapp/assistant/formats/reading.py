@@ -1,0 +1,131 @@
+"""Reading JSON out of the middle of a model's text, and telling its code fences.
+
+A value is read from where it begins to where its brackets close, counted outside strings, so that
+a closing tag inside a string ends nothing. Broken JSON is never repaired.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, NoReturn
+
+MAX_DEPTH = 32
+Code = Literal["too_deep", "unterminated", "malformed"]
+
+_OPENING_FENCE = re.compile(r"^ {0,3}(`{3,})[^`\n]*$", re.MULTILINE)
+_SPACE = re.compile(r"\s*")
+_TELLING = re.compile(r'["\[\]{}]')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SCALAR_END = re.compile(r"[,\]}\s]")
+
+
+class Broken(Exception):
+    """A value that cannot be used. `resume` is where reading may go on; None ends it."""
+
+    def __init__(self, code: Code, message: str, resume: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.resume = resume
+
+
+def after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def read_value(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
+    """(value, where it ends) of the object, array or scalar that begins at `at`.
+
+    `depth` counts the brackets around it. Raises `Broken`.
+    """
+    end = _end_of_value(text, at, depth)
+    try:
+        return _DECODER.decode(text[at:end]), end
+    except (ValueError, RecursionError) as error:
+        raise Broken("malformed", f"This is not JSON: {error}"[:200], end) from error
+
+
+def decoded(text: str) -> Any:
+    """A whole text as one JSON value. Raises `Broken`."""
+    start = after_space(text, 0)
+    value, end = read_value(text, start)
+    if after_space(text, end) != len(text):
+        raise Broken("malformed", "There is more than one value.")
+    return value
+
+
+def _end_of_value(text: str, at: int, depth: int) -> int:
+    if text[at : at + 1] not in ("{", "["):
+        return _end_of_scalar(text, at)
+    outer = depth
+    for found in _outside_strings(text, at):
+        if found is None:
+            break
+        if text[found] in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise Broken("too_deep", f"A value is nested deeper than {MAX_DEPTH} levels.")
+        else:
+            depth -= 1
+            if depth == outer:
+                return found + 1
+    raise Broken("unterminated", "The output ends inside a value.")
+
+
+def _outside_strings(text: str, at: int) -> Iterator[int | None]:
+    """Places of brackets from `at` on; None when a string never ends."""
+    while found := _TELLING.search(text, at):
+        if found.group() != '"':
+            yield found.start()
+            at = found.end()
+            continue
+        string = _STRING.match(text, found.start())
+        if string is None:
+            yield None
+            return
+        at = string.end()
+
+
+def _end_of_scalar(text: str, at: int) -> int:
+    string = _STRING.match(text, at)
+    if string:
+        return string.end()
+    if text.startswith('"', at):
+        raise Broken("unterminated", "The output ends inside a string.")
+    found = _SCALAR_END.search(text, at)
+    return found.start() if found else len(text)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, strict=False)
+
+
+# -- code fences ------------------------------------------------------------------------------
+
+
+def first_outside_fences(text: str, marker: re.Pattern[str]) -> re.Match[str] | None:
+    """The first marker that does not stand in a code fence. An unclosed fence reaches to the end."""
+    at = 0
+    while found := marker.search(text, at):
+        fence = _OPENING_FENCE.search(text, at)
+        if fence is None or found.start() < fence.start():
+            return found
+        at = end_of_fence(text, fence)
+    return None
+
+
+def end_of_fence(text: str, fence: re.Match[str]) -> int:
+    """Where a fence ends: behind a line of as many backticks and nothing else."""
+    closing = re.compile(rf"^ {{0,3}}`{{{len(fence[1])},}}[ \t]*$", re.MULTILINE)
+    found = closing.search(text, fence.end())
+    return found.end() if found else len(text)
+
+
+def opening_fence(text: str, at: int) -> re.Match[str] | None:
+    """The next line that opens a code fence."""
+    return _OPENING_FENCE.search(text, at)
