@@ -1,0 +1,71 @@
+"""The calculator: right, bounded, and no way to run code (R2.34, R2.54)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.assistant.tools.calculator import MAX_BITS, CannotCalculate, calculate
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("2*(3+4)", 14),
+        ("1/3", 1 / 3),
+        ("7//2", 3),
+        ("-7 % 3", 2),
+        ("2^10", 1024),
+        ("2**-1", 0.5),
+        ("3 × 4 − 2", 10),
+        ("sqrt(2)", math.sqrt(2)),
+        ("log(8, 2)", 3),
+        ("round(2.675, 2)", round(2.675, 2)),
+        ("max(1, 2, 3) + min(4, 5)", 7),
+        ("factorial(20)", math.factorial(20)),
+        ("2**1000", 2**1000),
+        ("pi", math.pi),
+        ("(-8)**3", -512),
+        ("0**0", 1),
+        ("1_000 + 1", 1001),
+        ("  1 +\n 1", 2),
+    ],
+)
+def test_it_calculates(expression: str, value: float) -> None:
+    assert calculate(expression) == value
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "", "   ", "1/0", "0**-1", "9**9**9", "9**9**9**9", "factorial(10**9)", "10**100000", "(2**4000)**2",
+        "1e308*10", "sqrt(-1)", "(-8)**0.5", "log(0)", "__import__('os')", "open('/etc/passwd')", "a", "True",
+        "'a'*10**9", "[1]*10**9", "(1).__class__", "lambda: 1", "1 if 1 else 2", "1 < 2", "1 and 2", "x:=1",
+        "f'{1}'", "max(*[1,2])", "round(1, ndigits=2)", "1j", "exec('1')", "().__class__.__bases__", "1;2",
+        "import os", "(" * 250 + ")" * 250, "1+" * 300 + "1", "~5", "1 << 1000000", "5 @ 5", "…",
+        "\x00", "9" * 501, "-" * 499 + "1", "min()", "max(1)", "sin(1,2)", "e**1000", "round(1, 10**9)",
+    ],
+)  # fmt: skip
+def test_it_refuses(expression: str) -> None:
+    with pytest.raises(CannotCalculate) as caught:
+        calculate(expression)
+    assert str(caught.value).endswith(".")
+
+
+ALPHABET = "0123456789+-*/%().,e^ \nabcdefgilmnopqrstuxy_'\"[]{}:=<>!@#\\"
+PIECES = st.sampled_from(
+    ["9**", "factorial(", "sqrt(", "(", ")", "10**", "*", "+", "1e300", "__import__", ".", "9"]
+)
+
+
+@given(st.text(ALPHABET, max_size=60) | st.lists(PIECES, max_size=30).map("".join))
+def test_any_text_gives_a_bounded_number_or_a_refusal(text: str) -> None:
+    try:
+        value = calculate(text)
+    except CannotCalculate:
+        return
+    assert type(value) in (int, float)
+    assert value.bit_length() <= MAX_BITS if isinstance(value, int) else math.isfinite(value)

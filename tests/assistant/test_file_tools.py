@@ -1,0 +1,126 @@
+"""Files below the roots, and nothing outside them whatever the path says (R2.35, R2.36, R2.44, R2.54)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from webapp.assistant.tools.files import CannotRead, list_folder, read_text
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors of folders are POSIX")
+
+SECRET = "the secret outside"
+MAX_BYTES = 1_000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with all that should not be followed in it, and a secret beside it."""
+    base = tmp_path_factory.mktemp("base")
+    root = base / "root"
+    (root / "notes").mkdir(parents=True)
+    (root / "notes" / "plan.txt").write_text("the plan", encoding="utf-8")
+    (root / "中文.md").write_text("会议记录", encoding="utf-8")
+    (root / "big.txt").write_text("é" * MAX_BYTES, encoding="utf-8")
+    (root / "picture.png").write_bytes(b"\x89PNG\0\0")
+    (root / "latin.txt").write_bytes(b"\xe9t\xe9")
+    (base / "secret.txt").write_text(SECRET, encoding="utf-8")
+    (base / "root-evil").mkdir()
+    (base / "root-evil" / "secret.txt").write_text(SECRET, encoding="utf-8")
+    (root / "link.txt").symlink_to(base / "secret.txt")
+    (root / "up").symlink_to(base)
+    (root / "notes" / "relative").symlink_to("../../secret.txt")
+    (root / "etc").symlink_to("/etc")
+    os.mkfifo(root / "pipe")
+    return root
+
+
+def test_files_and_folders_below_a_root_are_read(root: Path) -> None:
+    assert read_text([root], str(root / "notes" / "plan.txt"), MAX_BYTES).text == "the plan"
+    assert read_text([root], "notes/plan.txt", MAX_BYTES).is_whole
+    assert read_text([root], "./notes//plan.txt", MAX_BYTES).text == "the plan"
+    assert read_text([root], "中文.md", MAX_BYTES).text == "会议记录"
+    kinds = {entry.name: entry.kind for entry in list_folder([root], str(root))}
+    assert kinds["notes"] == "folder" and kinds["up"] == "link" and kinds["pipe"] == "other"
+    assert [entry.name for entry in list_folder([root], "notes")] == ["plan.txt", "relative"]
+
+
+def test_a_long_file_is_cut_at_a_character(root: Path) -> None:
+    found = read_text([root], "big.txt", 999)
+    assert (found.text, found.is_whole, found.size_bytes) == ("é" * 499, False, 2 * MAX_BYTES)
+
+
+@pytest.mark.parametrize(
+    "path", ["picture.png", "latin.txt", "pipe", "notes", "/dev/zero", "/dev/stdin", "missing"]
+)
+def test_what_is_no_text_file_is_refused(root: Path, path: str) -> None:
+    with pytest.raises(CannotRead):
+        read_text([root], path, MAX_BYTES)
+
+
+def test_without_roots_nothing_is_read(root: Path) -> None:
+    with pytest.raises(CannotRead, match="read_file_roots"):
+        read_text([], str(root / "notes" / "plan.txt"), MAX_BYTES)
+
+
+def tricks(root: Path) -> list[str]:
+    """More than 200 ways to ask for the secret."""
+    ups = ["..", "../..", "notes/../..", "./..", ".. ", "..;", "..\\", "%2e%2e", "..%00", "....//", "..//",
+           "up", "up/root/..", "notes/relative/..", "link.txt/..", "~", "~root", "$HOME", "`pwd`", "$(pwd)",
+           "|cat ", "..\u2215", "\uff0e\uff0e", "．．", "..\t", "..\n"]  # fmt: skip
+    ends = ["secret.txt", "/secret.txt", "\\secret.txt", "secret.txt\0", "//secret.txt", "./secret.txt"]
+    whole = [f"{root}/{up}/{end}" for up in ups for end in ends]
+    beside = [
+        str(root.parent / "secret.txt"), f"{root}-evil/secret.txt", f"{root}/../root-evil/secret.txt",
+        "link.txt", "notes/relative", "up/secret.txt", "etc/passwd", "/etc/passwd", "/proc/self/environ",
+        "file:///etc/passwd", "\0", "", " ", "/" * 5_000, "a/" * 3_000, "C:\\secret.txt", "//etc/passwd",
+        f"{root}/up/secret.txt", "/proc/self/root/etc/passwd", "/proc/self/cwd", f"/proc/self/fd/0/{root}",
+    ]  # fmt: skip
+    return whole + [f"{up}/{end}" for up in ups for end in ends] + beside
+
+
+def test_no_trick_leads_out_of_the_root(root: Path) -> None:
+    asked = tricks(root)
+    assert len(asked) >= 200
+    for path in asked:
+        with pytest.raises(CannotRead) as caught:
+            read_text([root], path, MAX_BYTES)
+        assert SECRET not in str(caught.value)
+        try:
+            names = {entry.name for entry in list_folder([root], path)}
+        except CannotRead:
+            continue
+        assert names <= {"notes"} | {each.name for each in root.iterdir()}, path
+
+
+PARTS = st.sampled_from(
+    ["..", ".", "", "up", "link.txt", "notes", "etc", "secret.txt", "root", "~", "relative", "\0"]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parts=st.lists(PARTS, max_size=8), absolute=st.booleans())
+def test_no_path_reads_the_secret(root: Path, parts: list[str], absolute: bool) -> None:
+    path = (str(root) if absolute else "") + "/".join(parts)
+    try:
+        text = read_text([root], path, MAX_BYTES).text
+    except CannotRead:
+        return
+    assert SECRET not in text
+
+
+def test_a_link_swapped_in_is_not_followed(root: Path, tmp_path: Path) -> None:
+    """What is checked is what is opened: there is no name to swap in between."""
+    folder = tmp_path / "r"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "a.txt").write_text("fine", encoding="utf-8")
+    assert read_text([folder], "sub/a.txt", MAX_BYTES).text == "fine"
+    (folder / "sub").rename(folder / "old")
+    (folder / "sub").symlink_to(root.parent)
+    with pytest.raises(CannotRead):
+        read_text([folder], "sub/secret.txt", MAX_BYTES)

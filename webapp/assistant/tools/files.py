@@ -1,0 +1,121 @@
+"""Reading text files and listing folders, inside configured roots and nowhere else (R2.35, R2.44).
+
+A path is walked component by component from its root with descriptors that follow no symbolic
+link (``openat`` with ``O_NOFOLLOW``), so that nothing swapped in meanwhile leads outside. Only
+regular files are opened, without waiting for a pipe or a device.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+MAX_ENTRIES = 500
+MAX_PATH_CHARS = 4_096
+_MAX_DEPTH = 64
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_BINARY_SAMPLE = 8_192
+
+
+class CannotRead(ValueError):
+    """This path is not read; the message says why, and never what lies outside the roots."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """`text` from `offset` characters on; `is_whole` when nothing follows."""
+
+    path: str
+    text: str
+    size_bytes: int
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    name: str
+    kind: str  # file, folder, link, other
+    size_bytes: int
+
+
+def read_text(roots: Sequence[Path], path: str, max_bytes: int) -> FileText:
+    """A text file below one of the roots, its first `max_bytes` bytes. Raises `CannotRead`."""
+    with _opened(roots, path) as (descriptor, status):
+        if not stat.S_ISREG(status.st_mode):
+            raise CannotRead("Only regular files are read; this is a folder, a device or a pipe.")
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            content = file.read(max_bytes + 1)
+    is_whole = len(content) <= max_bytes
+    content = content[:max_bytes]
+    if b"\0" in content[:_BINARY_SAMPLE]:
+        raise CannotRead("This is not a text file.")
+    try:
+        text = content.decode("utf-8", "strict" if is_whole else "ignore")
+    except UnicodeDecodeError as error:
+        raise CannotRead("This is not a text file in UTF-8.") from error
+    return FileText(path, text, status.st_size, is_whole)
+
+
+def list_folder(roots: Sequence[Path], path: str) -> list[FolderEntry]:
+    """What is in a folder below one of the roots, by name, at most `MAX_ENTRIES`. Raises `CannotRead`."""
+    with _opened(roots, path) as (descriptor, status):
+        if not stat.S_ISDIR(status.st_mode):
+            raise CannotRead("This is not a folder.")
+        entries = sorted(os.scandir(descriptor), key=lambda entry: entry.name)[:MAX_ENTRIES]
+        return [_entry(entry) for entry in entries]
+
+
+def _entry(entry: os.DirEntry[str]) -> FolderEntry:
+    status = entry.stat(follow_symlinks=False)
+    kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+    kind = kinds.get(stat.S_IFMT(status.st_mode), "other")
+    return FolderEntry(entry.name, kind, status.st_size if kind == "file" else 0)
+
+
+@contextmanager
+def _opened(roots: Sequence[Path], path: str) -> Iterator[tuple[int, os.stat_result]]:
+    """A descriptor of what a path names, and its status. Raises `CannotRead`."""
+    root, parts = _located(roots, path)
+    held: list[int] = []
+    try:
+        held.append(os.open(root, os.O_RDONLY | _DIRECTORY))
+        for part in parts:
+            held.append(os.open(part, os.O_RDONLY | _NOFOLLOW | _NONBLOCK, dir_fd=held[-1]))
+        yield held[-1], os.fstat(held[-1])
+    except (OSError, ValueError) as error:
+        if isinstance(error, CannotRead):
+            raise
+        raise CannotRead("There is no such file or folder that may be read.") from error
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def _located(roots: Sequence[Path], path: str) -> tuple[Path, tuple[str, ...]]:
+    """(root, components below it) of a path. Raises `CannotRead`.
+
+    The path is absolute below a root, or relative to the only root.
+    """
+    if not roots:
+        raise CannotRead("No folder may be read: tools.read_file_roots is empty.")
+    if not path.strip() or len(path) > MAX_PATH_CHARS or "\0" in path:
+        raise CannotRead("This is not a path.")
+    asked = PurePosixPath(path)
+    if ".." in asked.parts or path.startswith("~") or "\\" in path:
+        raise CannotRead("A path goes straight down: no '..', no '~' and no backslash.")
+    if not asked.is_absolute():
+        if len(roots) > 1:
+            raise CannotRead(f"Name the whole path; these may be read: {', '.join(map(str, roots))}")
+        asked = PurePosixPath(roots[0]) / asked
+    for root in roots:
+        if asked == PurePosixPath(root) or PurePosixPath(root) in asked.parents:
+            parts = asked.relative_to(root).parts
+            if len(parts) <= _MAX_DEPTH:
+                return root, parts
+    raise CannotRead(f"Only what is below these may be read: {', '.join(map(str, roots))}")
