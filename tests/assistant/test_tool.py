@@ -1,0 +1,131 @@
+"""Tools: schema from the signature, checked arguments, failures as results (R2.11-R2.16, R2.47, R2.51)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from pydantic import Field
+
+from webapp.assistant.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invalid_arguments, tool
+from webapp.assistant.tools import general
+
+
+@dataclass(frozen=True)
+class Context:
+    now_ms: int = 1_772_000_000_000
+    zone: ZoneInfo = ZoneInfo("Asia/Shanghai")
+    read_file_roots: tuple[Path, ...] = ()
+    read_file_max_bytes: int = 100
+
+
+@tool(mode="ask", reaches="nothing")
+def sample(
+    context: object,
+    frame_id: Annotated[int, Field(ge=1, description="Id of a frame.")],
+    note: str | None = None,
+    size: Annotated[int, Field(le=10)] = 3,
+) -> object:
+    """Gives its arguments back,
+    whatever they are."""
+    if note == "fail":
+        raise ToolFailed("It was asked to fail.")
+    if note == "bug":
+        raise RuntimeError("a bug with /secret/path")
+    return {"frame_id": frame_id, "note": note, "size": size, "long": "x" * (size - 3) * MAX_OUTPUT_CHARS}
+
+
+TOOLS = Registry([sample])
+
+
+def test_the_signature_is_the_schema() -> None:
+    assert sample.definition() == {
+        "name": "sample",
+        "description": "Gives its arguments back, whatever they are.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "frame_id": {"type": "integer", "minimum": 1, "description": "Id of a frame."},
+                "note": {"type": "string"},
+                "size": {"type": "integer", "default": 3, "maximum": 10},
+            },
+            "required": ["frame_id"],
+            "additionalProperties": False,
+        },
+    }
+
+
+def test_a_call_gives_json() -> None:
+    result = TOOLS.execute(Context(), "call_1", "sample", {"frame_id": 4})
+    assert (result.call_id, result.success, result.error) == ("call_1", True, "")
+    assert json.loads(result.output) == {"frame_id": 4, "note": None, "size": 3, "long": ""}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "frame_id: Field required"),
+        ({"frame_id": 0}, "frame_id"),
+        ({"frame_id": "the last one"}, "frame_id"),
+        ({"frame_id": float("inf")}, "frame_id"),
+        ({"frame_id": 1, "size": 11}, "size"),
+        ({"frame_id": 1, "colour": "red"}, "colour"),
+        ({"frame_id": 1, "note": ["x"]}, "note"),
+        ({"frame_id": None}, "frame_id"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(arguments: dict[str, Any], words: str) -> None:
+    result = TOOLS.execute(Context(), "c", "sample", arguments)
+    assert not result.success and words in result.error
+    assert invalid_arguments(sample, arguments) == result.error
+
+
+def test_failures_are_results(caplog: pytest.LogCaptureFixture) -> None:
+    assert TOOLS.execute(Context(), "c", "make_coffee", {}).error == "There is no tool 'make_coffee'."
+    failed = TOOLS.execute(Context(), "c", "sample", {"frame_id": 1, "note": "fail"})
+    assert (failed.success, failed.error) == (False, "It was asked to fail.")
+    bug = TOOLS.execute(Context(), "c", "sample", {"frame_id": 1, "note": "bug"})
+    assert not bug.success and "/secret/path" not in bug.error and "/secret/path" in caplog.text
+    long = TOOLS.execute(Context(), "c", "sample", {"frame_id": 1, "size": 4})
+    assert not long.success and "too long" in long.error
+
+
+def test_a_name_is_taken_once() -> None:
+    with pytest.raises(ValueError, match="sample"):
+        Registry([sample, sample])
+
+
+def test_the_general_tools(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello", encoding="utf-8")
+    registry = Registry(
+        [general.calculator, general.get_current_time, general.read_file, general.list_directory]
+    )
+    context = Context(read_file_roots=(tmp_path,))
+
+    def run(name: str, **arguments: object) -> Any:
+        result = registry.execute(context, "c", name, arguments)
+        return json.loads(result.output) if result.success else result.error
+
+    assert run("calculator", expression="2*(3+4)") == {"result": 14}
+    assert run("calculator", expression="9**9**9") == "The result is too large."
+    assert run("get_current_time") == {
+        "iso": "2026-02-25T14:13:20+08:00",
+        "epoch_seconds": 1_772_000_000,
+        "timezone": "Asia/Shanghai",
+    }
+    assert run("read_file", path="a.txt")["text"] == "hello"
+    assert "no '..'" in run("read_file", path="../secret")
+    assert run("list_directory", path=str(tmp_path))["entries"] == [
+        {"name": "a.txt", "kind": "file", "size_bytes": 5}
+    ]
+    modes = {each.name: each.mode for each in registry.list()}
+    assert modes == {
+        "calculator": "auto",
+        "get_current_time": "auto",
+        "read_file": "ask",
+        "list_directory": "ask",
+    }

@@ -1,0 +1,161 @@
+"""What a tool is: a plain function whose signature and docstring tell a model how to call it.
+
+::
+
+    @tool(mode="auto")
+    def calculator(context: ToolContext, expression: Annotated[str, Field(description="…")]) -> object:
+        '''Work out an arithmetic expression. …'''
+
+The first parameter is what the turn hands in; the others become the JSON Schema. Arguments are
+checked against it before the function is called (R2.47). What goes wrong in a tool is a failed
+`ToolResult` that the model and the person can read, never an exception (R2.16, R2.41).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+log = logging.getLogger(__name__)
+
+Mode = Literal["auto", "ask", "off"]
+"""Stored approval modes (C15): "Run automatically", "Ask every time", "Off"."""
+
+MAX_OUTPUT_CHARS = 16_000
+
+
+class ToolFailed(Exception):
+    """A tool cannot answer; the message is a sentence for the model and the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call gave. `output` is JSON text for the model, "" when it failed."""
+
+    call_id: str
+    success: bool
+    output: str = ""
+    error: str = ""
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=False, arbitrary_types_allowed=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`mode` is the default approval; `reaches` says in words what it can touch."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    mode: Mode
+    reaches: str
+    run: Callable[..., object]
+    arguments: type[BaseModel] = field(repr=False)
+
+    def definition(self) -> dict[str, Any]:
+        """Name, description and parameters, as a model is told."""
+        return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+
+
+def tool(mode: Mode, reaches: str) -> Callable[[Callable[..., object]], Tool]:
+    """Make a `Tool` of a function; its docstring is the description, paragraph by paragraph."""
+
+    def make(function: Callable[..., object]) -> Tool:
+        arguments = _model_of(function)
+        description = " ".join((inspect.getdoc(function) or "").split())
+        if not description:
+            raise TypeError(f"{function.__name__} needs a docstring")
+        schema = _plain(arguments.model_json_schema())
+        return Tool(function.__name__, description, schema, mode, reaches, function, arguments)
+
+    return make
+
+
+class Registry:
+    """The tools there are, by name, in a fixed order."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for each in tools:
+            self.register(each)
+
+    def register(self, each: Tool) -> None:
+        """Raises `ValueError` for a name that is taken."""
+        if each.name in self._tools:
+            raise ValueError(f"there is a tool {each.name!r} already")
+        self._tools[each.name] = each
+
+    def get(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    def list(self) -> list[Tool]:
+        return list(self._tools.values())
+
+    def execute(self, context: object, call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Check the arguments and run. Every failure is a result (R2.16)."""
+        found = self.get(name)
+        if found is None:
+            return ToolResult(call_id, False, error=f"There is no tool {name!r}.")
+        problem = invalid_arguments(found, arguments)
+        if problem:
+            return ToolResult(call_id, False, error=problem)
+        checked = found.arguments.model_validate(dict(arguments))
+        values = {key: getattr(checked, key) for key in type(checked).model_fields}
+        try:
+            output = json.dumps(found.run(context, **values), ensure_ascii=False, default=str)
+        except ToolFailed as error:
+            return ToolResult(call_id, False, error=str(error))
+        except Exception:  # a tool's bug must not end the turn; it is logged whole
+            log.exception("the tool %s failed", name)
+            return ToolResult(call_id, False, error=f"{name} failed; the log of the web process says why.")
+        if len(output) > MAX_OUTPUT_CHARS:
+            size = f"{len(output):,} characters, {MAX_OUTPUT_CHARS:,} are allowed"
+            return ToolResult(call_id, False, error=f"The result is too long ({size}). Ask for less.")
+        return ToolResult(call_id, True, output)
+
+
+def invalid_arguments(found: Tool, arguments: Mapping[str, Any]) -> str:
+    """Why these arguments do not fit the tool's schema, in one sentence; "" when they do."""
+    try:
+        found.arguments.model_validate(dict(arguments))
+    except ValidationError as error:
+        parts = [
+            f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()[:5]
+        ]
+        return f"The arguments do not fit {found.name}: {'; '.join(parts)}."
+    return ""
+
+
+def _model_of(function: Callable[..., object]) -> type[BaseModel]:
+    """A model of a function's parameters but the first, which is the context."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    fields: dict[str, Any] = {
+        each.name: (hints[each.name], ... if each.default is inspect.Parameter.empty else each.default)
+        for each in parameters
+    }
+    return create_model(function.__name__, __base__=_Arguments, **fields)
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without pydantic's titles, and an optional value as its type alone."""
+    properties = {name: _property(value) for name, value in schema.get("properties", {}).items()}
+    required = schema.get("required", [])
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _property(value: dict[str, Any]) -> dict[str, Any]:
+    kinds = [kind for kind in value.get("anyOf", []) if kind != {"type": "null"}]
+    rest = {key: inner for key, inner in value.items() if key not in ("title", "anyOf")}
+    if rest.get("default", "") is None:
+        del rest["default"]
+    return {**kinds[0], **rest} if len(kinds) == 1 else {**rest, **({"anyOf": kinds} if kinds else {})}
