@@ -15,10 +15,13 @@ from webapp.assistant.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invali
 from webapp.assistant.tools import general
 
 
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+
+
 @dataclass(frozen=True)
 class Context:
     now_ms: int = 1_772_000_000_000
-    zone: ZoneInfo = ZoneInfo("Asia/Shanghai")
+    zone: ZoneInfo = SHANGHAI
     read_file_roots: tuple[Path, ...] = ()
     read_file_max_bytes: int = 100
 
