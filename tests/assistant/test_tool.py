@@ -14,7 +14,6 @@ from pydantic import Field
 from webapp.assistant.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invalid_arguments, tool
 from webapp.assistant.tools import general
 
-
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 
 
