@@ -19,22 +19,37 @@ goes wrong arrives as one of the errors below, each with a sentence of its own (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from engines.addresses import is_local
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class RequestedCall:
+    """A tool call as an endpoint is told again what it asked for; `arguments` is JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation; text only."""
+    """One message of a conversation. A ``tool`` message answers the call `call_id`.
+
+    `image` is a WebP picture beside the text of a ``user`` message, b"" for none.
+    """
 
     role: Role
     content: str
+    tool_calls: tuple[RequestedCall, ...] = ()
+    call_id: str = ""
+    image: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +97,13 @@ class Completion:
     usage: Usage | None
     model: str
     finish_reason: str = "stop"
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    """As the endpoint sent them, unchecked: ``{"id", "type", "function": {"name", "arguments"}}``."""
 
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A language model that answers once, without streaming and without tools."""
+    """A language model that answers once, as a whole and without tools."""
 
     @property
     def name(self) -> str:
@@ -111,6 +128,26 @@ class ChatModel(Protocol):
         `schema` is a JSON schema the answer should follow; a model that cannot be held to one may
         answer otherwise, so the caller parses with tolerance. Raises `ModelError`, and whatever
         `on_send` raises.
+        """
+        ...
+
+
+@runtime_checkable
+class StreamingModel(ChatModel, Protocol):
+    """A language model that also answers piece by piece, and may ask for tools."""
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        timeout_s: float,
+        on_send: OnSend | None = None,
+    ) -> Iterator[str | Completion]:
+        """Pieces of the answer's text as they come, and the whole as the last item.
+
+        `tools` are definitions ``{"name", "description", "parameters"}``. Closing the iterator ends
+        the request. Raises `ModelError`, in the middle too, and whatever `on_send` raises.
         """
         ...
 

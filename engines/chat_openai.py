@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,17 +19,15 @@ from engines.addresses import public_url
 from engines.chat import (
     Completion,
     Message,
-    ModelMalformed,
     ModelNoKey,
-    ModelRefused,
     ModelTimeout,
     ModelUnknown,
     OnSend,
     Schema,
-    Usage,
 )
 from engines.chat_client import FormatRefused, connect, speaking
-from engines.chat_errors import short
+from engines.chat_messages import completion_of, sent_messages
+from engines.chat_stream import read_stream
 from engines.retrying import WAITS_S, retried
 
 if TYPE_CHECKING:
@@ -89,7 +87,7 @@ class OpenAIChatModel:
     def _completed(
         self, messages: Sequence[Message], schema: Schema | None, timeout_s: float, on_send: OnSend | None
     ) -> Completion:
-        payload: Any = [{"role": m.role, "content": m.content} for m in messages]
+        payload = sent_messages(messages)
         until = time.monotonic() + timeout_s
 
         def left_s() -> float:
@@ -113,8 +111,56 @@ class OpenAIChatModel:
                     raise refused.error from refused
                 self._format = max(self._format, level + 1)
                 continue
-            return _completion(answer, self.model)
+            return completion_of(answer, self.model)
         raise AssertionError("the plain way sends no response format, so it is never skipped")
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        timeout_s: float,
+        on_send: OnSend | None = None,
+    ) -> Iterator[str | Completion]:
+        """The answer piece by piece, then as a whole; `ModelError` says what went wrong.
+
+        Only the opening is tried again: once a piece was given, a failure is told.
+        """
+        if self._key_problem:
+            raise ModelNoKey(self._key_problem)
+        with self._answer_under_way():
+            yield from self._streamed(messages, tools, timeout_s, on_send)
+
+    def _streamed(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]],
+        timeout_s: float,
+        on_send: OnSend | None,
+    ) -> Iterator[str | Completion]:
+        until = time.monotonic() + timeout_s
+        parameters: dict[str, Any] = {"model": self.model, "messages": sent_messages(messages)}
+        if tools:
+            parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
+
+        def left_s() -> float:
+            return until - time.monotonic()
+
+        def request() -> Any:
+            if self._is_over:
+                raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
+            if left_s() <= 0:
+                raise ModelTimeout(f"no answer within {timeout_s:g} s")
+            with speaking(self.base_url, self._api_key, timeout_s, on_send):
+                return self._connected().chat.completions.with_raw_response.create(
+                    **parameters, stream=True, timeout=left_s()
+                )
+
+        try:
+            answer = retried(request, left_s=left_s, waits_s=self._waits_s)
+        except FormatRefused as refused:  # no format was asked for
+            raise refused.error from refused
+        yield from read_stream(answer, self.model, left_s, self._api_key)
 
     def close(self) -> None:
         """Close kept connections; the next question opens new ones."""
@@ -163,29 +209,3 @@ def formats(schema: Schema | None, first: int = 0) -> Iterator[tuple[int, dict[s
         {},
     ]
     yield from list(enumerate(ways))[first:]
-
-
-def _completion(answer: Any, asked_model: str) -> Completion:
-    """The text of an answer. The client does not validate, so anything may stand in it."""
-    choices = getattr(answer, "choices", None)
-    if not isinstance(choices, list) or not choices:
-        raise ModelMalformed("the answer holds no choices; is the base URL right?")
-    message = getattr(choices[0], "message", None)
-    text = getattr(message, "content", None)
-    if not isinstance(text, str) or not text.strip():
-        refusal = getattr(message, "refusal", None)
-        if isinstance(refusal, str) and refusal:
-            raise ModelRefused(short(refusal))
-        raise ModelMalformed("the answer is empty")
-    model = getattr(answer, "model", None)
-    finish = getattr(choices[0], "finish_reason", None)
-    return Completion(
-        text, _usage(getattr(answer, "usage", None)), model if isinstance(model, str) else asked_model,
-        finish if isinstance(finish, str) else "stop",
-    )  # fmt: skip
-
-
-def _usage(usage: Any) -> Usage | None:
-    counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
-    read, written = (count if isinstance(count, int) else None for count in counts)
-    return None if read is None and written is None else Usage(read, written)

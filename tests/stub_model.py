@@ -6,7 +6,7 @@
         assert stub.requests[0]["messages"][0]["role"] == "system"
 
 Replies are used in order; the last one repeats. `reply` may also be a function of the request, so
-that a test can answer with what it finds in the prompt.
+that a test can answer with what it finds in the prompt. `call` lets the model ask for tools.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class _Scripted:
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
     wait_for: threading.Event | None = None
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    breaks_after: int | None = None  # bytes of the body, after which the connection is cut
 
 
 class StubModel:
@@ -69,9 +71,27 @@ class StubModel:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
-    def reply(self, answer: Reply, *, wait_for: threading.Event | None = None) -> Self:
+    def reply(
+        self, answer: Reply, *, wait_for: threading.Event | None = None, breaks_after: int | None = None
+    ) -> Self:
         """Add an answer: the text itself, an object to be sent as JSON text, or a function."""
-        self._script.append(_Scripted(answer, wait_for=wait_for))
+        self._script.append(_Scripted(answer, wait_for=wait_for, breaks_after=breaks_after))
+        return self
+
+    def call(self, *calls: tuple[str, Mapping[str, Any] | str], text: str = "") -> Self:
+        """Add an answer that asks for tools: (name, arguments), the arguments as they are if text."""
+        asked = [
+            {
+                "id": f"call_{n}",
+                "type": "function",
+                "function": {
+                    "name": name,
+                    "arguments": given if isinstance(given, str) else json.dumps(given),
+                },
+            }
+            for n, (name, given) in enumerate(calls, 1)
+        ]
+        self._script.append(_Scripted(text, tool_calls=tuple(asked)))
         return self
 
     def fail(
@@ -94,7 +114,7 @@ class StubModel:
 
     def prompt(self, n: int = -1) -> str:
         """All messages of a generation call as one text."""
-        return "\n\n".join(message["content"] for message in self.requests[n]["messages"])
+        return "\n\n".join(str(message["content"]) for message in self.requests[n]["messages"])
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -130,8 +150,9 @@ class StubModel:
         answer = scripted.answer(request) if callable(scripted.answer) else scripted.answer
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         if request.get("stream") and self.streams:
-            return _Scripted(body=_stream(request, text), content_type="text/event-stream")
-        return _Scripted(body=json.dumps(_completion(request, text)).encode())
+            body = _stream(request, text, scripted.tool_calls)
+            return _Scripted(body=body, content_type="text/event-stream", breaks_after=scripted.breaks_after)
+        return _Scripted(body=json.dumps(_completion(request, text, scripted.tool_calls)).encode())
 
     def _list(self, path: str, headers: dict[str, str]) -> _Scripted:
         if path != "/v1/models":
@@ -169,7 +190,9 @@ class StubModel:
                 for name, value in scripted.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(scripted.body)
+                self.wfile.write(scripted.body[: scripted.breaks_after])
+                if scripted.breaks_after is not None:
+                    self.close_connection = True
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass  # pytest shows what matters
@@ -181,14 +204,21 @@ def _error(status: int, message: str) -> _Scripted:
     return _Scripted(status=status, body=json.dumps({"error": {"message": message}}).encode())
 
 
-def _completion(request: Request, text: str) -> dict[str, Any]:
-    sent = sum(len(message["content"]) for message in request["messages"])
+def _completion(
+    request: Request, text: str, tool_calls: tuple[Mapping[str, Any], ...] = ()
+) -> dict[str, Any]:
+    sent = sum(len(str(message["content"])) for message in request["messages"])
+    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if tool_calls:
+        message["tool_calls"] = list(tool_calls)
     return {
         "id": "stub-1",
         "object": "chat.completion",
         "created": 0,
         "model": request["model"],
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls" if tool_calls else "stop"}
+        ],
         "usage": {
             "prompt_tokens": sent // 4,
             "completion_tokens": len(text) // 4,
@@ -197,17 +227,25 @@ def _completion(request: Request, text: str) -> dict[str, Any]:
     }
 
 
-def _stream(request: Request, text: str) -> bytes:
+def _stream(request: Request, text: str, tool_calls: tuple[Mapping[str, Any], ...] = ()) -> bytes:
     """Server-sent events, one for every few characters, as the protocol has them."""
-    pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
+    deltas: list[dict[str, Any]] = [{"content": text[at : at + 5]} for at in range(0, len(text), 5)]
+    for index, call in enumerate(tool_calls):
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
+        begun = {"index": index, "id": call["id"], "type": "function", "function": {"name": name}}
+        deltas.append({"tool_calls": [begun]})
+        for at in range(0, len(arguments), 7):
+            piece = {"index": index, "function": {"arguments": arguments[at : at + 7]}}
+            deltas.append({"tool_calls": [piece]})
+    ends = [(delta, None) for delta in deltas] + [({}, "tool_calls" if tool_calls else "stop")]
     chunks = [
         {
             "id": "stub-1",
             "object": "chat.completion.chunk",
             "created": 0,
             "model": request["model"],
-            "choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}],
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
         }
-        for piece in pieces
+        for delta, finish in ends
     ]
     return b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"

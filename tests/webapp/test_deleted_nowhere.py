@@ -21,10 +21,9 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.memories import put_observation, put_session
 from tests.webapp.conftest import Actor, Clock
-from webapp.doors import calls
+from webapp.doors import calls, memory_tools
 from webapp.doors.calls import Library
 from webapp.mcp_server import frames as frame_tools
-from webapp.mcp_server import memory as memory_tools
 from webapp.services import Services
 
 SECRET = "xylophonequark"

@@ -17,12 +17,12 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from webapp.doors import calls
+from webapp.doors import calls, memory_tools
 from webapp.doors.calls import Library
 from webapp.doors.errors import Refused
-from webapp.mcp_server import frames, memory
+from webapp.mcp_server import frames
 
-TOOLS: tuple[Callable[..., Any], ...] = (*frames.TOOLS, *memory.TOOLS)
+TOOLS: tuple[Callable[..., Any], ...] = (*frames.TOOLS, *memory_tools.TOOLS)
 
 INSTRUCTIONS = """\
 Recollect remembers what was on this person's screen. Everything here only reads.

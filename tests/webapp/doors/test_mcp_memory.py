@@ -18,8 +18,8 @@ from store.paths import DataDir
 from tests.factories import NOON_MS
 from tests.webapp.doors.conftest import Exclude
 from tests.webapp.doors.test_mcp import Asked, converse, put
+from webapp.doors import memory_tools as tools
 from webapp.doors.calls import Library
-from webapp.mcp_server import memory as tools
 from webapp.mcp_server.server import make_server
 
 NOON = NOON_MS / 1000

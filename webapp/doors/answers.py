@@ -16,6 +16,7 @@ _TIME = Field(description="RFC 3339 with its zone (2026-11-20T13:00:00+01:00), o
 
 Time = Annotated[float | str, _TIME]
 TimeOrNone = Annotated[float | str | None, _TIME]
+Words = Annotated[str, Field(max_length=1_000)]
 
 
 class Moment(BaseModel):

@@ -1,4 +1,4 @@
-"""The tools over memory: what was done, learned and asked (R4.25).
+"""Plain functions over memory, for every door and the chat: what was done, learned and asked (R4.25).
 
 Thin over `store.memory`: it ranks, this asks for its most, lets today's rules take out what they
 must, and cuts to the limit.
@@ -21,9 +21,7 @@ from store.observations import Observation
 from store.summaries import SessionSummary
 from webapp.doors import memory as gate
 from webapp.doors import moments
-from webapp.doors.calls import Call
-from webapp.doors.errors import Refused
-from webapp.mcp_server.answers import (
+from webapp.doors.answers import (
     ContextTimeline,
     Details,
     MemoryFound,
@@ -33,9 +31,11 @@ from webapp.mcp_server.answers import (
     SessionDetails,
     TimelineRow,
     TimeOrNone,
+    Words,
     moment,
 )
-from webapp.mcp_server.frames import Words
+from webapp.doors.calls import Call
+from webapp.doors.errors import Refused
 
 _SNIPPET_CHARS = 300
 

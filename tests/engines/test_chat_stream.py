@@ -1,0 +1,147 @@
+"""Streamed answers of a real server: pieces, tool calls, and every way to break off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from engines.chat import (
+    Completion,
+    Message,
+    ModelError,
+    ModelMalformed,
+    ModelTimeout,
+    ModelUnauthorized,
+    ModelUnreachable,
+    RequestedCall,
+    Sending,
+)
+from engines.chat_openai import OpenAIChatModel
+from tests.stub_model import StubModel
+
+QUESTION = [Message("user", "What did I do?")]
+TOOL = {"name": "calculator", "description": "Works out.", "parameters": {"type": "object", "properties": {}}}
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@contextmanager
+def model(stub: StubModel, key: str = "") -> Iterator[OpenAIChatModel]:
+    made = OpenAIChatModel("stub", stub.base_url, "stub", key, waits_s=())
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def read(
+    stub: StubModel,
+    messages: Sequence[Message] = QUESTION,
+    key: str = "",
+    timeout_s: float = 5,
+    **options: Any,
+) -> tuple[list[str], Completion]:
+    with model(stub, key) as asked:
+        *pieces, whole = asked.stream(messages, timeout_s=timeout_s, **options)
+    assert isinstance(whole, Completion)
+    return [str(piece) for piece in pieces], whole
+
+
+def test_text_comes_in_pieces_and_as_a_whole(stub: StubModel) -> None:
+    stub.reply("You wrote the report – 写报告。")
+    sent: list[Sending] = []
+    pieces, whole = read(stub, on_send=sent.append)
+    assert len(pieces) > 2
+    assert "".join(pieces) == whole.text == "You wrote the report – 写报告。"
+    assert (whole.finish_reason, whole.tool_calls) == ("stop", ())
+    assert json.loads(sent[0].body)["stream"] is True
+    assert "tools" not in stub.requests[0]
+
+
+def test_tool_calls_are_put_together(stub: StubModel) -> None:
+    stub.call(("calculator", {"expression": "2*(3+4)"}), ("calculator", "{broken"), text="Let me see.")
+    pieces, whole = read(stub, tools=[TOOL])
+    assert "".join(pieces) == "Let me see."
+    assert [call["function"] for call in whole.tool_calls] == [
+        {"name": "calculator", "arguments": '{"expression": "2*(3+4)"}'},
+        {"name": "calculator", "arguments": "{broken"},
+    ]
+    assert whole.finish_reason == "tool_calls"
+    assert stub.requests[0]["tools"] == [{"type": "function", "function": TOOL}]
+
+
+def test_a_server_that_does_not_stream_is_read_as_a_whole() -> None:
+    with StubModel(streams=False) as stub:
+        stub.call(("calculator", {"expression": "1"})).reply("Two.")
+        assert read(stub)[1].tool_calls[0]["function"]["name"] == "calculator"
+        assert read(stub)[0] == ["Two."]
+
+
+def test_calls_and_results_are_sent_in_the_protocols_shape(stub: StubModel) -> None:
+    stub.reply("Four.")
+    asked = Message("assistant", "", (RequestedCall("a1", "calculator", '{"expression": "2+2"}'),))
+    told = Message("tool", '{"result": 4}', call_id="a1")
+    seen = Message("user", "Describe it.", image=b"RIFF")
+    read(stub, [*QUESTION, asked, told, seen])
+    _, call, result, picture = stub.requests[0]["messages"]
+    function = {"name": "calculator", "arguments": '{"expression": "2+2"}'}
+    assert call["tool_calls"] == [{"id": "a1", "type": "function", "function": function}]
+    assert result == {"role": "tool", "tool_call_id": "a1", "content": '{"result": 4}'}
+    assert picture["content"][1]["image_url"]["url"] == "data:image/webp;base64,UklGRg=="
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"data: [DONE]\n\n", ModelMalformed),
+        (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\n', ModelUnreachable),
+        (b'data: {"choices": [{"delta": {"content": "You "}}]}\n\ndata: {broken\n\n', ModelMalformed),
+        (b'data: {"error": {"message": "out of memory"}}\n\n', ModelUnreachable),
+        (b'data: {"choices": {"no": "list"}}\n\ndata: 17\n\ndata: [DONE]\n\n', ModelMalformed),
+    ],
+)
+def test_a_broken_stream_is_an_error_and_no_answer(
+    stub: StubModel, body: bytes, expected: type[ModelError]
+) -> None:
+    stub.raw(body, "text/event-stream")
+    with pytest.raises(expected):
+        read(stub)
+
+
+def test_a_dropped_connection_is_told_after_what_came(stub: StubModel) -> None:
+    stub.reply("You wrote the report and then went for a walk.", breaks_after=700)
+    with model(stub) as asked:
+        answer = asked.stream(QUESTION, timeout_s=5)
+        assert next(answer) == "You w"
+        with pytest.raises(ModelUnreachable):
+            list(answer)
+
+
+def test_errors_before_the_stream_are_those_of_every_request(stub: StubModel) -> None:
+    stub.fail(401, "bad key sk-secret")
+    with pytest.raises(ModelUnauthorized) as told:
+        read(stub, key="sk-secret")
+    assert "sk-secret" not in str(told.value)
+
+
+def test_time_that_is_up_ends_a_stream(stub: StubModel) -> None:
+    stub.reply("Never seen.")
+    with pytest.raises(ModelTimeout):
+        read(stub, timeout_s=0)
+
+
+def test_a_reader_that_leaves_ends_the_request(stub: StubModel) -> None:
+    stub.reply("A long answer. " * 1_000)
+    with model(stub) as asked:
+        answer = asked.stream(QUESTION, timeout_s=5)
+        assert next(answer)
+        answer.close()  # type: ignore[attr-defined]
+        assert list(answer) == []
