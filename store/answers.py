@@ -14,6 +14,7 @@ import apsw
 from store import tokenizer
 from store.conversations import DELETED_ANSWER, forget_answer
 from store.database import rows, scalar
+from store.frames import ID_STEP
 
 _RUN = 3
 
@@ -46,21 +47,42 @@ def phrases(text: str) -> set[str]:
     return runs | {word for word in words if len(word) > 1}
 
 
-_TEXTS = """
+# A tool's result may show a frame that is no evidence: a title in a summary of the time.
+_WAS_SHOWN = f"""
+exists (
+    select 1
+    from doomed d
+    where d.id >= c.shown_from_ms * {ID_STEP} and d.id < c.shown_until_ms * {ID_STEP}
+)
+"""
+
+_TEXTS = f"""
 select t.text, t.app_name, t.window_name, t.browser_url
 from doomed d
 cross join frame_texts t on t.id = d.id
-where exists (select 1 from evidence e where e.frame_id = d.id)
+where exists (select 1 from evidence e where e.frame_id = d.id) or exists (
+    select 1
+    from tool_calls c
+    where c.shown_from_ms is not null
+        and d.id >= c.shown_from_ms * {ID_STEP} and d.id < c.shown_until_ms * {ID_STEP}
+)
 """
 
-_TURNS = """
+_TURNS = f"""
 with touched as (
     select e.turn_id, max(e.n is not null) as is_cited
     from doomed d
     cross join evidence e on e.frame_id = d.id
     group by e.turn_id
 ),
-chats as (select distinct t.conversation_id from touched join turns t on t.id = touched.turn_id)
+chats as (
+    select t.conversation_id from touched join turns t on t.id = touched.turn_id
+    union
+    select t.conversation_id
+    from tool_calls c
+    join turns t on t.id = c.turn_id
+    where c.shown_from_ms is not null and {_WAS_SHOWN}
+)
 select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
 from chats
 join turns t on t.conversation_id = chats.conversation_id

@@ -72,6 +72,7 @@ class Counts:
     answers: int = 0  # answers that rested on it
     sent: int = 0  # texts of requests to a model
     measured: int = 0  # answers that lost the durations they were judged by
+    tool_calls: int = 0  # calls of a chat whose result may show it
     memory: int = 0  # observations and session summaries made of it
     saved_searches: int = 0  # that named what only it had
     pins: int = 0  # frames that had been kept from retention

@@ -27,6 +27,7 @@ from store import (
     saved_searches,
     sent_forgetting,
     text_index,
+    tool_calls,
     vectors,
 )
 from store.database import rows, scalar
@@ -85,6 +86,8 @@ PLACES = (
     # What was sent to a model; that it was sent stays.
     Place("sent", sent_forgetting.COUNT, sent_forgetting.forget),
     Place("measured", measured.COUNT, measured.forget),
+    # What tools showed a model of that time.
+    Place("tool_calls", tool_calls.COUNT, tool_calls.forget),
     # Observations and summaries; those of which frames are left are derived again by ingest.
     Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
     Place(

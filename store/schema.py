@@ -471,6 +471,68 @@ class MemoryDocument(Model):
         table_name = "memory_documents"
 
 
+class ToolCall(Model):
+    """A call of a chat's tool; `store.tool_calls` says how its states follow each other."""
+
+    id = IntegerField(primary_key=True)
+    turn_id = IntegerField()
+    iteration = IntegerField()
+    call_id = TextField()
+    tool = TextField()
+    arguments = TextField()
+    arguments_sha256 = TextField()
+    state = TextField()
+    decided_by = TextField()
+    output = TextField()
+    error = TextField()
+    shown_from_ms = IntegerField(null=True)
+    shown_until_ms = IntegerField(null=True)
+    is_forgotten = IntegerField()
+    created_ms = IntegerField()
+    expires_ms = IntegerField(null=True)
+    started_ms = IntegerField(null=True)
+    finished_ms = IntegerField(null=True)
+
+    class Meta:
+        table_name = "tool_calls"
+
+
+class ToolMode(Model):
+    """How a person wants a tool to run: auto, ask or off."""
+
+    tool = TextField(primary_key=True)
+    mode = TextField()
+    changed_ms = IntegerField()
+
+    class Meta:
+        table_name = "tool_modes"
+
+
+class ToolAllowance(Model):
+    """A tool that runs in one chat without asking."""
+
+    conversation_id = IntegerField()
+    tool = TextField()
+    allowed_ms = IntegerField()
+
+    class Meta:
+        table_name = "tool_allowances"
+        primary_key = CompositeKey("conversation_id", "tool")
+
+
+class ToolRecord(Model):
+    """A decision about a tool, or how a run of it ended."""
+
+    id = IntegerField(primary_key=True)
+    at_ms = IntegerField()
+    tool = TextField()
+    event = TextField()
+    duration_ms = IntegerField(null=True)
+
+    class Meta:
+        table_name = "tool_log"
+
+
 MODELS: tuple[type[Model], ...] = (
     Frame,
     Reading,
@@ -501,4 +563,8 @@ MODELS: tuple[type[Model], ...] = (
     MemoryDocument,
     AccessRecord,
     SentRequest,
+    ToolCall,
+    ToolMode,
+    ToolAllowance,
+    ToolRecord,
 )

@@ -131,6 +131,18 @@ class ChatSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsSettings:
+    max_iterations: int = _setting(
+        5, "How often a model may ask for tools before it has to answer.", unit="rounds", low=1
+    )
+    timeout_s: float = _setting(30.0, "How long one tool may take.", unit="s", low=1)
+    read_file_roots: tuple[str, ...] = _setting(
+        [], "Folders whose text files a model may ask to read; none means no file tools."
+    )
+    read_file_max_bytes: int = _setting(262_144, "How much of a file is read.", unit="bytes", low=1)
+
+
+@dataclass(frozen=True, slots=True)
 class PrivacySettings:
     exclude: tuple[dict[str, str], ...] = _setting(
         [], "Rules {app, title, url, match, action} beside the built-in ones."
@@ -166,6 +178,7 @@ class Settings:
     ocr: OcrSettings = field(default_factory=OcrSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
+    tools: ToolsSettings = field(default_factory=ToolsSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
     mcp: McpSettings = field(default_factory=McpSettings)

@@ -31,6 +31,7 @@ from store.migrations.m015_prefixes import m015_prefixes
 from store.migrations.m016_look_spans import m016_look_spans
 from store.migrations.m017_sent_everything import m017_sent_everything
 from store.migrations.m018_idle import m018_idle
+from store.migrations.m019_tool_calls import m019_tool_calls
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -57,6 +58,7 @@ STEPS: tuple[Step, ...] = (
     m016_look_spans,
     m017_sent_everything,
     m018_idle,
+    m019_tool_calls,
 )
 
 

@@ -79,7 +79,8 @@ def tricks(root: Path) -> list[str]:
         str(root.parent / "secret.txt"), f"{root}-evil/secret.txt", f"{root}/../root-evil/secret.txt",
         "link.txt", "notes/relative", "up/secret.txt", "etc/passwd", "/etc/passwd", "/proc/self/environ",
         "file:///etc/passwd", "\0", "", " ", "/" * 5_000, "a/" * 3_000, "C:\\secret.txt", "//etc/passwd",
-        f"{root}/up/secret.txt", "/proc/self/allowed/etc/passwd", "/proc/self/cwd", f"/proc/self/fd/0/{root}",
+        f"{root}/up/secret.txt", "/proc/self/" + "root/etc/passwd", "/proc/self/cwd",
+        f"/proc/self/fd/0/{root}",
     ]  # fmt: skip
     return whole + [f"{up}/{end}" for up in ups for end in ends] + beside
 

@@ -42,6 +42,7 @@ class CountsAnswer(Answer):
     answers: int = Field(description="Answers that rested on it.")
     sent: int = Field(description="Texts of requests to a model that may show it.")
     measured: int = Field(description="Answers that lost the durations they were judged by.")
+    tool_calls: int = Field(description="Tool calls of chats whose result may show it.")
     memory: int = Field(description="Observations and session summaries made of it.")
     saved_searches: int = Field(description="Saved searches whose filters named what only it had.")
     captures: int = Field(description="Capture ids that will not be stored again.")

@@ -9,10 +9,18 @@ from store import apps, conversations
 from webapp import days
 from webapp.assistant import mentions, phrases, prompt
 from webapp.assistant.answering import Plan
-from webapp.assistant.errors import BadMessage, BadRange, BadTimezone, TimeRangeRequired, UnknownChat
+from webapp.assistant.errors import (
+    BadMessage,
+    BadRange,
+    BadTimezone,
+    ModeUnavailable,
+    TimeRangeRequired,
+    UnknownChat,
+)
 from webapp.assistant.mentions import Mentions
+from webapp.assistant.models import AnyModel, ChatModels
 from webapp.assistant.phrases import Calendar, Found, Refusal
-from webapp.assistant.records import MAX_MESSAGE_CHARS, TimeReading, TurnDeps, TurnRequest
+from webapp.assistant.records import MAX_MESSAGE_CHARS, Mode, TimeReading, TurnDeps, TurnRequest
 from webapp.assistant.texts import language_of, question_words
 
 MAX_LATER_MS = 60_000
@@ -38,7 +46,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
     mentioned = _mentions(deps, message)
     calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
     understood = phrases.in_message(mentioned.rest, calendar)
-    chosen = _range(request, mentioned, understood)
+    chosen = _chosen(deps, request, model, mentioned, understood)
     if request.chat_id is not None and conversations.get(deps.database, request.chat_id) is None:
         raise UnknownChat(request.chat_id)
     about = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
@@ -49,8 +57,8 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         message=message,
         language=language_of(message),
         words=question_words(about),
-        start_ms=chosen.start_ms,
-        end_ms=chosen.end_ms,
+        start_ms=chosen.range.start_ms if chosen.range else 0,
+        end_ms=chosen.range.end_ms if chosen.range else request.now_ms,
         timezone=request.timezone,
         zone=zone,
         now_ms=request.now_ms,
@@ -58,10 +66,45 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         model=model,
         identity=request.system_prompt or prompt.IDENTITY,
         chat_id=request.chat_id,
-        reading=chosen.reading,
+        reading=chosen.range.reading if chosen.range else TimeReading(),
         searched_for=" ".join(about.split()),
         without=frozenset(request.without),
+        mode=chosen.mode,
+        has_range=chosen.range is not None,
+        is_bounded=request.start_ms is not None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    mode: Mode
+    range: _Range | None
+
+
+def _chosen(
+    deps: TurnDeps,
+    request: TurnRequest,
+    model: AnyModel,
+    mentioned: Mentions,
+    understood: Found | Refusal | None,
+) -> _Chosen:
+    """Evidence mode wherever there is a range, unless tools are asked for; tools without one (C1)."""
+    can_use_tools = deps.agent is not None and uses_tools(deps.models, model)
+    if request.mode == "agent" and not can_use_tools:
+        raise ModeUnavailable(model.name)
+    try:
+        found = _range(request, mentioned, understood)
+    except TimeRangeRequired as error:
+        if request.mode == "evidence" or not can_use_tools or error.problem != "missing":
+            raise
+        return _Chosen("agent", None)
+    return _Chosen(request.mode or "evidence", found)
+
+
+def uses_tools(models: ChatModels, model: AnyModel) -> bool:
+    """Whether a model can be asked for tools: by its endpoint, or in a text format."""
+    endpoint = models.endpoint(model.name)
+    return endpoint is not None and (endpoint.supports_tools or bool(endpoint.tool_format))
 
 
 def _zone(name: str) -> ZoneInfo:

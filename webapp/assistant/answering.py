@@ -17,7 +17,7 @@ from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import Facts, facts
 from webapp.assistant.models import AnyModel
-from webapp.assistant.records import Claim, EvidenceItem, TimeReading, TurnDeps, TurnFilters
+from webapp.assistant.records import Claim, Coverage, EvidenceItem, Mode, TimeReading, TurnDeps, TurnFilters
 from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
 from webapp.assistant.sentences import clock, duration, moment, say
@@ -49,6 +49,11 @@ class Plan:
     reading: TimeReading
     searched_for: str
     without: frozenset[int] = frozenset()
+    mode: Mode = "evidence"
+    has_range: bool = True
+    """Whether a range was given or found; without one it reaches from the beginning to now."""
+    is_bounded: bool = True
+    """Whether nothing outside the range may be shown: it was given, not only found in the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Draft:
     warnings: tuple[str, ...] = ()
     dropped: int = 0
     measured: Facts | None = None
+    coverage: Coverage | None = None  # where it is known only with the answer
 
 
 def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int) -> Draft:
@@ -77,7 +83,7 @@ def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Mess
         warnings.append(say("shrunk", plan.language, tokens=called.shrunk_to))
     if called.completion.finish_reason == "length":
         warnings.append(say("cut_short", plan.language))
-    draft = _checked(deps, plan, retrieval, called.entries, called.completion, warnings)
+    draft = checked(deps, plan, retrieval, called.entries, called.completion, warnings)
     return replace(draft, usage=called.usage)
 
 
@@ -85,7 +91,7 @@ def quote(deps: TurnDeps, plan: Plan, retrieval: Retrieval, opening: str, asked:
     """The answer that needs no model: what the frames say, behind a sentence that says so."""
     material = _material(plan, retrieval, plan.words if asked else ())
     completion = ExtractiveModel().compose(material)
-    return _checked(deps, plan, retrieval, retrieval.entries, completion, [], opening)
+    return checked(deps, plan, retrieval, retrieval.entries, completion, [], opening)
 
 
 def no_captures(plan: Plan, retrieval: Retrieval) -> Draft:
@@ -106,7 +112,7 @@ def future(plan: Plan) -> Draft:
     return Draft(say("future", plan.language, start=moment(plan.start_ms, plan.zone)))
 
 
-def _checked(
+def checked(
     deps: TurnDeps,
     plan: Plan,
     retrieval: Retrieval,
@@ -114,15 +120,19 @@ def _checked(
     completion: Completion,
     warnings: list[str],
     opening: str = "",
+    measured: Facts | None = None,
 ) -> Draft:
-    """The completion with its citations numbered, its quotes verified and its claims judged."""
+    """The completion with its citations numbered, its quotes verified and its claims judged.
+
+    `measured` are facts from elsewhere than the retrieval.
+    """
     reply = read_reply(completion.text)
     by_id = {entry.id: entry for entry in entries}
     mentioned = [name for name, _ in reply.quotes]
     numbered = citations.number(reply.answer_md, by_id, mentioned, say("evidence", plan.language))
     verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes)
     items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)
-    given = facts(retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
+    given = measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
     texts = {n: by_id[name].frame.text for n, name in enumerate(numbered.order, 1)}
     opening = opening or _opening(claims.check(numbered.answer_md, items, given, texts), plan.language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md

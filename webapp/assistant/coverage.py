@@ -39,6 +39,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "看了 {frames} 帧中的 {sampled} 帧，均匀分布在这段时间里。",
     ),
     "looked_all": ("Looked at all {frames:,} frames.", "看了全部 {frames} 帧。"),
+    "looked_tools": ("Looked at {sampled:,} frames that tools returned.", "看了工具返回的 {sampled} 帧。"),
     "looked_one": ("Looked at the only frame.", "看了唯一的一帧。"),
     "looked_best": (
         "Looked at {sampled:,} of {frames:,} frames: {relevant} found by a search, the others spread "
@@ -122,7 +123,9 @@ def _say(name: str, language: Language, **values: object) -> str:
 
 def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
     sampled, frames = coverage.frames_sampled, coverage.frames_in_range
-    if frames:
+    if coverage.by_tools and sampled:
+        yield Statement("looked", _say("looked_tools", language, sampled=sampled))
+    elif frames:
         whole = "looked_one" if frames == 1 else "looked_all"
         part = "looked_best" if coverage.relevant else "looked"
         name = whole if sampled == frames else part

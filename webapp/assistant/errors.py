@@ -8,7 +8,8 @@
     ├── BadTimezone          no such IANA zone
     ├── BadMessage           nothing was asked, or too much at once
     ├── UnknownChat          there is no such conversation
-    └── UnknownModel         no model has this name
+    ├── UnknownModel         no model has this name
+    └── ModeUnavailable      the model cannot be asked for tools
 
 A failure after that (the model, the deadline of the retrieval) is part of the turn: a `TurnError`
 in the result, stored with the question.
@@ -75,6 +76,15 @@ class UnknownModel(TurnRefused):
         super().__init__(f"no model {name!r}; known: {', '.join(known)}")
         self.name = name
         self.known = tuple(known)
+
+
+class ModeUnavailable(TurnRefused):
+    code = "mode_unavailable"
+    field = "mode"
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"the model {model!r} is not set up for tools; name a time, or choose another model")
+        self.model = model
 
 
 _PROBLEMS = {

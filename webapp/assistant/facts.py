@@ -136,16 +136,17 @@ def lines(totals: Totals) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 def _durations(totals: Totals) -> Iterator[Told]:
     if totals.covered_ms >= 1000:
-        yield Told(TOTAL, _in_words(totals.covered_ms))
+        yield Told(TOTAL, in_words(totals.covered_ms))
     for total in (*_longest(totals.by_app), *_longest(totals.by_window), *_longest(totals.by_site)):
-        yield Told(total.name or "unknown app", _in_words(total.duration_ms))
+        yield Told(total.name or "unknown app", in_words(total.duration_ms))
 
 
 def _longest(found: Iterable[Total]) -> list[Total]:
     return [total for total in found if total.duration_ms >= 1000][:MAX_TOLD]
 
 
-def _in_words(duration_ms: int) -> frozenset[str]:
+def in_words(duration_ms: int) -> frozenset[str]:
+    """The figures of a duration as it is told."""
     return frozenset(figures(duration(duration_ms)))
 
 

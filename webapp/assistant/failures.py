@@ -71,6 +71,14 @@ _SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("The search failed.", "Run “recollect doctor” to see why."),
         ("检索失败。", "请运行“recollect doctor”查看原因。"),
     ),
+    "stopped": (
+        ("The turn was stopped before there was an answer.", "Ask again."),
+        ("在有回答之前，本轮已被停止。", "请重新提问。"),
+    ),
+    "deleted": (
+        ("A frame that this turn had looked at was deleted meanwhile.", "Ask again."),
+        ("本轮查看过的画面已被删除。", "请重新提问。"),
+    ),
     "interrupted": (
         ("The turn was interrupted before there was an answer.", "Ask again."),
         ("回答在完成之前被中断。", "请重新提问。"),
@@ -93,6 +101,16 @@ def turn_error(error: ModelError | StoreError, language: Language) -> TurnError:
 def words_for(code: str) -> str:
     """The English sentence for an error's code; the code itself where there is none."""
     return _SENTENCES[code][0][0] if code in _SENTENCES else code
+
+
+def stopped(language: Language) -> TurnError:
+    """For a turn that the person stopped before anything was said."""
+    return _error("stopped", language)
+
+
+def deleted(language: Language) -> TurnError:
+    """For a turn that was shown what is deleted now."""
+    return _error("deleted", language)
 
 
 def interrupted(language: Language) -> TurnError:

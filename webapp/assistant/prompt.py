@@ -84,6 +84,11 @@ def time_block(now_ms: int, start_ms: int, end_ms: int, timezone: str, zone: tzi
     )
 
 
+def no_range_block(now_ms: int, timezone: str, zone: tzinfo) -> str:
+    """Block 6 where no range was asked about."""
+    return f"Now: {local_time(now_ms, zone)}\nTime zone: {timezone} ({wording.offset(now_ms, zone)})"
+
+
 def messages(system: str, history: Sequence[Message], user: str) -> list[Message]:
     """What is sent: the blocks, the conversation so far, and the question with its frames."""
     return [Message("system", system), *history, Message("user", user)]

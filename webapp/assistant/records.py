@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Literal
 
 from engines.chat import Usage
 from store.database import Database
+from store.tool_calls import ToolCall
 
 if TYPE_CHECKING:
+    from webapp.assistant.agent_session import AgentDeps
     from webapp.assistant.models import ChatModels
     from webapp.query_embedder import Meaning
 
 MAX_MESSAGE_CHARS = 8_000
 
-Mode = Literal["evidence"]
+Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
 ClaimState = Literal["found", "measured", "paraphrase", "not_checked", "not_found", "no_evidence"]
 TurnStatus = Literal["running", "done", "failed"]
-Stage = Literal["searching", "thinking"]
+Stage = Literal["searching", "thinking", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,15 @@ class TurnRequest:
 class TurnDeps:
     """What a turn works with; `clock` gives epoch milliseconds.
 
-    `meaning` gives what the question of a turn means as a vector; without it words alone find.
+    `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
+    `agent` there are no tools, and every question is answered in evidence mode.
     """
 
     database: Database
     models: ChatModels
     clock: Callable[[], int]
     meaning: Callable[[str, int], Meaning] | None = None
+    agent: AgentDeps | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,7 @@ class Coverage:
     unread: int = 0
     unembedded: int = 0
     reading: TimeReading = TimeReading()
+    by_tools: bool = False  # the sampled frames are what tools returned, of no particular range
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +252,30 @@ class EvidenceEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class DeltaEvent:
+    """More of what the model says, before anything of it is checked. `part` counts its answers from 1:
+    what it says before a round of tools, and at last the answer.
+    """
+
+    part: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEvent:
+    """A call as it stands now; the same `call.id` comes again when its state changes."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalEvent:
+    """The turn waits for a person to decide about these calls."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TextEvent:
     """The checked answer."""
 
@@ -265,4 +294,13 @@ class ErrorEvent:
     error: TurnError
 
 
-TurnEvent = StatusEvent | EvidenceEvent | TextEvent | ErrorEvent | FinalEvent
+TurnEvent = (
+    StatusEvent
+    | EvidenceEvent
+    | DeltaEvent
+    | ToolCallEvent
+    | ApprovalEvent
+    | TextEvent
+    | ErrorEvent
+    | FinalEvent
+)

@@ -15,6 +15,16 @@ from webapp.assistant.texts import Language
 _SENTENCES: dict[str, tuple[str, str]] = {
     "searching": ("Looking through your frames", "正在查找你的屏幕画面"),
     "thinking": ("Waiting for {model}", "正在等待 {model}"),
+    "waiting": ("Waiting for your decision about {tools}", "正在等待你对 {tools} 的决定"),
+    "stopped": ("You stopped this answer before it was complete.", "你在回答完成之前停止了它。"),
+    "capped": (
+        "The model asked for tools {count} times, the most that is allowed, and answered with what it had.",
+        "模型已请求工具 {count} 次（上限），并据此作答。",
+    ),
+    "results_left_out": (
+        "{count} earlier tool results no longer fitted into the model's context and were left out.",
+        "有 {count} 个较早的工具结果超出模型的上下文长度，已被省略。",
+    ),
     "unconfirmed": ("I could not confirm this on screen.", "以下内容未能在屏幕画面上得到证实。"),
     "no_captures": (
         "There are no captures between {start} and {end}, so I cannot say what was on the screen.",

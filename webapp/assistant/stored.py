@@ -18,6 +18,7 @@ from webapp.assistant.records import (
     CoverageGap,
     EvidenceItem,
     EvidenceState,
+    Mode,
     Query,
     TimeReading,
     TurnError,
@@ -77,12 +78,13 @@ def result(turn: StoredTurn) -> TurnResult:
     return TurnResult(
         chat_id=turn.chat_id,
         turn_id=turn.n,
-        mode="evidence",
+        mode=cast(Mode, turn.mode),
         model=turn.model,
         question=turn.question,
         answer_md=turn.answer_md,
-        start_ms=turn.start_ms or 0,
-        end_ms=turn.end_ms or 0,
+        # A turn that looked at no time at all has the empty range of its question.
+        start_ms=turn.created_ms if turn.start_ms is None else turn.start_ms,
+        end_ms=turn.created_ms if turn.end_ms is None else turn.end_ms,
         timezone=turn.timezone,
         evidence=tuple(evidence_item(row, zone) for row in turn.evidence),
         claims=tuple(_claim(claim) for claim in kept.get("claims", ())),
@@ -144,5 +146,6 @@ def _coverage(kept: dict[str, Any] | None) -> Coverage:
         is_found=kept.get("is_found", True),
         unread=kept.get("unread", 0),
         unembedded=kept.get("unembedded", 0),
+        by_tools=kept.get("by_tools", False),
         reading=TimeReading(**{**reading, "also": tuple(map(tuple, reading.get("also", ())))}),
     )

@@ -19,14 +19,13 @@ import logging
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-log = logging.getLogger(__name__)
+from store.tool_modes import Mode
 
-Mode = Literal["auto", "ask", "off"]
-"""Stored approval modes (C15): "Run automatically", "Ask every time", "Off"."""
+log = logging.getLogger(__name__)
 
 MAX_OUTPUT_CHARS = 16_000
 
@@ -51,7 +50,9 @@ class _Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`mode` is the default approval; `reaches` says in words what it can touch."""
+    """`mode` is the default approval (C15: "Run automatically", "Ask every time", "Off"); `reaches`
+    says in words what it can touch.
+    """
 
     name: str
     description: str
@@ -70,14 +71,20 @@ def tool(mode: Mode, reaches: str) -> Callable[[Callable[..., object]], Tool]:
     """Make a `Tool` of a function; its docstring is the description, paragraph by paragraph."""
 
     def make(function: Callable[..., object]) -> Tool:
-        arguments = _model_of(function)
-        description = " ".join((inspect.getdoc(function) or "").split())
-        if not description:
-            raise TypeError(f"{function.__name__} needs a docstring")
-        schema = _plain(arguments.model_json_schema())
-        return Tool(function.__name__, description, schema, mode, reaches, function, arguments)
+        return described(function, function, name=function.__name__, mode=mode, reaches=reaches)
 
     return make
+
+
+def described(
+    function: Callable[..., object], run: Callable[..., object], *, name: str, mode: Mode, reaches: str
+) -> Tool:
+    """A tool that runs `run` and is described by the signature and docstring of `function`."""
+    arguments = _model_of(function)
+    description = " ".join((inspect.getdoc(function) or "").split())
+    if not description:
+        raise TypeError(f"{name} needs a docstring")
+    return Tool(name, description, _plain(arguments.model_json_schema()), mode, reaches, run, arguments)
 
 
 class Registry:

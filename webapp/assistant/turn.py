@@ -1,9 +1,9 @@
 """One question, one answer: the generator that every mouth of the chat drains (C2).
 
-Evidence mode: exactly one retrieval, at most one model call, no tools (R3.4). The question is
-stored before anything is looked up and the answer in one transaction at the end; in between nothing
-is held (CHAT-11). The result that goes out is read back from the store, so that a reload shows the
-same.
+Evidence mode: exactly one retrieval, at most one model call, no tools (R3.4). Agent mode has tools
+(`webapp.assistant.agent`). The question is stored before anything is looked up and the answer in one
+transaction at the end; in between nothing is held (CHAT-11). The result that goes out is read back
+from the store, so that a reload shows the same.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from peewee import IntegrityError
 
 from engines.chat import Message, ModelError
-from store import conversations
+from store import conversations, tool_calls
 from store.conversations import DELETED_ANSWER, StoredTurn
 from store.database import Database
 from store.errors import StoreError
 from store.filters import Filters
-from webapp.assistant import answering, coverage, evidence, rechecking, stored
+from webapp.assistant import agent, answering, coverage, evidence, failures, rechecking, stored
 from webapp.assistant.admission import admit
+from webapp.assistant.agent import Forgotten
 from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.citations import without_numbers
 from webapp.assistant.errors import (
@@ -36,10 +37,12 @@ from webapp.assistant.errors import (
 from webapp.assistant.failures import interrupted, turn_error
 from webapp.assistant.questions import needs_sound
 from webapp.assistant.records import (
+    ApprovalEvent,
     Box,
     Claim,
     Coverage,
     CoverageGap,
+    DeltaEvent,
     ErrorEvent,
     EvidenceEvent,
     EvidenceItem,
@@ -49,6 +52,7 @@ from webapp.assistant.records import (
     StatusEvent,
     TextEvent,
     TimeReading,
+    ToolCallEvent,
     TurnDeps,
     TurnError,
     TurnEvent,
@@ -58,9 +62,11 @@ from webapp.assistant.records import (
 )
 from webapp.assistant.retrieval import retrieve
 from webapp.assistant.sentences import say
+from webapp.assistant.waiting import Stop, Stopped
 from webapp.query_embedder import WORDS_ONLY, Meaning
 
 __all__ = [
+    "ApprovalEvent",
     "BadMessage",
     "BadRange",
     "BadTimezone",
@@ -68,6 +74,7 @@ __all__ = [
     "Claim",
     "Coverage",
     "CoverageGap",
+    "DeltaEvent",
     "ErrorEvent",
     "EvidenceEvent",
     "EvidenceItem",
@@ -77,6 +84,7 @@ __all__ = [
     "TextEvent",
     "TimeRangeRequired",
     "TimeReading",
+    "ToolCallEvent",
     "TurnDeps",
     "TurnError",
     "TurnEvent",
@@ -97,12 +105,12 @@ MAX_HISTORY_TURNS = 4
 MAX_HISTORY_CHARS = 1_200
 
 
-def run_turn(deps: TurnDeps, request: TurnRequest) -> Iterator[TurnEvent]:
-    """The turn's events, the last one a `FinalEvent`.
+def run_turn(deps: TurnDeps, request: TurnRequest, stop: Stop | None = None) -> Iterator[TurnEvent]:
+    """The turn's events, the last one a `FinalEvent`. `stop` ends it before that, keeping what was said.
 
     Raises `TurnRefused` at once, before the first event, when the request cannot become a turn.
     """
-    return _events(deps, admit(deps, request))
+    return _events(deps, admit(deps, request), stop or Stop())
 
 
 def answer(deps: TurnDeps, request: TurnRequest) -> TurnResult:
@@ -129,12 +137,17 @@ class _Found:
     evidence: tuple[EvidenceItem, ...] = ()
 
 
-def _events(deps: TurnDeps, plan: Plan) -> Iterator[TurnEvent]:
+def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
     history = _history(deps.database, plan.chat_id) if plan.chat_id is not None else []
     turn = _enter(deps, plan)
     found = _Found()
     try:
-        draft = yield from _draft(deps, plan, turn, history, found)
+        if plan.mode == "agent" and deps.agent:
+            yield StatusEvent("searching", say("searching", plan.language), turn.chat_id, turn.n)
+            draft = yield from agent.run(deps, deps.agent, plan, turn, history, stop)
+            found.coverage = draft.coverage or found.coverage
+        else:
+            draft = yield from _draft(deps, plan, turn, history, found, stop)
         payload = stored.payload(
             found.coverage,
             draft.claims,
@@ -150,6 +163,11 @@ def _events(deps: TurnDeps, plan: Plan) -> Iterator[TurnEvent]:
         failure = turn_error(error, plan.language)
         _fail(deps, turn, found, failure)
         yield ErrorEvent(failure)
+    except (Stopped, Forgotten) as ending:
+        is_stopped = isinstance(ending, Stopped)
+        failure = failures.stopped(plan.language) if is_stopped else failures.deleted(plan.language)
+        _fail(deps, turn, found, failure)
+        yield ErrorEvent(failure)
     except BaseException:
         # The asker went away, or there is a defect: the turn must not look as if it still ran.
         _fail(deps, turn, found, interrupted(plan.language))
@@ -160,7 +178,12 @@ def _events(deps: TurnDeps, plan: Plan) -> Iterator[TurnEvent]:
 
 
 def _draft(
-    deps: TurnDeps, plan: Plan, turn: StoredTurn, history: Sequence[Message], found: _Found
+    deps: TurnDeps,
+    plan: Plan,
+    turn: StoredTurn,
+    history: Sequence[Message],
+    found: _Found,
+    stop: Stop,
 ) -> Generator[TurnEvent, None, Draft]:
     """Retrieval, the model's call, and the checks, with an event before each."""
 
@@ -185,6 +208,7 @@ def _draft(
         opening = f"{say('audio', plan.language)} {say('audio_screen', plan.language)}"
         return answering.quote(deps, plan, retrieval, opening, asked=False)
     yield status("thinking", model=plan.model.name)
+    stop.check()
     return answering.ask(deps, plan, retrieval, history, turn.id)
 
 
@@ -198,11 +222,11 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
         return conversations.add_turn(
             deps.database,
             chat_id,
-            mode="evidence",
+            mode=plan.mode,
             model=plan.model.name,
             question=plan.message,
-            start_ms=plan.start_ms,
-            end_ms=plan.end_ms,
+            start_ms=plan.start_ms if plan.has_range else None,
+            end_ms=plan.end_ms if plan.has_range else None,
             timezone=plan.timezone,
             now_ms=now_ms,
         )
@@ -211,6 +235,7 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
 
 
 def _fail(deps: TurnDeps, turn: StoredTurn, found: _Found, failure: TurnError) -> None:
+    tool_calls.expire(deps.database, deps.clock(), turn.id)
     payload = stored.payload(found.coverage, error=failure)
     conversations.fail_turn(deps.database, turn.id, payload, stored.evidence_rows(found.evidence))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, Protocol
-from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
@@ -21,7 +20,7 @@ class GeneralContext(Protocol):
     @property
     def now_ms(self) -> int: ...
     @property
-    def zone(self) -> ZoneInfo: ...
+    def zone(self) -> tzinfo: ...
     @property
     def read_file_roots(self) -> tuple[Path, ...]: ...
     @property

@@ -1,0 +1,75 @@
+"""What tests of turns with tools share: a model that can call, and the events of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from store.database import Database
+from store.media import Media
+from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
+from store.tool_calls import ToolCall
+from tests.assistant.helpers import NOW_MS
+from tests.fake_embedder import FakeEmbedder
+from tests.stub_model import StubModel
+from webapp.assistant.agent_session import AgentDeps, registry
+from webapp.assistant.models import ChatModels
+from webapp.assistant.turn import (
+    FinalEvent,
+    ToolCallEvent,
+    TurnDeps,
+    TurnEvent,
+    TurnRequest,
+    TurnResult,
+    run_turn,
+)
+from webapp.assistant.waiting import Stop
+from webapp.doors.calls import Library
+from webapp.query_embedder import QueryEmbedder
+
+
+@contextmanager
+def agent_deps(
+    database: Database, stub: StubModel, form: str = "", timeout_s: float = 10, **tools: Any
+) -> Iterator[TurnDeps]:
+    """Deps with a model that calls natively, or in a text format."""
+    entry = ChatModelSettings(
+        "stub", stub.base_url, "stub", supports_tools=not form, tool_format=form, context_tokens=32_768
+    )
+    models = ChatModels(ChatSettings(models=(entry,), timeout_s=timeout_s), {}, waits_s=())
+    settings = Settings(tools=ToolsSettings(**tools))
+    embedder = QueryEmbedder(settings.embedding, FakeEmbedder)
+    library = Library(database, Media(database.data_dir.media), settings, embedder, lambda: NOW_MS)
+    agent = AgentDeps(library, settings.tools, registry(settings.tools))
+    yield TurnDeps(database, models, lambda: NOW_MS, agent=agent)
+    models.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A turn with tools, its events kept."""
+
+    events: list[TurnEvent]
+
+    @property
+    def result(self) -> TurnResult:
+        last = self.events[-1]
+        assert isinstance(last, FinalEvent)
+        return last.result
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """Each call as it stood last."""
+        found = {each.call.id: each.call for each in self.events if isinstance(each, ToolCallEvent)}
+        return list(found.values())
+
+
+def asked(message: str = "Which policy did I read about?", **changes: Any) -> TurnRequest:
+    values: dict[str, Any] = {"timezone": "Asia/Shanghai", "now_ms": NOW_MS, "mode": "agent", **changes}
+    return TurnRequest(message=message, **values)
+
+
+def run(deps: TurnDeps, *, stop: Stop | None = None, **changes: Any) -> Ran:
+    return Ran(list(run_turn(deps, asked(**changes), stop)))

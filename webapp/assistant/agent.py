@@ -1,0 +1,198 @@
+"""A turn with tools: generate, call, approve, execute, tell the results, generate again (R2.23).
+
+At most ``tools.max_iterations`` rounds of calls, then one answer without tools, so that there always
+is one (R2.24, R2.27). Every call is stored before it runs and runs only as it was approved
+(`store.tool_calls`). The answer passes the checks of every other: what may be cited is what tools
+returned in this turn (C1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from engines.chat import Completion, Message, ModelError, StreamingModel, Usage
+from store import tool_calls
+from store.conversations import StoredTurn
+from webapp.assistant import agent_prompt, answering, coverage, requested_calls
+from webapp.assistant.agent_session import AgentDeps, offered
+from webapp.assistant.agent_tools import carry_out
+from webapp.assistant.answering import Draft, Plan
+from webapp.assistant.calling import MAX_ANSWER_TOKENS
+from webapp.assistant.findings import TurnFindings
+from webapp.assistant.records import DeltaEvent, StatusEvent, TurnDeps, TurnEvent
+from webapp.assistant.requested_calls import Said
+from webapp.assistant.sent_ledger import SentLedger, usage_of
+from webapp.assistant.sentences import say
+from webapp.assistant.texts import tokens
+from webapp.assistant.tool import Tool
+from webapp.assistant.visible import visible
+from webapp.assistant.waiting import Stop, Stopped, drawn
+
+LEFT_OUT = '{"note": "left out: it no longer fits"}'
+
+
+class Forgotten(Exception):
+    """A frame that this turn was shown has been deleted since."""
+
+
+@dataclass(slots=True)
+class Session:
+    """A turn with tools as it goes."""
+
+    deps: TurnDeps
+    agent: AgentDeps
+    plan: Plan
+    model: StreamingModel
+    turn: StoredTurn
+    stop: Stop
+    tools: list[Tool]
+    form: str
+    messages: list[Message]
+    findings: TurnFindings = field(default_factory=TurnFindings)
+    usages: list[Usage] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    parts: int = 0
+    left_out: int = 0
+    said: str = ""
+    """What of the answer that is being written was heard so far."""
+
+
+def run(
+    deps: TurnDeps, agent: AgentDeps, plan: Plan, turn: StoredTurn, history: Sequence[Message], stop: Stop
+) -> Generator[TurnEvent, None, Draft]:
+    """The turn's events, then its draft. Raises `ModelError`, `StoreError`, `Forgotten`, and `Stopped`
+    when the person stopped it before anything was said.
+    """
+    session = _session(deps, agent, plan, turn, history, stop)
+    try:
+        completion = yield from _rounds(session)
+    except Stopped:
+        tool_calls.expire(deps.database, deps.clock(), turn.id)
+        if not session.said.strip():
+            raise
+        session.warnings.append(say("stopped", plan.language))
+        completion = Completion(session.said, None, plan.model.name)
+    return _draft(session, completion)
+
+
+def _session(
+    deps: TurnDeps, agent: AgentDeps, plan: Plan, turn: StoredTurn, history: Sequence[Message], stop: Stop
+) -> Session:
+    assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
+    endpoint = deps.models.endpoint(plan.model.name)
+    form = endpoint.tool_format if endpoint else ""
+    tools = offered(deps.database, agent.registry)
+    system = agent_prompt.system_prompt(plan, tools, agent.settings.max_iterations, form)
+    messages = [Message("system", system), *history, Message("user", plan.message)]
+    return Session(deps, agent, plan, plan.model, turn, stop, tools, form, messages)
+
+
+def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
+    """Rounds of calls until there is an answer."""
+    rounds = session.agent.settings.max_iterations
+    for iteration in range(1, rounds + 1):
+        completion, said = yield from _generate(session, session.tools)
+        if not said.wanted:
+            if said.prose:
+                return replace(completion, text=said.prose)
+            break  # neither a call nor an answer
+        results = yield from carry_out(session, iteration, said.wanted)
+        session.messages += requested_calls.told(said, completion, results, session.form)
+    else:
+        session.warnings.append(say("capped", session.plan.language, count=rounds))
+    session.messages.append(Message("user", agent_prompt.ANSWER_NOW))
+    completion, said = yield from _generate(session, [])
+    return replace(completion, text=said.prose or completion.text)
+
+
+def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None, tuple[Completion, Said]]:
+    """One answer of the model, told as it comes."""
+    plan, deps = session.plan, session.deps
+    session.stop.check()
+    if tool_calls.is_forgotten(deps.database, session.turn.id):
+        raise Forgotten
+    session.parts += 1
+    session.said = ""
+    told = say("thinking", plan.language, model=plan.model.name)
+    yield StatusEvent("thinking", told, session.turn.chat_id, session.turn.n)
+    _fit(session)
+    endpoint = deps.models.endpoint(plan.model.name)
+    ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=session.turn.id) if endpoint else None
+    ask = partial(
+        session.model.stream,
+        list(session.messages),
+        tools=[] if session.form else [tool.definition() for tool in tools],
+        timeout_s=deps.models.timeout_s,
+        on_send=ledger,
+    )
+    shown, completion, outcome = "", None, "stopped"
+    try:
+        for piece in drawn(ask, session.stop, deps.database.close_thread):
+            if isinstance(piece, Completion):
+                completion = piece
+                continue
+            session.said += piece
+            now = visible(session.said, session.form)
+            if len(now) > len(shown) and now.startswith(shown):
+                yield DeltaEvent(session.parts, now[len(shown) :])
+                shown = now
+    except ModelError as error:
+        outcome = error.code
+        raise
+    finally:
+        if ledger and completion is None:
+            ledger.finish(outcome)
+    if completion is None:
+        raise AssertionError("a stream ends with its completion")
+    usage = usage_of(completion, session.messages, endpoint)
+    if ledger:
+        ledger.finish("answered", usage)
+    session.usages.append(usage)
+    return completion, requested_calls.read(completion, tools or session.tools, session.form)
+
+
+def _fit(session: Session) -> None:
+    """Leave out the oldest results while the messages are larger than the model's window."""
+    window = session.model.context_tokens
+    room = window - min(MAX_ANSWER_TOKENS, window // 4)
+    for at, message in enumerate(session.messages):
+        if sum(tokens(each.content) for each in session.messages) <= room:
+            return
+        is_result = message.role == "tool" or message.content.startswith(agent_prompt.RESULTS)
+        if is_result and len(message.content) > len(LEFT_OUT) + len(agent_prompt.RESULTS) + 1:
+            content = LEFT_OUT if message.role == "tool" else f"{agent_prompt.RESULTS}\n{LEFT_OUT}"
+            session.messages[at] = replace(message, content=content)
+            session.left_out += 1
+
+
+def _draft(session: Session, completion: Completion) -> Draft:
+    """The answer with its citations numbered, its quotes verified and its claims judged."""
+    plan, findings, deps = session.plan, session.findings, session.deps
+    if session.left_out:
+        session.warnings.append(say("results_left_out", plan.language, count=session.left_out))
+    if completion.finish_reason == "length":
+        session.warnings.append(say("cut_short", plan.language))
+    retrieval = findings.retrieval(deps.database, plan.words, (plan.start_ms, plan.end_ms))
+    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
+    measured = findings.facts(plan.now_ms, plan.zone, range_ms)
+    draft = answering.checked(
+        deps, plan, retrieval, retrieval.entries, completion, session.warnings, measured=measured
+    )
+    covered = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
+    return replace(draft, usage=_sum(session.usages), coverage=covered)
+
+
+def _sum(usages: Sequence[Usage]) -> Usage | None:
+    """What all answers of the turn took together."""
+    if not usages:
+        return None
+    costs = [usage.cost for usage in usages if usage.cost is not None]
+    return Usage(
+        sum(usage.input_tokens or 0 for usage in usages),
+        sum(usage.output_tokens or 0 for usage in usages),
+        any(usage.is_estimated for usage in usages),
+        sum(costs) if costs else None,
+        usages[-1].currency,
+    )

@@ -1,0 +1,66 @@
+"""What a turn with tools works with, and what one call is handed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+
+from store import tool_modes
+from store.database import Database
+from store.settings import ToolsSettings
+from store.tool_modes import Mode
+from webapp.assistant.findings import Findings
+from webapp.assistant.tool import Registry, Tool
+from webapp.assistant.tools import general, screen
+from webapp.assistant.waiting import Decisions
+from webapp.doors.calls import Library
+
+APPROVAL_LIFETIME_MS = 15 * 60_000
+"""How long a call waits for a person; then it counts as not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDeps:
+    """The tools there are, what they read from, and where decisions are awaited."""
+
+    library: Library
+    settings: ToolsSettings
+    registry: Registry
+    decisions: Decisions = field(default_factory=Decisions)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What one call of a tool is handed; see the protocols of `webapp.assistant.tools`."""
+
+    library: Library
+    findings: Findings
+    now_ms: int
+    zone: tzinfo
+    range_ms: tuple[int, int] | None
+    timeout_s: float
+    read_file_roots: tuple[Path, ...]
+    read_file_max_bytes: int
+
+
+def registry(settings: ToolsSettings) -> Registry:
+    """Every tool that this installation has; file tools only where a folder was allowed."""
+    found = Registry([*screen.TOOLS, general.calculator, general.get_current_time])
+    if settings.read_file_roots:
+        found.register(general.list_directory)
+        found.register(general.read_file)
+    return found
+
+
+def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
+    """How each tool runs now: as the person chose, else by its default."""
+    chosen = tool_modes.chosen(database)
+    return {tool.name: chosen.get(tool.name, tool.mode) for tool in tools.list()}
+
+
+def offered(database: Database, tools: Registry) -> list[Tool]:
+    """The tools that are not off, in their order (R2.26)."""
+    by_name = modes(database, tools)
+    return [tool for tool in tools.list() if by_name[tool.name] != "off"]

@@ -1,0 +1,159 @@
+"""Carrying out the calls of one round: entered, decided about, run, and each with a result.
+
+What runs at once runs first; then the turn waits for the person about the rest. A call that was denied,
+has expired or cannot be used has a result like any other (R2.28).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store import tool_calls, tool_modes
+from store.tool_calls import Asked, NotApproved, Outcome, ToolCall
+from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, ToolContext, modes
+from webapp.assistant.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
+from webapp.assistant.requested_calls import Wanted, result_text
+from webapp.assistant.sentences import say
+from webapp.assistant.tool import ToolResult, invalid_arguments
+from webapp.assistant.waiting import within
+
+if TYPE_CHECKING:
+    from webapp.assistant.agent import Session
+
+_LOOK_EVERY_S = 1.0
+
+_WHY_NOT = {
+    "denied": "denied by user",
+    "expired": "not approved in time",
+    "refused": "this call was not approved",
+}
+
+
+def carry_out(
+    session: Session, iteration: int, wanted: Sequence[Wanted]
+) -> Generator[TurnEvent, None, dict[str, str]]:
+    """Events of the calls, then their results as text by the id of the call."""
+    entered = tool_calls.add(
+        session.deps.database,
+        session.turn.id,
+        [_asked(session, iteration, each) for each in wanted],
+        session.deps.clock(),
+    )
+    by_id = {each.id: each for each in wanted}
+    results: dict[str, str] = {}
+    for call in entered:
+        yield ToolCallEvent(call)
+    for call in entered:
+        if call.state == "approved":
+            yield from _run(session, call, by_id[call.call_id], results)
+        elif call.state == "failed":
+            results[call.call_id] = result_text("", call.error)
+    waiting = [call for call in entered if call.state == "pending"]
+    if waiting:
+        yield ApprovalEvent(tuple(waiting))
+        told = say("waiting", session.plan.language, tools=", ".join(call.tool for call in waiting))
+        yield StatusEvent("waiting", told, session.turn.chat_id, session.turn.n)
+    while waiting:
+        for call in list(waiting):
+            now = tool_calls.get(session.deps.database, call.id)
+            assert now is not None
+            if now.state == "pending":
+                continue
+            waiting.remove(call)
+            if now.state == "approved":
+                yield from _run(session, now, by_id[call.call_id], results)
+            else:
+                yield ToolCallEvent(now)
+                results[call.call_id] = result_text("", _WHY_NOT[now.state])
+        if waiting:
+            _wait(session, waiting)
+    return results
+
+
+def _asked(session: Session, iteration: int, wanted: Wanted) -> Asked:
+    """The call as it enters: unusable, free to run, or waiting for the person."""
+    database, tool = session.deps.database, session.agent.registry.get(wanted.name)
+    error = wanted.error
+    if not error:
+        error = invalid_arguments(tool, wanted.arguments) if tool else f"There is no tool {wanted.name!r}."
+    if error:
+        return Asked(iteration, wanted.id, wanted.name, wanted.arguments, error=error)
+    mode = modes(database, session.agent.registry)[wanted.name]
+    by = "mode" if mode == "auto" else ""
+    if mode == "ask" and tool_modes.is_allowed(database, session.turn.chat_id, wanted.name):
+        by = "chat"
+    if mode == "off":
+        error = f"The tool {wanted.name!r} is switched off."
+        return Asked(iteration, wanted.id, wanted.name, wanted.arguments, error=error)
+    expires_ms = None if by else session.deps.clock() + APPROVAL_LIFETIME_MS
+    return Asked(iteration, wanted.id, wanted.name, wanted.arguments, by, expires_ms=expires_ms)
+
+
+def _wait(session: Session, waiting: Sequence[ToolCall]) -> None:
+    """Until something was decided, the time is up, or the turn is stopped."""
+    until_s = time.monotonic() + _LOOK_EVERY_S
+    while time.monotonic() < until_s:
+        session.stop.check()
+        session.agent.decisions.wait(0.05)
+        if any(_is_decided(session, call) for call in waiting):
+            return
+    tool_calls.expire(session.deps.database, session.deps.clock())
+
+
+def _is_decided(session: Session, call: ToolCall) -> bool:
+    now = tool_calls.get(session.deps.database, call.id)
+    return now is None or now.state != "pending"
+
+
+def _run(
+    session: Session, call: ToolCall, wanted: Wanted, results: dict[str, str]
+) -> Generator[TurnEvent, None, None]:
+    """Run an approved call, with the arguments that were approved and no others."""
+    database, clock = session.deps.database, session.deps.clock
+    try:
+        tool_calls.claim(database, call.id, wanted.arguments, clock())
+    except NotApproved:
+        results[call.call_id] = result_text("", _WHY_NOT["refused"])
+        return
+    yield ToolCallEvent(_again(session, call))
+    outcome = _outcome(session, call, wanted)
+    tool_calls.finish(database, call.id, outcome, clock())
+    yield ToolCallEvent(_again(session, call))
+    results[call.call_id] = result_text(outcome.output, outcome.error)
+
+
+def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
+    """What the tool gave, within its time; what it finds after that is not taken in."""
+    settings = session.agent.settings
+    found = session.findings.of_call()
+    context = ToolContext(
+        library=session.agent.library,
+        findings=found,
+        now_ms=session.deps.clock(),
+        zone=session.plan.zone,
+        range_ms=(session.plan.start_ms, session.plan.end_ms) if session.plan.is_bounded else None,
+        timeout_s=settings.timeout_s,
+        read_file_roots=tuple(Path(root).expanduser() for root in settings.read_file_roots),
+        read_file_max_bytes=settings.read_file_max_bytes,
+    )
+
+    def work() -> ToolResult:
+        return session.agent.registry.execute(context, call.call_id, wanted.name, wanted.arguments)
+
+    try:
+        result = within(work, settings.timeout_s, session.stop, session.deps.database.close_thread)
+    except TimeoutError:
+        return Outcome("timed_out", error=f"{wanted.name} took longer than {settings.timeout_s:g} s.")
+    if not result.success:
+        return Outcome("failed", error=result.error)
+    session.findings.take(found)
+    return Outcome("completed", result.output, "", found.from_ms, found.until_ms)
+
+
+def _again(session: Session, call: ToolCall) -> ToolCall:
+    found = tool_calls.get(session.deps.database, call.id)
+    assert found is not None
+    return found

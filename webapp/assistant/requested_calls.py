@@ -1,0 +1,108 @@
+"""The calls in a model's answer, native or as text, and how they and their results are told back.
+
+Strict providers want a result for every call they made, those that could not be used included, and the
+message with the calls before them (R2.28, R2.29). A model with a text format is told its results as
+the text of a user (requirements, chapter 8).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engines.chat import Completion, Message, RequestedCall
+from webapp.assistant.agent_prompt import RESULTS
+from webapp.assistant.formats import parse
+from webapp.assistant.formats.calls import MAX_CALLS, CallError
+from webapp.assistant.formats.native import parse_message
+from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.tool import Tool
+
+_MAX_ID_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A model's answer: what it says, and what it wants called."""
+
+    prose: str
+    wanted: tuple[Wanted, ...]
+
+
+def read(completion: Completion, tools: Sequence[Tool], form: str) -> Said:
+    """What a completion says and wants. Raises nothing, whatever it holds."""
+    known = {tool.name: tool.parameters for tool in tools}
+    if form:
+        parsed = parse(completion.text, form, known)
+        errors = [_unusable(f"unusable_{n}", error) for n, error in enumerate(parsed.errors, 1)]
+        calls = [Wanted(call.id, call.name, call.arguments) for call in parsed.calls]
+        return Said(parsed.prose, (*calls, *errors))
+    return Said(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
+
+
+def told(said: Said, completion: Completion, results: Mapping[str, str], form: str) -> list[Message]:
+    """The messages that repeat the calls and give their results, by the id of the call."""
+    if form:
+        lines = [
+            json.dumps({"tool_call_id": call.id, "name": call.name}) + "\n" + results[call.id]
+            for call in said.wanted
+        ]
+        return [
+            Message("assistant", completion.text),
+            Message("user", "\n".join([RESULTS, *lines])),
+        ]
+    requested = tuple(
+        RequestedCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
+        for call in said.wanted
+    )
+    return [
+        Message("assistant", said.prose, requested),
+        *(Message("tool", results[call.id], call_id=call.id) for call in said.wanted),
+    ]
+
+
+def result_text(output: str, error: str) -> str:
+    """A result as the model gets it: JSON that cannot imitate a call or a citation."""
+    if error:
+        return json.dumps({"error": _harmless(error)}, ensure_ascii=False)
+    return json.dumps(_harmless(json.loads(output)), ensure_ascii=False)
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return neutral(value).replace("[[", "[ [").replace("]]", "] ]")
+    if isinstance(value, dict):
+        return {key: _harmless(each) for key, each in value.items()}
+    return [_harmless(each) for each in value] if isinstance(value, list) else value
+
+
+def _native(calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[Wanted]:
+    """Each call by itself, so that each gets its answer, with an id that no other has."""
+    taken: set[str] = set()
+    for n, call in enumerate(calls[:MAX_CALLS], 1):
+        given = call.get("id")
+        chosen = given if isinstance(given, str) and 0 < len(given) <= _MAX_ID_CHARS else ""
+        if not chosen or chosen in taken:
+            chosen = next(name for name in (f"call_{n}", f"call_{n}_again") if name not in taken)
+        taken.add(chosen)
+        parsed = parse_message({"tool_calls": [call]}, known)
+        if parsed.calls:
+            yield Wanted(chosen, parsed.calls[0].name, parsed.calls[0].arguments)
+        elif parsed.errors:
+            yield _unusable(chosen, parsed.errors[0])
+
+
+def _unusable(call_id: str, error: CallError) -> Wanted:
+    return Wanted(call_id, (error.name or "unknown")[:100], {}, error.message)

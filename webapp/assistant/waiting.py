@@ -1,0 +1,128 @@
+"""Waiting that can be ended: for a model's next piece, for a tool, for a person's decision.
+
+A thread cannot be stopped from outside. So what may take long runs in a thread of its own, and who
+waits for it can leave at any moment; what comes afterwards is thrown away.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_LOOK_EVERY_S = 0.05
+
+
+class Stopped(Exception):
+    """The person stopped the turn."""
+
+
+class Stop:
+    """Says that a turn should end; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    @property
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raises `Stopped` once the turn should end."""
+        if self._event.is_set():
+            raise Stopped
+
+
+class Decisions:
+    """Wakes turns that wait for a person; the decision itself is in the store."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+
+    def notify(self) -> None:
+        """Something was decided."""
+        with self._changed:
+            self._count += 1
+            self._changed.notify_all()
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when something was decided, or after `timeout_s`."""
+        with self._changed:
+            seen = self._count
+            self._changed.wait_for(lambda: self._count != seen, timeout_s)
+
+
+def drawn(
+    items: Callable[[], Iterator[T]], stop: Stop, done: Callable[[], None] = lambda: None
+) -> Iterator[T]:
+    """What another thread draws from `items()`, as it comes; `done` runs in that thread at its end.
+
+    Raises `Stopped` within a moment of `stop`, and what the iterator raises.
+    """
+    found: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+    has_left = threading.Event()
+
+    def draw() -> None:
+        try:
+            iterator = items()
+            for item in iterator:
+                if has_left.is_set():
+                    getattr(iterator, "close", lambda: None)()
+                    return
+                found.put((item, None))
+            found.put((None, StopIteration()))
+        except BaseException as error:  # handed to the waiting thread, whatever it is
+            found.put((None, error))
+        finally:
+            done()
+
+    threading.Thread(target=draw, name="draw", daemon=True).start()
+    try:
+        while True:
+            stop.check()
+            try:
+                item, error = found.get(timeout=_LOOK_EVERY_S)
+            except queue.Empty:
+                continue
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield item  # type: ignore[misc]  # an item beside no error
+    finally:
+        has_left.set()
+
+
+def within(work: Callable[[], T], timeout_s: float, stop: Stop, done: Callable[[], None] = lambda: None) -> T:
+    """What `work` gives. Raises `TimeoutError` after `timeout_s`, `Stopped`, and what it raises."""
+    until_s = time.monotonic() + timeout_s
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # handed to the waiting thread, whatever it is
+            failure.append(error)
+        finally:
+            done()
+
+    thread = threading.Thread(target=run, name="tool", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        stop.check()
+        left_s = until_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        thread.join(min(left_s, _LOOK_EVERY_S))
+    if failure:
+        raise failure[0]
+    return outcome[0]
