@@ -21,8 +21,11 @@ from store.settings import Settings
 from store.spool import MAX_IMAGE_BYTES, Spool
 from store.times import now_ms
 from webapp import access, errors, guards, leaving
+from webapp.assistant.agent_session import AgentDeps, registry
+from webapp.assistant.live import LiveTurns
 from webapp.assistant.models import ChatModels
 from webapp.converters import IdConverter
+from webapp.doors.calls import Library
 from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
 
@@ -73,14 +76,19 @@ def _services(
 ) -> Services:
     data_dir = database.data_dir
     limits = settings.spool
+    media = Media(data_dir.media)
+    embedder = embedder or QueryEmbedder(settings.embedding, database, clock=clock)
+    library = Library(database, media, settings, embedder, clock)
     return Services(
         settings=settings,
         data_dir=data_dir,
         database=database,
-        media=Media(data_dir.media),
+        media=media,
         spool=Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries),
         chat_models=chat_models,
-        embedder=embedder or QueryEmbedder(settings.embedding, database, clock=clock),
+        embedder=embedder,
+        agent=AgentDeps(library, settings.tools, registry(settings.tools)),
+        turns=LiveTurns(),
         clock=clock,
         token=access.load_token(data_dir),
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from flask import Flask
 
-from store import apps, conversations, deletion
+from store import apps, conversations, deletion, tool_calls
 from store.database import Database, open_database
 from store.errors import StoreError
 from store.media import Media
@@ -42,6 +42,7 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
         settings = replace(settings, web=replace(settings.web, port=port))
         database = open_database(data_dir)
         conversations.fail_interrupted(database, payload(Coverage(0, 0), error=interrupted("en")))
+        tool_calls.expire_all(database, now_ms())
         app = create_app(settings, database, chat_models=ChatModels(settings.chat, data_dir=data_dir))
         server = Server(app, listener, thread_done=database.close_thread)
     _stop_on_signals(server)

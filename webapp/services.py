@@ -13,6 +13,8 @@ from store.media import Media
 from store.paths import DataDir
 from store.settings import Settings
 from store.spool import Spool
+from webapp.assistant.agent_session import AgentDeps
+from webapp.assistant.live import LiveTurns
 from webapp.assistant.models import ChatModels
 from webapp.query_embedder import QueryEmbedder
 
@@ -26,6 +28,8 @@ class Services:
     spool: Spool
     chat_models: ChatModels
     embedder: QueryEmbedder  # what a search means; opened with the first one
+    agent: AgentDeps  # the chat's tools, and where decisions about their calls are awaited
+    turns: LiveTurns  # turns of the chat that run by themselves
     clock: Callable[[], int]  # now, in epoch milliseconds
     token: str  # what a bearer must show; every other secret is derived from it
 

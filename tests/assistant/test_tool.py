@@ -62,7 +62,7 @@ def test_the_signature_is_the_schema() -> None:
 
 
 def test_a_call_gives_json() -> None:
-    result = TOOLS.execute(Context(), "call_1", "sample", {"frame_id": 4})
+    result = TOOLS.run(Context(), "call_1", "sample", {"frame_id": 4})
     assert (result.call_id, result.success, result.error) == ("call_1", True, "")
     assert json.loads(result.output) == {"frame_id": 4, "note": None, "size": 3, "long": ""}
 
@@ -81,18 +81,18 @@ def test_a_call_gives_json() -> None:
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments: dict[str, Any], words: str) -> None:
-    result = TOOLS.execute(Context(), "c", "sample", arguments)
+    result = TOOLS.run(Context(), "c", "sample", arguments)
     assert not result.success and words in result.error
     assert invalid_arguments(sample, arguments) == result.error
 
 
 def test_failures_are_results(caplog: pytest.LogCaptureFixture) -> None:
-    assert TOOLS.execute(Context(), "c", "make_coffee", {}).error == "There is no tool 'make_coffee'."
-    failed = TOOLS.execute(Context(), "c", "sample", {"frame_id": 1, "note": "fail"})
+    assert TOOLS.run(Context(), "c", "make_coffee", {}).error == "There is no tool 'make_coffee'."
+    failed = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "note": "fail"})
     assert (failed.success, failed.error) == (False, "It was asked to fail.")
-    bug = TOOLS.execute(Context(), "c", "sample", {"frame_id": 1, "note": "bug"})
+    bug = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "note": "bug"})
     assert not bug.success and "/secret/path" not in bug.error and "/secret/path" in caplog.text
-    long = TOOLS.execute(Context(), "c", "sample", {"frame_id": 1, "size": 4})
+    long = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "size": 4})
     assert not long.success and "too long" in long.error
 
 
@@ -109,7 +109,7 @@ def test_the_general_tools(tmp_path: Path) -> None:
     context = Context(read_file_roots=(tmp_path,))
 
     def run(name: str, **arguments: object) -> Any:
-        result = registry.execute(context, "c", name, arguments)
+        result = registry.run(context, "c", name, arguments)
         return json.loads(result.output) if result.success else result.error
 
     assert run("calculator", expression="2*(3+4)") == {"result": 14}

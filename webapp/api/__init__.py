@@ -7,6 +7,7 @@ from webapp.api import (
     browsers,
     capture,
     chat,
+    chat_stream,
     chats,
     deletion,
     export,
@@ -22,6 +23,7 @@ from webapp.api import (
     sent,
     texts,
     timeline,
+    tool_calls,
 )
 from webapp.api.endpoint import blueprint
 
@@ -31,6 +33,7 @@ __all__ = [
     "browsers",
     "capture",
     "chat",
+    "chat_stream",
     "chats",
     "deletion",
     "export",
@@ -46,4 +49,5 @@ __all__ = [
     "sent",
     "texts",
     "timeline",
+    "tool_calls",
 ]

@@ -6,21 +6,24 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from store import conversations
+from store import conversations, tool_calls
 from store.times import to_ms
-from webapp.api.endpoint import endpoint, invalid
+from webapp.api.endpoint import endpoint
+from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, check_range
 from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
+from webapp.assistant.live import LiveTurn, TooManyTurns
 from webapp.assistant.records import (
     MAX_MESSAGE_CHARS,
+    ApprovalEvent,
+    FinalEvent,
     TurnDeps,
     TurnError,
     TurnFilters,
     TurnRequest,
     TurnResult,
 )
-from webapp.assistant.turn import answer as answer_turn
 from webapp.assistant.turn import stored_turn
 from webapp.errors import FieldError, Problem
 from webapp.services import services
@@ -45,7 +48,9 @@ class ChatRequest(Request):
     end_time: Seconds | None = Field(None, description="End of the range, not included; now when missing.")
     timezone: Zone = Field(description="IANA name; local times are told in it.")
     mode: Literal["evidence", "agent"] | None = Field(
-        None, description="`agent` is not there yet and answered with 422 `mode_unavailable`."
+        None,
+        description="`agent` lets a model that can use tools look things up step by step. Without it a "
+        "question about a range is answered in evidence mode, and any other with tools.",
     )
     filters: FiltersBody = Field(default_factory=FiltersBody)
     chat_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(None, description="Continues this chat.")
@@ -58,17 +63,29 @@ class ChatRequest(Request):
         return self
 
 
+class WaitingCall(Answer):
+    """A tool call that waits for a person, with exactly what would run."""
+
+    id: int
+    tool: str
+    arguments: dict[str, Any]
+    reason: str
+    expires_at: float | None
+
+
 class RunningAnswer(Answer):
     chat_id: int
     turn_id: int
-    status: Literal["running"] = "running"
+    status: Literal["running", "awaiting_approval"] = "running"
+    approvals: list[WaitingCall] = Field(default_factory=list)
 
 
 _MODEL_PROBLEMS = {
     422: "context_too_long",
     502: "model_no_key, model_unauthorized, model_no_credit, model_unreachable, model_refused, "
     "model_unknown, model_malformed",
-    503: "model_rate_limited, model_busy, retrieval_timeout, search_failed, store_busy, interrupted",
+    503: "model_rate_limited, model_busy, retrieval_timeout, search_failed, store_busy, interrupted, "
+    "stopped, deleted",
     504: "model_timeout",
 }
 _STATUS_OF = {code: status for status, codes in _MODEL_PROBLEMS.items() for code in codes.split(", ")}
@@ -80,24 +97,34 @@ _STATUS_OF = {code: status for status, codes in _MODEL_PROBLEMS.items() for code
     "Ask about a range of time",
     body=ChatRequest,
     answer=TurnAnswer,
+    more_answers={202: RunningAnswer},
     problems={
         **_MODEL_PROBLEMS,
+        503: _MODEL_PROBLEMS[503] + ", too_many_turns",
         400: "invalid_time, invalid_time_range, invalid_timezone",
         404: "chat_not_found",
         422: "time_range_required, mode_unavailable, model_not_found, context_too_long",
     },
 )
-def chat(body: ChatRequest) -> TurnAnswer:
-    """One retrieval, one model call, one answer; every cited frame is one that was retrieved.
+def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
+    """The whole answer; every cited frame is one that this turn looked at.
 
-    A turn that failed at the model is kept with its question, and can be asked again.
+    202 when a tool call waits for a person: after the decision the turn goes on by itself, and its
+    own address tells how far it is. A turn that failed at the model is kept with its question.
     """
-    if body.mode == "agent":
-        raise invalid(
-            422, "mode_unavailable", [FieldError("mode", "agent is not available yet; use evidence")]
-        )
+    turn = started(body)
+    for _, event in turn.follow():
+        if isinstance(event, ApprovalEvent):
+            return running_answer(turn.chat_id, turn.n), 202
+        if isinstance(event, FinalEvent):
+            return _finished(event.result)
+    raise AssertionError("a turn ends with its final event")
+
+
+def started(body: ChatRequest) -> LiveTurn:
+    """The question as a turn that runs by itself. Raises what it is refused for."""
     own = services()
-    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn)
+    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent)
     request = TurnRequest(
         message=body.message,
         timezone=body.timezone,
@@ -107,14 +134,37 @@ def chat(body: ChatRequest) -> TurnAnswer:
         chat_id=body.chat_id,
         filters=TurnFilters(**body.filters.model_dump()),
         model=body.model,
-        mode="evidence",
+        mode=body.mode,
         system_prompt=body.system_prompt,
     )
     try:
-        result = answer_turn(deps, request)
+        return own.turns.start(deps, request)
     except TurnRefused as error:
         raise refused(error) from error
-    return _finished(result)
+    except TooManyTurns as error:
+        detail = "Too many questions are being answered; try again when one is done."
+        raise Problem(503, "too_many_turns", detail, headers={"Retry-After": "5"}) from error
+
+
+def running_answer(chat_id: int, n: int) -> RunningAnswer:
+    """How far a turn is that has no answer yet."""
+    own = services()
+    waiting = [call_answer(call) for call in tool_calls.pending(own.database, chat_id, n, own.clock())]
+    return RunningAnswer(
+        chat_id=chat_id,
+        turn_id=n,
+        status="awaiting_approval" if waiting else "running",
+        approvals=[
+            WaitingCall(
+                id=call.id,
+                tool=call.tool,
+                arguments=call.arguments,
+                reason=call.reason,
+                expires_at=call.expires_at,
+            )
+            for call in waiting
+        ],
+    )
 
 
 def refused(error: TurnRefused) -> Problem:
@@ -158,5 +208,5 @@ def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
     if stored is None:
         raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
     if stored.status == "running":
-        return RunningAnswer(chat_id=chat_id, turn_id=turn_id), 202
+        return running_answer(chat_id, turn_id), 202
     return _finished(stored_turn(database, chat_id, turn_id))

@@ -17,6 +17,7 @@ _CONVERTER = re.compile(r"<(?P<kind>[a-z]+):(?P<name>[a-z_]+)>")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "id": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
     "uuid": {"type": "string", "format": "uuid"},
+    "string": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
 }
 _REFERENCE = "#/components/schemas/{model}"
 _EVERYWHERE = {

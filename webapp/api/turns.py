@@ -129,7 +129,7 @@ class UsageAnswer(Answer):
 class TurnAnswer(Answer):
     chat_id: int
     turn_id: int = Field(description="Number of the turn in its chat, from 1.")
-    mode: Literal["evidence"]
+    mode: Literal["evidence", "agent"]
     model: str
     answer_md: str
     time_range: RangeAnswer
@@ -155,7 +155,7 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
             end_time=to_seconds(result.end_ms),
             timezone=result.timezone,
         ),
-        evidence=[_evidence(item) for item in result.evidence],
+        evidence=[evidence_answer(item) for item in result.evidence],
         claims=[
             ClaimAnswer(
                 text=claim.text,
@@ -174,7 +174,8 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
     )
 
 
-def _evidence(item: EvidenceItem) -> EvidenceAnswer:
+def evidence_answer(item: EvidenceItem) -> EvidenceAnswer:
+    """One frame of the selection as the API tells it."""
     return EvidenceAnswer(
         n=item.n,
         frame_id=item.frame_id,

@@ -141,7 +141,7 @@ def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
     )
 
     def work() -> ToolResult:
-        return session.agent.registry.execute(context, call.call_id, wanted.name, wanted.arguments)
+        return session.agent.registry.run(context, call.call_id, wanted.name, wanted.arguments)
 
     try:
         result = within(work, settings.timeout_s, session.stop, session.deps.database.close_thread)

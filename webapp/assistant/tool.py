@@ -107,7 +107,7 @@ class Registry:
     def list(self) -> list[Tool]:
         return list(self._tools.values())
 
-    def execute(self, context: object, call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    def run(self, context: object, call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Check the arguments and run. Every failure is a result (R2.16)."""
         found = self.get(name)
         if found is None:

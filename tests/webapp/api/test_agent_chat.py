@@ -1,0 +1,182 @@
+"""Tools over HTTP: the same turn as JSON and as a stream, decisions, and how each tool runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from store import tool_calls
+from store.database import Database
+from store.paths import DataDir
+from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
+from tests.factories import NOON_MS, store_frame
+from tests.stub_model import StubModel
+from tests.webapp.conftest import Actor, Clock
+from webapp.services import Services
+
+POLICY = "the retention policy was changed to ninety days"
+ASK = {"message": "Which policy did I read about?", "timezone": "Asia/Shanghai", "mode": "agent"}
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "notes"
+    found.mkdir()
+    (found / "plan.txt").write_text("the plan for monday", encoding="utf-8")
+    return found
+
+
+@pytest.fixture
+def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterator[Flask]:
+    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
+    made = make_app(
+        Settings(
+            chat=ChatSettings(models=(entry,), timeout_s=10),
+            tools=ToolsSettings(read_file_roots=(str(folder),)),
+        )
+    )
+    yield made
+    made.extensions["recollect"].chat_models.close()
+
+
+def events_of(body: bytes) -> list[dict[str, Any]]:
+    blocks = body.decode().strip().split("\n\n")
+    return [json.loads(block.split("data: ", 1)[1]) for block in blocks]
+
+
+def finished(program: Actor, chat_id: int, turn_id: int) -> Any:
+    """The turn's own address, asked until it has an answer."""
+    for _ in range(200):
+        answer = program.get(f"/api/v1/chats/{chat_id}/turns/{turn_id}")
+        if answer.status_code != 202:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError("the turn did not end")
+
+
+def waiting(program: Actor, stub: StubModel, folder: Path) -> dict[str, Any]:
+    stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("It is for monday.")
+    answer = program.post("/api/v1/chat", json=ASK)
+    assert answer.status_code == 202
+    body: dict[str, Any] = answer.get_json()
+    return body
+
+
+def test_json_and_stream_tell_the_same_turn(
+    program: Actor, stub: StubModel, database: Database, data_dir: DataDir
+) -> None:
+    """C2."""
+    store_frame(database, data_dir, NOON_MS + 1_000, text=POLICY)
+    answer = {"answer_md": "Ninety days [[e1]].", "evidence": [{"id": "e1", "quote": POLICY}]}
+    for _ in range(2):
+        stub.call(("search_ocr", {"query": "policy"}), text="Let me look.").reply(answer)
+    whole = program.post("/api/v1/chat", json=ASK)
+    streamed = program.post("/api/v1/ai/chat/stream", json=ASK)
+    assert streamed.content_type.startswith("text/event-stream")
+    events = events_of(streamed.data)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert [event["type"] for event in events if event["type"] in ("tool", "block", "final")] == [
+        "tool", "tool", "tool", "block", "final",
+    ]  # fmt: skip
+    final = events[-1]["answer"]
+    unlike = {"chat_id", "usage"}
+    assert {k: v for k, v in final.items() if k not in unlike} == {
+        k: v for k, v in whole.get_json().items() if k not in unlike
+    }
+    said = "".join(event["text"] for event in events if event["type"] == "text" and event["part"] == 2)
+    assert said == "Ninety days."
+
+
+def test_a_waiting_call_goes_on_after_approval(
+    program: Actor, stub: StubModel, folder: Path, database: Database
+) -> None:
+    body = waiting(program, stub, folder)
+    assert body["status"] == "awaiting_approval"
+    [call] = body["approvals"]
+    assert call["tool"] == "read_file"
+    assert call["arguments"] == {"path": str(folder / "plan.txt")}
+    again = program.get(f"/api/v1/chats/{body['chat_id']}/turns/{body['turn_id']}")
+    assert (again.status_code, again.get_json()) == (202, body)
+    decided = program.post(f"/api/v1/tool-calls/{call['id']}/approve", json={"scope": "once"})
+    assert decided.get_json()["state"] in ("approved", "executing", "completed")
+    answer = finished(program, body["chat_id"], body["turn_id"]).get_json()
+    assert "monday" in answer["answer_md"]
+    replayed = program.post(f"/api/v1/tool-calls/{call['id']}/approve", json={})
+    assert (replayed.status_code, replayed.get_json()["code"]) == (409, "tool_call_decided")
+
+
+def test_a_denied_call_is_told(program: Actor, stub: StubModel, folder: Path) -> None:
+    body = waiting(program, stub, folder)
+    assert (
+        program.post(f"/api/v1/tool-calls/{body['approvals'][0]['id']}/deny").get_json()["state"] == "denied"
+    )
+    assert finished(program, body["chat_id"], body["turn_id"]).status_code == 200
+    assert "denied by user" in stub.requests[-1]["messages"][-1]["content"]
+    assert program.post("/api/v1/tool-calls/999/deny").status_code == 404
+
+
+def test_a_waiting_turn_can_be_stopped(program: Actor, stub: StubModel, folder: Path) -> None:
+    body = waiting(program, stub, folder)
+    address = f"/api/v1/chats/{body['chat_id']}/turns/{body['turn_id']}"
+    assert program.post(f"{address}/stop").status_code == 202
+    ended = finished(program, body["chat_id"], body["turn_id"])
+    assert (ended.status_code, ended.get_json()["code"]) == (503, "stopped")
+    assert program.post(f"{address}/stop").get_json()["code"] == "turn_finished"
+    late = program.post(f"/api/v1/tool-calls/{body['approvals'][0]['id']}/approve", json={})
+    assert late.get_json()["code"] == "tool_call_decided"
+
+
+def test_after_a_restart_nothing_waits(
+    program: Actor, stub: StubModel, folder: Path, database: Database, own: Services, now: Clock
+) -> None:
+    """A decision after it is refused: nothing would go on."""
+    body = waiting(program, stub, folder)
+    assert tool_calls.expire_all(database, now()) == 1
+    late = program.post(f"/api/v1/tool-calls/{body['approvals'][0]['id']}/approve", json={})
+    assert (late.status_code, late.get_json()["code"]) == (409, "tool_call_decided")
+    own.agent.decisions.notify()
+    assert finished(program, body["chat_id"], body["turn_id"]).status_code == 200
+
+
+def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, folder: Path) -> None:
+    """R2.33, R2.62, C15."""
+    listed = {tool["name"]: tool for tool in program.get("/api/v1/tools").get_json()["data"]}
+    assert {"search_ocr", "get_frame", "activity_summary", "calculator", "read_file"} <= set(listed)
+    assert (listed["read_file"]["mode"], listed["search_ocr"]["mode"]) == ("ask", "auto")
+    body = waiting(program, stub, folder)
+    program.post(f"/api/v1/tool-calls/{body['approvals'][0]['id']}/approve", json={"scope": "chat"})
+    finished(program, body["chat_id"], body["turn_id"])
+    listed = {tool["name"]: tool for tool in program.get("/api/v1/tools").get_json()["data"]}
+    assert [each["chat_id"] for each in listed["read_file"]["allowed_in"]] == [body["chat_id"]]
+    assert listed["read_file"]["last_used"] is not None
+    revoked = program.ask("DELETE", f"/api/v1/tools/read_file/chats/{body['chat_id']}")
+    assert revoked.get_json()["allowed_in"] == []
+    assert program.ask("DELETE", f"/api/v1/tools/read_file/chats/{body['chat_id']}").status_code == 404
+    changed = program.ask("PATCH", "/api/v1/tools/search_ocr", json={"mode": "off"})
+    assert (changed.get_json()["mode"], changed.get_json()["default_mode"]) == ("off", "auto")
+    assert program.ask("PATCH", "/api/v1/tools/search_ocr", json={"mode": "never"}).status_code == 422
+    assert program.ask("PATCH", "/api/v1/tools/shell", json={"mode": "auto"}).status_code == 404
+
+
+def test_a_stranger_and_another_site_decide_nothing(
+    stranger: Actor, browser: Actor, program: Actor, stub: StubModel, folder: Path
+) -> None:
+    body = waiting(program, stub, folder)
+    address = f"/api/v1/tool-calls/{body['approvals'][0]['id']}/approve"
+    assert stranger.post(address).status_code == 401
+    assert browser.post(address).status_code == 403  # without the CSRF token
+    assert browser.post(address, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    program.post(address.replace("approve", "deny"))
+    finished(program, body["chat_id"], body["turn_id"])

@@ -1,0 +1,203 @@
+"""The tools of the chat: what there is, how each runs, and decisions about calls that wait."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import Field
+
+from store import tool_calls, tool_log, tool_modes
+from store.times import to_seconds
+from store.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
+from store.tool_modes import Mode
+from webapp.api.endpoint import endpoint
+from webapp.api.values import Answer, Request
+from webapp.assistant.agent_session import modes
+from webapp.errors import Problem
+from webapp.services import Services, services
+
+
+class AllowanceAnswer(Answer):
+    """A chat in which a tool runs without asking."""
+
+    chat_id: int
+    title: str
+    allowed_at: float
+
+
+class ToolAnswer(Answer):
+    name: str
+    description: str
+    parameters: dict[str, Any] = Field(description="JSON Schema of the arguments.")
+    mode: Mode = Field(description="auto (runs), ask (waits for a person) or off (not offered).")
+    default_mode: Mode
+    reaches: str = Field(description="What it can touch, in words.")
+    last_used: float | None
+    allowed_in: list[AllowanceAnswer]
+
+
+class ToolsAnswer(Answer):
+    data: list[ToolAnswer]
+    max_iterations: int = Field(description="Rounds of calls in one turn.")
+    timeout_s: float
+
+
+class ToolChange(Request):
+    mode: Mode | None = Field(description="Null goes back to the default.")
+
+
+class Decision(Request):
+    scope: Scope = Field("once", description="This call, this tool in its chat, or this tool always.")
+
+
+class ToolCallAnswer(Answer):
+    """A call; its arguments and its result are empty once a frame they show was deleted."""
+
+    id: int
+    chat_id: int
+    turn_id: int
+    iteration: int
+    tool: str
+    arguments: dict[str, Any]
+    state: State
+    reason: str = Field(description="What the tool can touch, in words.")
+    result: Any = None
+    error: str
+    created_at: float
+    expires_at: float | None
+    duration_ms: int | None
+
+
+@endpoint("GET", "/tools", "Tools of the chat", answer=ToolsAnswer)
+def tools() -> ToolsAnswer:
+    """Every tool, with how it runs and where it was allowed."""
+    own = services()
+    settings = own.settings.tools
+    return ToolsAnswer(data=_tools(own), max_iterations=settings.max_iterations, timeout_s=settings.timeout_s)
+
+
+@endpoint(
+    "PATCH",
+    "/tools/<string:name>",
+    "Choose how a tool runs",
+    body=ToolChange,
+    answer=ToolAnswer,
+    problems={404: "tool_not_found"},
+)
+def change(name: str, body: ToolChange) -> ToolAnswer:
+    """A choice other than `auto` also ends what was allowed in single chats."""
+    own = services()
+    _check(own, name)
+    tool_modes.choose(own.database, name, body.mode, own.clock())
+    return next(tool for tool in _tools(own) if tool.name == name)
+
+
+@endpoint(
+    "DELETE",
+    "/tools/<string:name>/chats/<id:chat_id>",
+    "Ask again for a tool in a chat",
+    answer=ToolAnswer,
+    problems={404: "tool_not_found, allowance_not_found"},
+)
+def revoke(name: str, chat_id: int) -> ToolAnswer:
+    own = services()
+    _check(own, name)
+    if not tool_modes.revoke(own.database, chat_id, name):
+        raise Problem(404, "allowance_not_found", f"{name} is not allowed in chat {chat_id}.")
+    return next(tool for tool in _tools(own) if tool.name == name)
+
+
+_DECISION_PROBLEMS = {404: "tool_call_not_found", 409: "tool_call_decided"}
+
+
+@endpoint(
+    "POST",
+    "/tool-calls/<id:call_id>/approve",
+    "Let a waiting tool call run",
+    body=Decision,
+    body_required=False,
+    answer=ToolCallAnswer,
+    problems=_DECISION_PROBLEMS,
+)
+def approve(call_id: int, body: Decision) -> ToolCallAnswer:
+    """The call runs with the arguments that were shown and no others; the turn goes on by itself."""
+    return call_answer(decide(services(), call_id, body.scope))
+
+
+@endpoint(
+    "POST",
+    "/tool-calls/<id:call_id>/deny",
+    "Refuse a waiting tool call",
+    answer=ToolCallAnswer,
+    problems=_DECISION_PROBLEMS,
+)
+def deny(call_id: int) -> ToolCallAnswer:
+    """The model is told so, and the turn goes on by itself."""
+    return call_answer(decide(services(), call_id, None))
+
+
+def decide(own: Services, call_id: int, scope: Scope | None) -> ToolCall:
+    """Approve a call, or deny it with no scope. Raises 404 and 409."""
+    try:
+        if scope is None:
+            call = tool_calls.deny(own.database, call_id, own.clock())
+        else:
+            call = tool_calls.approve(own.database, call_id, scope, own.clock())
+    except CallNotFound as error:
+        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id}.") from error
+    except NotPending as error:
+        detail = f"This call is not waiting for a decision: {error.state}."
+        raise Problem(409, "tool_call_decided", detail) from error
+    own.agent.decisions.notify()
+    return call
+
+
+def call_answer(call: ToolCall) -> ToolCallAnswer:
+    """A call as the API tells it."""
+    tool = services().agent.registry.get(call.tool)
+    return ToolCallAnswer(
+        id=call.id,
+        chat_id=call.chat_id,
+        turn_id=call.turn,
+        iteration=call.iteration,
+        tool=call.tool,
+        arguments=json.loads(call.arguments),
+        state=call.state,
+        reason=f"Reaches {tool.reaches}." if tool else "",
+        result=json.loads(call.output) if call.output else None,
+        error=call.error,
+        created_at=to_seconds(call.created_ms),
+        expires_at=None if call.expires_ms is None else to_seconds(call.expires_ms),
+        duration_ms=call.duration_ms,
+    )
+
+
+def _check(own: Services, name: str) -> None:
+    if own.agent.registry.get(name) is None:
+        raise Problem(404, "tool_not_found", f"There is no tool {name[:100]!r}.")
+
+
+def _tools(own: Services) -> list[ToolAnswer]:
+    by_name = modes(own.database, own.agent.registry)
+    used = tool_log.last_used(own.database)
+    allowed = tool_modes.allowances(own.database)
+    return [
+        ToolAnswer(
+            name=tool.name,
+            description=tool.description,
+            parameters=dict(tool.parameters),
+            mode=by_name[tool.name],
+            default_mode=tool.mode,
+            reaches=tool.reaches,
+            last_used=to_seconds(used[tool.name]) if tool.name in used else None,
+            allowed_in=[
+                AllowanceAnswer(
+                    chat_id=each.chat_id, title=each.title, allowed_at=to_seconds(each.allowed_ms)
+                )
+                for each in allowed
+                if each.tool == tool.name
+            ],
+        )
+        for tool in own.agent.registry.list()
+    ]
