@@ -14,7 +14,8 @@ import apsw
 from store import tokenizer
 from store.conversations import DELETED_ANSWER, forget_answer
 from store.database import rows, scalar
-from store.frames import ID_STEP
+from store.doomed import shown_in
+from store.line import MERGE_GAP_MS
 
 _RUN = 3
 
@@ -48,23 +49,18 @@ def phrases(text: str) -> set[str]:
 
 
 # A tool's result may show a frame that is no evidence: a title in a summary of the time.
-_WAS_SHOWN = f"""
-exists (
-    select 1
-    from doomed d
-    where d.id >= c.shown_from_ms * {ID_STEP} and d.id < c.shown_until_ms * {ID_STEP}
-)
-"""
+_WAS_SHOWN = shown_in("c.shown_from_ms", "c.shown_until_ms")
 
-_TEXTS = f"""
+_TEXTS = """
 select t.text, t.app_name, t.window_name, t.browser_url
 from doomed d
 cross join frame_texts t on t.id = d.id
 where exists (select 1 from evidence e where e.frame_id = d.id) or exists (
     select 1
     from tool_calls c
+    cross join frames f on f.id = d.id
     where c.shown_from_ms is not null
-        and d.id >= c.shown_from_ms * {ID_STEP} and d.id < c.shown_until_ms * {ID_STEP}
+        and f.captured_ms < c.shown_until_ms and f.ended_ms >= c.shown_from_ms - {MERGE_GAP_MS}
 )
 """
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import apsw
 
-from store.sent_forgetting import shows
+from store.doomed import shown_in
 
 _AFFECTED = f"""
 from turns t
-where json_type(t.payload, '$.measured') is not null and {shows("t.start_ms", "t.end_ms")}
+where json_type(t.payload, '$.measured') is not null and {shown_in("t.start_ms", "t.end_ms")}
 """
 
 COUNT = f"select count(*) {_AFFECTED}"

@@ -12,31 +12,7 @@ import apsw
 
 from store import answers
 from store.database import rows
-from store.frames import ID_STEP
-from store.line import MERGE_GAP_MS
-
-_DAY = 86_400_000
-
-
-def shows(start: str, end: str) -> str:
-    """Whether something made from [start, end) milliseconds may show a doomed frame.
-
-    A frame that was on the screen before a range began may still count in it, for as long as the
-    line of activity bridges (`store.line`).
-    """
-    return f"""(
-        exists (
-            select 1 from doomed d where d.id >= {start} * {ID_STEP} and d.id < {end} * {ID_STEP}
-        )
-        or exists (
-            select 1
-            from doomed d
-            cross join frames f on f.id = d.id
-            where d.id >= ({start} - {_DAY}) * {ID_STEP} and d.id < {start} * {ID_STEP}
-                and f.ended_ms >= {start} - {MERGE_GAP_MS}
-        )
-    )"""
-
+from store.doomed import shown_in
 
 # The text of an answer's request tells of its turn's whole range (apps are counted that no frame in
 # it shows), and repeats earlier answers of its chat. So it goes when a doomed frame lies in the
@@ -48,9 +24,9 @@ where request.body is not null and (
         select 1
         from turns asked
         join turns t on t.conversation_id = asked.conversation_id and t.n <= asked.n
-        where asked.id = request.turn_id and {shows("t.start_ms", "t.end_ms")}
+        where asked.id = request.turn_id and {shown_in("t.start_ms", "t.end_ms")}
     )
-    or (request.first_ms is not null and {shows("request.first_ms", "(request.last_ms + 1)")})
+    or (request.first_ms is not null and {shown_in("request.first_ms", "(request.last_ms + 1)")})
 )
 """
 

@@ -23,7 +23,7 @@ import apsw
 
 from store import tool_log, tool_modes
 from store.database import Database, rows, scalar
-from store.frames import ID_STEP
+from store.doomed import shown_in
 from store.tool_log import ToolEvent
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
@@ -312,11 +312,7 @@ where not c.is_forgotten and exists (
     from tool_calls shown
     join turns t on t.id = shown.turn_id
     where shown.shown_from_ms is not null and t.conversation_id = asked.conversation_id and t.n <= asked.n
-        and exists (
-            select 1
-            from doomed d
-            where d.id >= shown.shown_from_ms * {ID_STEP} and d.id < shown.shown_until_ms * {ID_STEP}
-        )
+        and {shown_in("shown.shown_from_ms", "shown.shown_until_ms")}
 )
 """
 
