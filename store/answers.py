@@ -51,7 +51,7 @@ def phrases(text: str) -> set[str]:
 # A tool's result may show a frame that is no evidence: a title in a summary of the time.
 _WAS_SHOWN = shown_in("c.shown_from_ms", "c.shown_until_ms")
 
-_TEXTS = """
+_TEXTS = f"""
 select t.text, t.app_name, t.window_name, t.browser_url
 from doomed d
 cross join frame_texts t on t.id = d.id
