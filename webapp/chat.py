@@ -9,17 +9,18 @@ from werkzeug.wrappers import Response
 
 from store import conversations, frames
 from store.conversations import Chat
+from store.tool_calls import Scope
 from webapp import fragments, ranges
+from webapp.api.tool_calls import decide
 from webapp.assistant.errors import BadRange
+from webapp.assistant.live import TooManyTurns
 from webapp.assistant.turn import (
     TimeRangeRequired,
     TurnDeps,
     TurnFilters,
     TurnRefused,
     TurnRequest,
-    TurnResult,
     UnknownChat,
-    answer,
     stored_turn,
 )
 from webapp.errors import Problem
@@ -29,6 +30,11 @@ from webapp.views.conversation import Composer, around_frame, page
 from webapp.views.turns import turn_view
 
 blueprint = Blueprint("chat", __name__)
+
+PATIENCE_S = 0.8
+"""How long a question waits for its whole answer before it is shown as running."""
+
+_DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}
 
 MAX_SKEW_MS = 60_000
 """A browser's clock further off than this is not used as "now"."""
@@ -57,17 +63,19 @@ def ask(chat_id: int | None) -> Response:
     """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
     own, who = services(), viewer()
     chat = None if chat_id is None else _chat(chat_id)
+    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent)
     try:
-        asked = _request(chat_id, who)
-        deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn)
-        result = answer(deps, asked)
+        live = own.turns.start(deps, _request(chat_id, who))
     except UnknownChat as error:
         raise _no_chat(error.chat_id) from error
     except TurnRefused as refusal:
         return _refused(chat, refusal, who)
+    except TooManyTurns as error:
+        raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
+    live.settle(PATIENCE_S)
     if chat is None or not fragments.wants_fragment():
-        return fragments.go(f"/chat/{result.chat_id}#t{result.turn_id}")
-    return _turn(result)
+        return fragments.go(f"/chat/{live.chat_id}#t{live.n}")
+    return _turn(live.chat_id, live.n)
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>")
@@ -75,10 +83,27 @@ def turn(chat_id: int, n: int) -> Response:
     """One turn as a fragment; asked for again and again while it runs."""
     if not fragments.wants_fragment():
         return redirect(f"/chat/{chat_id}#t{n}", 302)
-    try:
-        return _turn(stored_turn(services().database, chat_id, n))
-    except UnknownChat as error:
-        raise _no_chat(chat_id) from error
+    return _turn(chat_id, n)
+
+
+@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
+def stop(chat_id: int, n: int) -> Response:
+    """End a running turn; what was said stays."""
+    live = services().turns.get(chat_id, n)
+    if live is not None and not live.is_over:
+        live.stop.set()
+        live.settle(PATIENCE_S)
+    return _turn(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
+
+
+@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
+def decide_call(chat_id: int, n: int, call_id: int) -> Response:
+    """Decide about a waiting tool call: ``deny``, or allow ``once``, in this ``chat``, or ``always``."""
+    decision = request.form.get("decision", "")
+    if decision not in _DECISIONS:
+        raise Problem(400, "invalid_request", "A decision is deny, once, chat or always.")
+    decide(services(), call_id, _DECISIONS[decision])
+    return _turn(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
 
 
 @blueprint.get("/chat/<id:chat_id>/delete")
@@ -108,13 +133,19 @@ def _no_chat(chat_id: int) -> Problem:
 
 def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
     own = services()
-    found = page(own.database, own.media, chat, composer, own.chat_models.describe(), who)
+    found = page(own, chat, composer, who)
     return make_response(render_template("chat/chat.html", page=found, section="chat"), status)
 
 
-def _turn(result: TurnResult) -> Response:
+def _turn(chat_id: int, n: int) -> Response:
+    """A turn as a fragment, running or done. Raises 404."""
     own = services()
-    view = turn_view(own.database, own.media, result, viewer().now_ms)
+    try:
+        result = stored_turn(own.database, chat_id, n)
+    except UnknownChat as error:
+        raise _no_chat(chat_id) from error
+    live = own.turns.get(chat_id, n)
+    view = turn_view(own.database, own.media, result, viewer().now_ms, live=live, tools=own.agent.registry)
     return make_response(render_template("chat/turn.html", view=view))
 
 
@@ -164,7 +195,7 @@ def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
     if not fragments.wants_fragment():
         return _page(chat, composer, who, 422)
     own = services()
-    found = page(own.database, own.media, chat, composer, own.chat_models.describe(), who)
+    found = page(own, chat, composer, who)
     response = make_response(render_template("chat/composer.html", page=replace(found, turns=())), 422)
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"

@@ -12,7 +12,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from webapp.assistant.records import ErrorEvent, FinalEvent, StatusEvent, TurnDeps, TurnEvent, TurnRequest
+from webapp.assistant.records import (
+    ApprovalEvent,
+    ErrorEvent,
+    FinalEvent,
+    StatusEvent,
+    TurnDeps,
+    TurnEvent,
+    TurnRequest,
+)
 from webapp.assistant.turn import run_turn, stored_turn
 from webapp.assistant.waiting import Stop
 
@@ -56,6 +64,14 @@ class LiveTurn:
                 yield number, event
             if self._is_over and len(self._events) <= seq:
                 return
+
+    def settle(self, timeout_s: float) -> None:
+        """Wait until the turn is over or a person has to decide, at most `timeout_s`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or self._asks(), timeout_s)
+
+    def _asks(self) -> bool:
+        return any(isinstance(event, ApprovalEvent) for event in self._events)
 
     def add(self, event: TurnEvent) -> None:
         with self._changed:

@@ -9,8 +9,10 @@ from the store, so that a reload shows the same.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from peewee import IntegrityError
 
@@ -62,7 +64,7 @@ from webapp.assistant.records import (
 )
 from webapp.assistant.retrieval import retrieve
 from webapp.assistant.sentences import say
-from webapp.assistant.waiting import Stop, Stopped
+from webapp.assistant.waiting import Stop, Stopped, within
 from webapp.query_embedder import WORDS_ONLY, Meaning
 
 __all__ = [
@@ -208,8 +210,9 @@ def _draft(
         opening = f"{say('audio', plan.language)} {say('audio_screen', plan.language)}"
         return answering.quote(deps, plan, retrieval, opening, asked=False)
     yield status("thinking", model=plan.model.name)
-    stop.check()
-    return answering.ask(deps, plan, retrieval, history, turn.id)
+    # The model keeps its own time limit; whoever stops the turn does not wait for it.
+    ask = partial(answering.ask, deps, plan, retrieval, history, turn.id)
+    return within(ask, math.inf, stop, deps.database.close_thread)
 
 
 def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:

@@ -7,13 +7,12 @@ from datetime import timedelta
 
 from store import apps, conversations, timeline
 from store.conversations import Chat
-from store.database import Database
 from store.frames import FrameRow
-from store.media import Media
 from webapp import days, wording
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.turn import stored_turn
 from webapp.ranges import NO_RANGE, Range
+from webapp.services import Services
 from webapp.viewer import Viewer
 from webapp.views.turns import TurnView, turn_view
 
@@ -67,20 +66,16 @@ class ChatPage:
         return any(turn.is_running for turn in self.turns)
 
 
-def page(
-    database: Database,
-    media: Media,
-    chat: Chat | None,
-    composer: Composer,
-    models: list[ModelInfo],
-    viewer: Viewer,
-) -> ChatPage:
+def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -> ChatPage:
     """The page of a chat, or of a new one."""
+    database = own.database
     turns: list[TurnView] = []
     if chat is not None:
-        stored = conversations.turns(database, chat.id)
-        results = (stored_turn(database, chat.id, each.n) for each in stored)
-        turns = [turn_view(database, media, result, viewer.now_ms) for result in results]
+        for each in conversations.turns(database, chat.id):
+            result = stored_turn(database, chat.id, each.n)
+            live = own.turns.get(chat.id, each.n)
+            tools = own.agent.registry
+            turns.append(turn_view(database, own.media, result, viewer.now_ms, live=live, tools=tools))
     today = viewer.today
     totals = timeline.timeline(
         database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms
@@ -90,7 +85,7 @@ def page(
         turns=tuple(turns),
         groups=_groups(conversations.list_chats(database, LISTED_CHATS), viewer),
         composer=composer,
-        models=models,
+        models=own.chat_models.describe(),
         suggestions=[] if chat else _suggestions(totals),
         has_frames=totals.frames > 0,
         apps=tuple(apps.colour_slots(database)),

@@ -15,15 +15,16 @@ from markupsafe import Markup
 from store import answer_reports, conversations, frames
 from store.answer_reports import Report
 from store.database import Database
-from store.frames import FrameRow
 from store.media import Media
-from store.readings import Box
 from webapp import markdown, wording
-from webapp.assistant.turn import Claim, EvidenceItem, TurnResult
+from webapp.assistant.live import LiveTurn
+from webapp.assistant.tool import Registry
+from webapp.assistant.turn import Claim, TurnResult
 from webapp.markdown import Span
 from webapp.views.band import reason_words
 from webapp.views.coverage import CoverageView, coverage_view
-from webapp.views.pictures import Picture, around, gone_reason, gone_words, picture
+from webapp.views.progress import CallView, Progress, call_views, progress
+from webapp.views.proofs import EvidenceCard, evidence_card
 
 MAX_RETRIEVED = 72
 
@@ -37,26 +38,6 @@ CLAIM_WORDS = {
 }
 _PROVEN = ("found", "measured")
 _DISPUTED = ("unproven", "source marked wrong")
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceCard:
-    """One frame under an answer. `picture` is None once the frame was deleted; `gone` says why its
-    pixels cannot be shown, and is empty while they can.
-    """
-
-    item: EvidenceItem
-    anchor: str
-    address: str
-    clock: str
-    iso: str
-    picture: Picture | None
-    boxes: tuple[Box, ...]
-    crop: Box | None
-    quote: Markup
-    copied: str
-    gone: str
-    report: Report | None  # what the person said about this source
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +55,8 @@ class TurnView:
     opening: str  # what has to be said before the answer, '' when nothing
     range_label: str
     zone_name: str
+    calls: tuple[CallView, ...] = ()
+    progress: Progress | None = None
 
     @property
     def anchor(self) -> str:
@@ -84,13 +67,24 @@ class TurnView:
         return self.turn.status == "running"
 
 
-def turn_view(database: Database, media: Media, turn: TurnResult, now_ms: int) -> TurnView:
-    """The turn, with the pictures that are still there and what was said about its sources."""
+def turn_view(
+    database: Database,
+    media: Media,
+    turn: TurnResult,
+    now_ms: int,
+    *,
+    live: LiveTurn | None = None,
+    tools: Registry | None = None,
+) -> TurnView:
+    """The turn, with the pictures that are still there and what was said about its sources.
+
+    `live` is the turn while it runs in this process; `tools` describe the calls it makes.
+    """
     zone = ZoneInfo(turn.timezone)
     rows = frames.get_many(database, [e.frame_id for e in turn.evidence if e.frame_id is not None])
     reports = {each.n: each for each in reported(database, turn) if each.verdict == "wrong"}
     cards = [
-        _card(turn, item, rows.get(item.frame_id or -1), media, reports.get(item.n or 0), zone)
+        evidence_card(turn, item, rows.get(item.frame_id or -1), media, reports.get(item.n or 0), zone)
         for item in turn.evidence
     ]
     cited = sorted((c for c in cards if c.item.n is not None), key=lambda c: c.item.n or 0)
@@ -107,6 +101,8 @@ def turn_view(database: Database, media: Media, turn: TurnResult, now_ms: int) -
         opening=_opening(turn),
         range_label=_range_label(turn, zone, now_ms),
         zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
+        calls=call_views(database, tools, turn) if tools else (),
+        progress=progress(database, media, turn, live) if turn.status == "running" else None,
     )
 
 
@@ -147,60 +143,6 @@ def _named(missing: tuple[str, ...], most: int = 3) -> str:
     """The first of what no quote shows; the screen or the model may have made them long."""
     more = f" and {len(missing) - most} more" if len(missing) > most else ""
     return ", ".join(each[:40] for each in missing[:most]) + more
-
-
-def _card(
-    turn: TurnResult,
-    item: EvidenceItem,
-    row: FrameRow | None,
-    media: Media,
-    report: Report | None,
-    zone: ZoneInfo,
-) -> EvidenceCard:
-    boxes = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
-    clock = wording.clock(item.captured_ms, zone)
-    anchor = f"t{turn.turn_id}e{item.n}" if item.n is not None else ""
-    address = f"/chat/{turn.chat_id}#{anchor}"
-    if row is not None:
-        cite = f"?cite={turn.chat_id}.{turn.turn_id}.{item.n}" if item.n is not None else ""
-        address = f"/frames/{row.id}{cite}"
-    place = ", ".join(part for part in (item.app_name, item.window_name) if part)
-    at = wording.iso(item.captured_ms - item.captured_ms % 1000, zone).replace("T", " ")
-    return EvidenceCard(
-        item=item,
-        anchor=anchor,
-        address=address,
-        clock=clock,
-        iso=wording.iso(item.captured_ms, zone),
-        picture=picture(row, clock) if row else None,
-        boxes=boxes,
-        crop=around(boxes, row.width_px, row.height_px) if row else None,
-        quote=_quote(item),
-        copied=f"“{item.quote or item.ocr_snippet}” - {place}, {at}, frame {item.frame_id}",
-        gone=_gone(media, row, item),
-        report=report,
-    )
-
-
-def _gone(media: Media, row: FrameRow | None, item: EvidenceItem) -> str:
-    """Why a frame's own pixels cannot be shown. Only cited ones are read to know: few, and on top."""
-    if row is None:
-        return gone_words("deleted")
-    if item.n is None:
-        return "" if row.media_path else gone_words(row.media_gone_reason or "deleted")
-    return gone_words(gone_reason(media, row))
-
-
-def _quote(item: EvidenceItem) -> Markup:
-    """The excerpt with the quoted words marked in it, where they stand in it."""
-    if not item.quote:
-        return markdown.highlight(item.ocr_snippet, ())
-    at = item.ocr_snippet.find(item.quote)
-    if item.state != "found":
-        return markdown.highlight(item.quote, ())
-    if at < 0:
-        return markdown.highlight(item.quote, [(0, len(item.quote))])
-    return markdown.highlight(item.ocr_snippet, [(at, at + len(item.quote))])
 
 
 def _opening(turn: TurnResult) -> str:

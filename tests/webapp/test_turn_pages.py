@@ -1,0 +1,157 @@
+"""A turn while it runs, on its page: frames before the answer, decisions about calls, an end by hand."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from store.database import Database
+from store.paths import DataDir
+from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
+from tests.factories import NOON_MS, store_frame
+from tests.stub_model import StubModel
+from tests.webapp.conftest import Actor, csrf_of
+
+QUOTE = "retention set to 14 days"
+RANGE = {"from_ms": str(NOON_MS), "to_ms": str(NOON_MS + 3_600_000), "when": "custom"}
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "notes"
+    found.mkdir()
+    (found / "plan.txt").write_text("the plan <b>for monday</b>", encoding="utf-8")
+    return found
+
+
+@pytest.fixture
+def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterator[Flask]:
+    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
+    made = make_app(
+        Settings(
+            chat=ChatSettings(models=(entry,), timeout_s=30),
+            tools=ToolsSettings(read_file_roots=(str(folder),)),
+        )
+    )
+    yield made
+    made.extensions["recollect"].chat_models.close()
+
+
+@pytest.fixture
+def form(app: Flask, browser: Actor) -> dict[str, str]:
+    browser.client.set_cookie("tz", "Asia/Shanghai", domain="127.0.0.1")
+    return {"csrf_token": csrf_of(app, browser), "model": "stub"}
+
+
+@pytest.fixture
+def frame(database: Database, data_dir: DataDir) -> int:
+    return store_frame(database, data_dir, NOON_MS + 60_000, QUOTE).id
+
+
+@pytest.fixture
+def blocked() -> Iterator[threading.Event]:
+    """A model that does not answer before this is set."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def asked(browser: Actor, form: dict[str, str], message: str, **more: str) -> str:
+    """The address of the new turn, after a question without scripts."""
+    answer = browser.post("/chat", data={**form, "message": message, **more})
+    assert answer.status_code == 303
+    found = re.fullmatch(r"/chat/(\d+)#t(\d+)", answer.headers["Location"])
+    assert found
+    return f"/chat/{found[1]}/turns/{found[2]}"
+
+
+def settled(browser: Actor, address: str) -> str:
+    """The turn as soon as it does not run any more."""
+    for _ in range(300):
+        html = browser.get(address, headers=HTMX).text
+        if 'aria-busy="false"' in html:
+            return html
+        time.sleep(0.05)
+    raise AssertionError("the turn did not end")
+
+
+def test_frames_are_shown_before_the_model_answers(
+    browser: Actor, form: dict[str, str], stub: StubModel, frame: int, blocked: threading.Event
+) -> None:
+    answer = {"answer_md": "Fourteen days [[e1]].", "evidence": [{"id": "e1", "quote": QUOTE}]}
+    stub.reply(answer, wait_for=blocked)
+    address = asked(browser, form, "What did I set?", **RANGE)
+    running = browser.get(address, headers=HTMX).text
+    assert 'aria-busy="true"' in running and f'href="/frames/{frame}"' in running
+    assert "Looked at 1 frame so far" in running and "Quote found" not in running
+    page = browser.get(address.partition("/turns")[0]).text
+    assert '<noscript><meta http-equiv="refresh" content="3">' in page and f"/frames/{frame}" in page
+    blocked.set()
+    done = settled(browser, address)
+    assert "Fourteen days" in done and "Quote found" in done and "so far" not in done
+
+
+def test_a_turn_is_ended_by_hand(
+    browser: Actor, form: dict[str, str], stub: StubModel, frame: int, blocked: threading.Event
+) -> None:
+    stub.reply("never", wait_for=blocked)
+    address = asked(browser, form, "What did I set?", **RANGE)
+    assert browser.post(f"{address}/stop", data=form).status_code == 303
+    assert "stopped" in settled(browser, address)
+    assert browser.post(f"{address}/stop", data=form, headers=HTMX).status_code == 200  # again: nothing
+
+
+def waiting(browser: Actor, form: dict[str, str], stub: StubModel, folder: Path) -> tuple[str, str]:
+    """(address of the turn, address of the decision) of a call that asks for a file."""
+    stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("It is for monday.")
+    address = asked(browser, form, "What is my plan?")
+    html = browser.get(address, headers=HTMX).text
+    assert "Waits for you" in html and "plan.txt" in html and "Reaches text files" in html
+    assert html.index(">Deny<") < html.index(">Allow once<")
+    found = re.search(r'action="(/chat/\d+/turns/\d+/calls/\d+)"', html)
+    assert found
+    return address, found[1]
+
+
+def test_an_allowed_call_runs_and_the_answer_follows(
+    browser: Actor, form: dict[str, str], stub: StubModel, folder: Path
+) -> None:
+    address, decision = waiting(browser, form, stub, folder)
+    assert browser.post(decision, data={**form, "decision": "once"}, headers=HTMX).status_code == 200
+    done = settled(browser, address)
+    assert "It is for monday" in done and "Looked up with tools (1)" in done
+    assert "the plan &lt;b&gt;for monday&lt;/b&gt;" in done and "<b>for monday</b>" not in done
+    assert browser.post(decision, data={**form, "decision": "once"}).status_code == 409
+
+
+def test_a_denied_call_does_not_run(
+    browser: Actor, form: dict[str, str], stub: StubModel, folder: Path
+) -> None:
+    address, decision = waiting(browser, form, stub, folder)
+    assert browser.post(decision, data={**form, "decision": "deny"}).status_code == 303
+    done = settled(browser, address)
+    assert "Denied" in done and "for monday&lt;" not in done
+
+
+def test_only_known_decisions_with_a_csrf_token_count(
+    browser: Actor, form: dict[str, str], stub: StubModel, folder: Path
+) -> None:
+    address, decision = waiting(browser, form, stub, folder)
+    assert browser.post(decision, data={**form, "decision": "yes"}).status_code == 400
+    assert browser.post(decision, data={"decision": "once"}).status_code == 403
+    assert "Waits for you" in browser.get(address, headers=HTMX).text
+    browser.post(decision, data={**form, "decision": "deny"})
+    settled(browser, address)
