@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,6 +37,7 @@ class _Scripted:
     wait_for: threading.Event | None = None
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     breaks_after: int | None = None  # bytes of the body, after which the connection is cut
+    pace_s: float = 0.0  # between two pieces of a streamed answer
 
 
 class StubModel:
@@ -72,10 +74,15 @@ class StubModel:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def reply(
-        self, answer: Reply, *, wait_for: threading.Event | None = None, breaks_after: int | None = None
+        self,
+        answer: Reply,
+        *,
+        wait_for: threading.Event | None = None,
+        breaks_after: int | None = None,
+        pace_s: float = 0.0,
     ) -> Self:
         """Add an answer: the text itself, an object to be sent as JSON text, or a function."""
-        self._script.append(_Scripted(answer, wait_for=wait_for, breaks_after=breaks_after))
+        self._script.append(_Scripted(answer, wait_for=wait_for, breaks_after=breaks_after, pace_s=pace_s))
         return self
 
     def call(self, *calls: tuple[str, Mapping[str, Any] | str], text: str = "") -> Self:
@@ -151,7 +158,12 @@ class StubModel:
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         if request.get("stream") and self.streams:
             body = _stream(request, text, scripted.tool_calls)
-            return _Scripted(body=body, content_type="text/event-stream", breaks_after=scripted.breaks_after)
+            return _Scripted(
+                body=body,
+                content_type="text/event-stream",
+                breaks_after=scripted.breaks_after,
+                pace_s=scripted.pace_s,
+            )
         return _Scripted(body=json.dumps(_completion(request, text, scripted.tool_calls)).encode())
 
     def _list(self, path: str, headers: dict[str, str]) -> _Scripted:
@@ -190,7 +202,11 @@ class StubModel:
                 for name, value in scripted.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(scripted.body[: scripted.breaks_after])
+                body = scripted.body[: scripted.breaks_after]
+                pieces = body.splitlines(keepends=True) if scripted.pace_s else [body]
+                for piece in pieces:
+                    self.wfile.write(piece)
+                    time.sleep(scripted.pace_s)
                 if scripted.breaks_after is not None:
                     self.close_connection = True
 

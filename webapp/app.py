@@ -118,11 +118,12 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 def _register(app: Flask) -> None:
     """One blueprint per noun."""
-    from webapp import api, launch, pages
+    from webapp import api, launch, pages, sockets
 
     for module in (launch, api):
         app.register_blueprint(module.blueprint)
     pages.install(app)
+    sockets.install(app)
 
 
 def _folder(name: str) -> str:

@@ -1,0 +1,216 @@
+"""The chat's socket on the real server: dropped and taken up again, full, and closed to strangers."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from simple_websocket import Client, ConnectionClosed
+
+from store.database import Database
+from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
+from tests.stub_model import StubModel
+from webapp import create_app, sockets
+from webapp.address import listen
+from webapp.assistant.models import ChatModels
+from webapp.server import Server
+
+SAID = " ".join(f"word{n}" for n in range(150)) + " 完。"
+
+
+class _Client(Client):  # type: ignore[misc]  # simple_websocket is untyped
+    """Names the port in its Host header, as browsers do."""
+
+    def handshake(self) -> None:
+        self.host = f"{self.host}:{self.port}"
+        super().handshake()
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    port: int
+    token: str
+
+    def ask(self, **changes: Any) -> tuple[int, int]:
+        """(chat, turn) of a question that is being answered by a turn of its own."""
+        body = json.dumps({"message": "Hello?", "timezone": "UTC", "mode": "agent", **changes}).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/v1/ai/chat/stream",
+            body,
+            {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:  # left after the first event
+            for line in answer:
+                if line.startswith(b"data: "):
+                    event = json.loads(line[6:])
+                    return event["chat_id"], event["turn"]
+        raise AssertionError("no event came")
+
+    def socket(self, chat_id: int, **headers: str) -> Client:
+        headers = headers or {"Authorization": f"Bearer {self.token}"}
+        return _Client(f"ws://127.0.0.1:{self.port}/ws/chat/{chat_id}", headers=headers)
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@pytest.fixture
+def running(database: Database, stub: StubModel, tmp_path: Path) -> Iterator[Running]:
+    (tmp_path / "plan.txt").write_text("the plan for monday", encoding="utf-8")
+    listener = listen("127.0.0.1", 0)
+    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
+    settings = Settings(
+        web=replace(WebSettings(), port=listener.getsockname()[1]),
+        chat=ChatSettings(models=(entry,), timeout_s=20),
+        tools=ToolsSettings(read_file_roots=(str(tmp_path),)),
+    )
+    models = ChatModels(settings.chat, {})
+    app: Flask = create_app(settings, database, chat_models=models)
+    with listener:
+        server = Server(app, listener, thread_done=database.close_thread)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield Running(settings.web.port, app.extensions["recollect"].token)
+    server.stop()
+    thread.join(10)
+    models.close()
+
+
+def heard(client: Client, until: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    """Messages up to the first that is waited for."""
+    found = []
+    while True:
+        message = client.receive(timeout=10)
+        assert message is not None, "nothing came"
+        found.append(json.loads(message))
+        if until(found[-1]):
+            return found
+
+
+def is_final(message: dict[str, Any]) -> bool:
+    return bool(message["type"] == "final")
+
+
+def drop(client: Client) -> None:
+    """Cut the connection as a network does: without a word."""
+    client.sock.shutdown(socket.SHUT_RDWR)
+    client.thread.join(5)
+    client.sock.close()
+
+
+def test_fifty_drops_lose_and_double_nothing(running: Running, stub: StubModel) -> None:
+    stub.reply(SAID, pace_s=0.002)
+    chat_id, turn = running.ask()
+    events: list[dict[str, Any]] = []
+    for _ in range(50):
+        client = running.socket(chat_id)
+        client.send(json.dumps({"type": "resume", "turn": turn, "after": len(events)}))
+        events += heard(client, lambda message: True)
+        drop(client)
+    client = running.socket(chat_id)
+    client.send(json.dumps({"type": "resume", "turn": turn, "after": len(events)}))
+    events += heard(client, is_final)
+    client.close()
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert "".join(event["text"] for event in events if event["type"] == "text") == SAID
+    assert SAID in events[-1]["answer"]["answer_md"]
+
+
+def test_a_person_decides_and_stops_over_the_socket(
+    running: Running, stub: StubModel, tmp_path: Path
+) -> None:
+    stub.call(("read_file", {"path": str(tmp_path / "plan.txt")})).reply("It is for monday.")
+    chat_id, turn = running.ask()
+    client = running.socket(chat_id)
+    client.send(json.dumps({"type": "resume", "turn": turn}))
+    asked = heard(client, lambda message: message["type"] == "approve")[-1]
+    client.send(json.dumps({"type": "approve", "id": asked["approvals"][0]["id"]}))
+    events = heard(client, is_final)
+    assert [event["call"]["state"] for event in events if event["type"] == "tool"] == [
+        "executing",
+        "completed",
+    ]
+    client.send(json.dumps({"type": "deny", "id": asked["approvals"][0]["id"]}))
+    assert heard(client, lambda message: True)[0]["code"] == "tool_call_decided"
+    stub.reply("Never told to its end. " * 200, pace_s=0.01)
+    stub._script.pop(0)
+    _, second = running.ask(chat_id=chat_id)
+    client.send(json.dumps({"type": "resume", "turn": second}))
+    heard(client, lambda message: message["type"] == "text")
+    client.send(json.dumps({"type": "stop", "turn": second}))
+    final = heard(client, is_final)[-1]
+    assert any("stopped" in warning for warning in final["answer"]["warnings"])
+    client.close()
+
+
+def test_what_is_over_is_told_from_the_store(running: Running, stub: StubModel, database: Database) -> None:
+    stub.reply("Four.")
+    chat_id, turn = running.ask()
+    client = running.socket(chat_id)
+    client.send(json.dumps({"type": "resume", "turn": turn}))
+    first = heard(client, is_final)[-1]
+    client.send(json.dumps({"type": "resume", "turn": turn}))
+    assert heard(client, is_final)[-1] == first
+    client.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["no json", "[]", '{"type": "run"}', '{"type": "resume", "turn": 999}', '{"type": "approve", "id": 999}',
+     '{"type": "resume", "turn": "1"}', '{"type": "approve", "id": 1, "arguments": {}}'],
+)  # fmt: skip
+def test_other_messages_are_refused(running: Running, stub: StubModel, message: str) -> None:
+    stub.reply("Four.")
+    chat_id, _ = running.ask()
+    client = running.socket(chat_id)
+    client.send(message)
+    assert heard(client, lambda each: True)[0]["type"] == "refused"
+    client.close()
+
+
+def test_the_seventeenth_is_sent_away(running: Running) -> None:
+    opened = [running.socket(1) for _ in range(sockets.MAX_SOCKETS)]
+    for client in opened:  # answered, so it has its place
+        client.send("?")
+        assert heard(client, lambda message: True)[0]["type"] == "refused"
+    late = running.socket(1)
+    with pytest.raises(ConnectionClosed) as told:
+        late.receive(timeout=10)
+    assert told.value.reason == sockets.TRY_AGAIN_LATER
+    for client in opened:
+        client.close()
+
+
+def test_strangers_and_other_sites_stay_out(running: Running) -> None:
+    """SEC-19."""
+    bearer = f"Authorization: Bearer {running.token}"
+    for status, headers in (
+        (b"401", ()),
+        (b"401", ("Authorization: Bearer wrong",)),
+        (b"403", (bearer, "Origin: https://evil.example")),
+        (b"403", (bearer, "Sec-Fetch-Site: cross-site")),
+        (b"101", (bearer, f"Origin: http://127.0.0.1:{running.port}")),
+    ):
+        lines = [
+            "GET /ws/chat/1 HTTP/1.1",
+            f"Host: 127.0.0.1:{running.port}",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+            *headers,
+        ]
+        with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+            raw.sendall("\r\n".join([*lines, "", ""]).encode())
+            assert raw.recv(64).split()[1] == status
