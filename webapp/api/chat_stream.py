@@ -61,7 +61,7 @@ def stop(chat_id: int, turn_id: int) -> RunningAnswer:
     if stored is None:
         raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
     live = own.turns.get(chat_id, turn_id)
-    if live is None or live.is_over:
+    if live is None or stored.status != "running":
         raise Problem(409, "turn_finished", f"Turn {turn_id} of chat {chat_id} does not run here any more.")
     live.stop.set()
     return running_answer(chat_id, turn_id)
