@@ -40,16 +40,12 @@ class RequestedCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. A ``tool`` message answers the call `call_id`.
-
-    `image` is a WebP picture beside the text of a ``user`` message, b"" for none.
-    """
+    """One message of a conversation; text only. A ``tool`` message answers the call `call_id`."""
 
     role: Role
     content: str
     tool_calls: tuple[RequestedCall, ...] = ()
     call_id: str = ""
-    image: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

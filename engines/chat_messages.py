@@ -5,7 +5,6 @@ https://platform.openai.com/docs/api-reference/chat/create
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,13 +26,6 @@ def _sent(message: Message) -> dict[str, Any]:
             for call in message.tool_calls
         ]
         return {"role": message.role, "content": message.content, "tool_calls": calls}
-    if message.image:
-        address = "data:image/webp;base64," + base64.b64encode(message.image).decode("ascii")
-        parts = [
-            {"type": "text", "text": message.content},
-            {"type": "image_url", "image_url": {"url": address}},
-        ]
-        return {"role": message.role, "content": parts}
     return {"role": message.role, "content": message.content}
 
 

@@ -25,7 +25,9 @@ from webapp.assistant.sentences import local_time
 
 @dataclass(slots=True)
 class Findings:
-    """What one call has shown. `after` is how many frames were known before it."""
+    """What one call has shown. `known` are the ids of frames, those of earlier calls among them; `frames`
+    are the ones that are new.
+    """
 
     known: dict[int, str] = field(default_factory=dict)
     frames: dict[int, SampledFrame] = field(default_factory=dict)
