@@ -308,7 +308,10 @@ def test_search_pushes_an_address_that_back_restores_as_a_page(visitor: Visit) -
     expect(page.locator("nav.rail")).to_have_count(1)
     expect(page.locator("h1")).to_have_text("Search")
     stored = page.evaluate("JSON.stringify(sessionStorage)")
-    assert set(json.loads(stored)) <= {"htmx-current-path-for-history"}
+    assert set(json.loads(stored)) <= {
+        "htmx-current-path-for-history",
+        "selection",
+    }  # as the privacy page says
 
 
 def test_a_title_is_offered_while_it_is_typed_and_the_search_stays(visitor: Visit) -> None:
