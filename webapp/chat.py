@@ -31,7 +31,7 @@ from webapp.views.turns import turn_view
 
 blueprint = Blueprint("chat", __name__)
 
-PATIENCE_S = 0.8
+PATIENCE_S = 0.4
 """How long a question waits for its whole answer before it is shown as running."""
 
 _DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}

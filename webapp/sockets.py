@@ -81,6 +81,7 @@ def install(app: Flask) -> None:
     def chat(ws: Server, chat_id: int) -> None:
         if not free.acquire(blocking=False):
             ws.close(TRY_AGAIN_LATER, "too many sockets; ask the turn's own address")
+            ws.thread.join(1)  # it must not find its socket gone before it has looked at it
             return
         try:
             _Conversation(ws, services(), chat_id).run()

@@ -254,10 +254,15 @@ def _echo(app: Flask) -> None:
 
     @sock.route("/ws/echo")
     def echo(socket: object) -> None:
-        socket.send("hello")  # type: ignore[attr-defined]
+        socket.send(socket.receive())  # type: ignore[attr-defined]
+
+
+HELLO = b"\x81\x85\0\0\0\0hello"
+"""A text message as a client sends it: masked, here with zeros (RFC 6455, 5.3)."""
 
 
 def _handshake(port: int, *headers: str) -> bytes:
+    """The whole answer to a handshake; a message is sent once it was accepted."""
     lines = (
         "GET /ws/echo HTTP/1.1",
         "Upgrade: websocket",
@@ -268,7 +273,10 @@ def _handshake(port: int, *headers: str) -> bytes:
     )
     with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
         raw.sendall("".join(f"{line}\r\n" for line in lines).encode() + b"\r\n")
-        return b"".join(iter(lambda: raw.recv(65536), b""))
+        answer = raw.recv(65536)
+        if answer.startswith(b"HTTP/1.1 101"):
+            raw.sendall(HELLO)
+        return answer + b"".join(iter(lambda: raw.recv(65536), b""))
 
 
 def test_a_handshake_passes_the_same_guards_as_a_page(start: Start) -> None:
