@@ -129,7 +129,7 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     value = f"{len(waiting)} waiting"
     if worker is None or worker.state == "stopped":
         return Part("ingest", "bad", value, "the ingest worker does not run", "Start `recollect up`.")
-    if now_ms - worker.written_ms > ALIVE_MS:
+    if not _is_alive(worker, now_ms):
         silence = _seconds(now_ms - worker.written_ms)
         return Part("ingest", "bad", value, f"no sign of life for {silence}", "Look at logs/ingest.log.")
     if worker.problem:
@@ -145,13 +145,18 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     return Part("ingest", "ok", value)
 
 
+def _is_alive(worker: IngestState | None, now_ms: int) -> bool:
+    """Whether the ingest worker runs and said so lately."""
+    return worker is not None and worker.state != "stopped" and now_ms - worker.written_ms <= ALIVE_MS
+
+
 def _captured_ms(entry_name: str) -> int:
     """Entries are named by their time."""
     return int(entry_name.partition("-")[0])
 
 
 def index_part(database: Database, worker: IngestState | None, now_ms: int) -> Part:
-    """How far the reading of text is behind."""
+    """How far the reading of text is behind, and whether anybody goes on reading."""
     pending = reading_queue.count_pending(database)
     value = f"{pending} to read"
     if worker and worker.engine_problem:
@@ -160,10 +165,14 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
         minutes = pending / worker.reads_per_minute
         if minutes > BACKLOG_WARN_MIN:
             return Part("index", "warn", value, f"about {minutes / 60:.1f} h of reading at this pace")
+    if not pending:
+        return Part("index", "ok", value)
     fresh_ms = reading_queue.index_fresh_to_ms(database)
-    if pending and fresh_ms is not None:
-        return Part("index", "ok", value, f"everything up to {_seconds(now_ms - fresh_ms)} ago is searchable")
-    return Part("index", "ok", value)
+    why = f"everything up to {_seconds(now_ms - fresh_ms)} ago is searchable" if fresh_ms is not None else ""
+    if not _is_alive(worker, now_ms):
+        # A number that nobody brings down is not well, however small it is.
+        return Part("index", "warn", value, why or "nothing reads them", "Start `recollect up`.")
+    return Part("index", "ok", value, why)
 
 
 def meaning_part(own: Services, worker: IngestState | None) -> Part:
@@ -234,5 +243,9 @@ def _newest_word(database: Database) -> tuple[int | None, str]:
 
 
 def _seconds(duration_ms: int) -> str:
+    """A duration in the largest unit that leaves at least two of it: ``90 s``, ``57 h``, ``3 d``."""
     seconds = max(0, duration_ms) // 1000
-    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"

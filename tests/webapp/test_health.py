@@ -148,6 +148,30 @@ def test_a_backlog_of_hours_is_told(
     assert (found.verdict, found.value) == ("warn", "1 to read")
 
 
+@pytest.mark.parametrize(
+    ("silent_ms", "verdict", "why"),
+    [
+        (0, "ok", "everything up to 40 h ago is searchable"),
+        (60_000, "warn", "everything up to 40 h ago is searchable"),
+    ],
+)
+def test_a_backlog_that_nobody_reads_is_not_well(
+    own: Services,
+    alive: Callable[..., None],
+    database: Database,
+    data_dir: DataDir,
+    now: Clock,
+    silent_ms: int,
+    verdict: str,
+    why: str,
+) -> None:
+    alive(None, written_ms=now() - silent_ms)
+    read = store_frame(database, data_dir, captured_ms=now() - 40 * 3_600_000, text="old words")
+    store_frame(database, data_dir, captured_ms=now() - 1_000)
+    found = part(own, "index")
+    assert read and (found.verdict, found.why) == (verdict, why)
+
+
 class _Usage(NamedTuple):
     total: int
     used: int
