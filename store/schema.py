@@ -492,6 +492,7 @@ class ToolCall(Model):
     expires_ms = IntegerField(null=True)
     started_ms = IntegerField(null=True)
     finished_ms = IntegerField(null=True)
+    said = TextField()
 
     class Meta:
         table_name = "tool_calls"

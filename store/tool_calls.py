@@ -67,6 +67,7 @@ class ToolCall:
     finished_ms: int | None
     chat_id: int
     turn: int
+    said: str  # by the model beside the calls of its round; with the first of them only
 
     @property
     def duration_ms(self) -> int | None:
@@ -86,6 +87,7 @@ class Asked:
     approved_by: str = ""
     error: str = ""
     expires_ms: int | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +116,9 @@ def add(database: Database, turn_id: int, asked: Sequence[Asked], now_ms: int) -
             connection.execute(
                 """
                 insert into tool_calls (turn_id, iteration, call_id, tool, arguments, arguments_sha256,
-                    state, decided_by, error, created_ms, expires_ms, finished_ms)
+                    state, decided_by, error, created_ms, expires_ms, finished_ms, said)
                 values (:turn, :iteration, :call, :tool, :arguments, :sha256, :state, :by, :error,
-                    :now, :expires, :finished)
+                    :now, :expires, :finished, :said)
                 """,
                 {
                     "turn": turn_id,
@@ -131,6 +133,7 @@ def add(database: Database, turn_id: int, asked: Sequence[Asked], now_ms: int) -
                     "now": now_ms,
                     "expires": each.expires_ms,
                     "finished": now_ms if each.error else None,
+                    "said": each.said,
                 },
             )
             ids.append(connection.last_insert_rowid())
@@ -189,20 +192,26 @@ def deny(database: Database, number: int, now_ms: int) -> ToolCall:
 
 
 def expire(database: Database, now_ms: int, turn_id: int | None = None) -> int:
-    """Close waiting calls whose time is up; with `turn_id` all of that turn, in time or not."""
-    condition = "expires_ms <= :now" if turn_id is None else "turn_id = :turn"
-    return _expire(database, condition, {"now": now_ms, "turn": turn_id}, now_ms)
+    """Close waiting calls whose time is up; with `turn_id` every open call of that turn, which is over."""
+    if turn_id is None:
+        return _expire(database, "expires_ms <= :now", {"now": now_ms}, now_ms)
+    return _close(database, "turn_id = :turn", {"turn": turn_id}, now_ms)
 
 
 def expire_all(database: Database, now_ms: int) -> int:
     """At the start of the web app: nobody waits for a decision any more, and nothing runs."""
+    return _close(database, "1", {}, now_ms)
+
+
+def _close(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
+    """Leave no call open: what runs is interrupted, what waits expires. Counts the latter."""
     with database.write() as connection:
         connection.execute(
-            "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = ? "
-            "where state in ('approved', 'executing')",
-            (now_ms,),
+            "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now "
+            f"where state in ('approved', 'executing') and {condition}",
+            {**values, "now": now_ms},
         )
-    return _expire(database, "1", {}, now_ms)
+    return _expire(database, condition, values, now_ms)
 
 
 def _expire(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
@@ -324,7 +333,8 @@ def forget(connection: apsw.Connection) -> None:
     connection.execute(
         f"""
         update tool_calls
-        set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', is_forgotten = 1
+        set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '',
+            is_forgotten = 1
         where id in (select c.id {_AFFECTED})
         """
     )
@@ -348,7 +358,7 @@ def _calls(database: Database, condition: str, values: Sequence[int]) -> list[To
     sql = f"""
         select c.id, c.turn_id, c.iteration, c.call_id, c.tool, c.arguments, c.state, c.decided_by,
             c.output, c.error, c.is_forgotten, c.created_ms, c.expires_ms, c.started_ms, c.finished_ms,
-            t.conversation_id, t.n
+            t.conversation_id, t.n, c.said
         from tool_calls c
         join turns t on t.id = c.turn_id
         where {condition}

@@ -32,6 +32,7 @@ from store.migrations.m016_look_spans import m016_look_spans
 from store.migrations.m017_sent_everything import m017_sent_everything
 from store.migrations.m018_idle import m018_idle
 from store.migrations.m019_tool_calls import m019_tool_calls
+from store.migrations.m020_said_with_calls import m020_said_with_calls
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -59,6 +60,7 @@ STEPS: tuple[Step, ...] = (
     m017_sent_everything,
     m018_idle,
     m019_tool_calls,
+    m020_said_with_calls,
 )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from store import conversations
 from store.times import to_seconds
+from store.tool_calls import State, ToolCall
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, QueryInt, Request, Text
+from webapp.assistant.transcript import TranscriptMessage, transcript
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 
@@ -75,11 +78,23 @@ def _summary(chat: conversations.Chat) -> ChatSummary:
     )
 
 
+class MadeCall(Answer):
+    """A call as the message makes it; `tool_call` is its number under /tool-calls."""
+
+    id: str = Field(description="The model's own id of it; a `tool` message names it.")
+    name: str
+    arguments: dict[str, Any]
+    state: State
+    tool_call: int
+
+
 class MessageAnswer(Answer):
     role: Literal["user", "assistant", "system", "tool"]
-    content: str
+    content: str = Field(description="Of a `tool` message: the result as JSON, or an object with `error`.")
     created_at: float
     turn: int
+    tool_calls: list[MadeCall] | None = Field(description="What an `assistant` message has called.")
+    tool_call_id: str | None = Field(description="Which call a `tool` message answers.")
 
 
 class ChatAnswer(Answer):
@@ -98,7 +113,7 @@ class ChatAnswer(Answer):
     problems={404: "chat_not_found"},
 )
 def chat(chat_id: int) -> ChatAnswer:
-    """Every message in order."""
+    """Every message in order, with the tool calls of each turn and their results."""
     database = services().database
     found = conversations.get(database, chat_id)
     if found is None:
@@ -108,15 +123,28 @@ def chat(chat_id: int) -> ChatAnswer:
         title=found.title,
         created_at=to_seconds(found.created_ms),
         updated_at=to_seconds(found.updated_ms),
-        messages=[
-            MessageAnswer(
-                role=message.role,  # type: ignore[arg-type]  # checked when it was stored
-                content=message.content,
-                created_at=to_seconds(message.created_ms),
-                turn=message.turn,
-            )
-            for message in conversations.messages(database, chat_id)
-        ],
+        messages=[_message(each) for each in transcript(database, chat_id)],
+    )
+
+
+def _message(message: TranscriptMessage) -> MessageAnswer:
+    return MessageAnswer(
+        role=message.role,  # type: ignore[arg-type]  # checked when it was stored
+        content=message.content,
+        created_at=to_seconds(message.created_ms),
+        turn=message.turn,
+        tool_calls=[_made(call) for call in message.calls] or None,
+        tool_call_id=message.answers.call_id if message.answers else None,
+    )
+
+
+def _made(call: ToolCall) -> MadeCall:
+    return MadeCall(
+        id=call.call_id,
+        name=call.tool,
+        arguments=json.loads(call.arguments),
+        state=call.state,
+        tool_call=call.id,
     )
 
 

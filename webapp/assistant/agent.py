@@ -98,7 +98,7 @@ def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
             if said.prose:
                 return replace(completion, text=said.prose)
             break  # neither a call nor an answer
-        results = yield from carry_out(session, iteration, said.wanted)
+        results = yield from carry_out(session, iteration, said)
         session.messages += requested_calls.told(said, completion, results, session.form)
     else:
         session.warnings.append(say("capped", session.plan.language, count=rounds))

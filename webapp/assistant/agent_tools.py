@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ from store import tool_calls, tool_modes
 from store.tool_calls import Asked, NotApproved, Outcome, ToolCall
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, ToolContext, modes
 from webapp.assistant.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
-from webapp.assistant.requested_calls import Wanted, result_text
+from webapp.assistant.requested_calls import Said, Wanted, result_text
 from webapp.assistant.sentences import say
 from webapp.assistant.tool import ToolResult, invalid_arguments
+from webapp.assistant.visible import visible
 from webapp.assistant.waiting import within
 
 if TYPE_CHECKING:
@@ -25,24 +27,20 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY_S = 1.0
 
-_WHY_NOT = {
+WHY_NOT = {
     "denied": "denied by user",
     "expired": "not approved in time",
     "refused": "this call was not approved",
 }
+"""Why a call has not run, as the model is told."""
 
 
-def carry_out(
-    session: Session, iteration: int, wanted: Sequence[Wanted]
-) -> Generator[TurnEvent, None, dict[str, str]]:
+def carry_out(session: Session, iteration: int, said: Said) -> Generator[TurnEvent, None, dict[str, str]]:
     """Events of the calls, then their results as text by the id of the call."""
-    entered = tool_calls.add(
-        session.deps.database,
-        session.turn.id,
-        [_asked(session, iteration, each) for each in wanted],
-        session.deps.clock(),
-    )
-    by_id = {each.id: each for each in wanted}
+    asked = [_asked(session, iteration, each) for each in said.wanted]
+    asked[0] = replace(asked[0], said=visible(said.prose, session.form))
+    entered = tool_calls.add(session.deps.database, session.turn.id, asked, session.deps.clock())
+    by_id = {each.id: each for each in said.wanted}
     results: dict[str, str] = {}
     for call in entered:
         yield ToolCallEvent(call)
@@ -67,7 +65,7 @@ def carry_out(
                 yield from _run(session, now, by_id[call.call_id], results)
             else:
                 yield ToolCallEvent(now)
-                results[call.call_id] = result_text("", _WHY_NOT[now.state])
+                results[call.call_id] = result_text("", WHY_NOT[now.state])
         if waiting:
             _wait(session, waiting)
     return results
@@ -116,7 +114,7 @@ def _run(
     try:
         tool_calls.claim(database, call.id, wanted.arguments, clock())
     except NotApproved:
-        results[call.call_id] = result_text("", _WHY_NOT["refused"])
+        results[call.call_id] = result_text("", WHY_NOT["refused"])
         return
     yield ToolCallEvent(_again(session, call))
     outcome = _outcome(session, call, wanted)

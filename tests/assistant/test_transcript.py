@@ -1,0 +1,90 @@
+"""A conversation as messages: in the order of strict providers, with nothing of what was deleted."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from store import deletion, tool_calls
+from store.database import Database
+from store.media import Media
+from tests.assistant.agents import agent_deps, asked, run
+from tests.assistant.helpers import START_MS, Afternoon
+from tests.stub_model import StubModel
+from webapp.assistant.transcript import TranscriptMessage, transcript
+from webapp.assistant.turn import ToolCallEvent, TurnDeps, run_turn
+from webapp.assistant.waiting import Stop
+
+
+@pytest.fixture
+def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
+    with agent_deps(database, stub) as made:
+        yield made
+
+
+def shape(messages: list[TranscriptMessage]) -> list[tuple[str, str, list[str]]]:
+    """(role, content, ids of the calls made or answered)."""
+    return [
+        (each.role, each.content, [call.call_id for call in (*each.calls, each.answers) if call])
+        for each in messages
+    ]
+
+
+def test_calls_stand_before_their_results_and_these_before_the_answer(
+    deps: TurnDeps, stub: StubModel
+) -> None:
+    """R2.28, R2.29, R2.61, R2.64."""
+    stub.call(("calculator", {"expression": "2+2"}), ("shell", {"command": "ls"}), text="Let me see.")
+    stub.call(("calculator", {"expression": "3+3"})).reply("Four and six.")
+    chat_id = run(deps, message="What is 2+2?").result.chat_id
+    found = transcript(deps.database, chat_id)
+    assert shape(found)[:5] == [
+        ("user", "What is 2+2?", []),
+        ("assistant", "Let me see.", ["call_1", "call_2"]),
+        ("tool", '{"result": 4}', ["call_1"]),
+        ("tool", json.dumps({"error": "There is no tool 'shell' in this turn."}), ["call_2"]),
+        ("assistant", "", ["call_1"]),
+    ]
+    assert [message.role for message in found[5:]] == ["tool", "assistant"]
+    assert [message.created_ms for message in found] == sorted(message.created_ms for message in found)
+
+
+def test_what_was_deleted_is_not_in_it(deps: TurnDeps, stub: StubModel, afternoon: Afternoon) -> None:
+    """DEL-4: the words beside the calls go, too."""
+    frame = afternoon.show(5, "secretword", app_name="Editor", window_name="hiddentitle")
+    stub.call(("activity_summary", {"start": START_MS / 1000}))
+    stub.call(("calculator", {"expression": "1+1"}), text="I saw hiddentitle, now I add up.")
+    stub.reply("You had hiddentitle open.")
+    chat_id = run(deps).result.chat_id
+    assert "hiddentitle" in str(shape(transcript(deps.database, chat_id)))
+    deletion.delete_frames(deps.database, Media(deps.database.data_dir.media), [frame.id])
+    left = transcript(deps.database, chat_id)
+    assert "hiddentitle" not in str(shape(left))
+    assert [message.role for message in left] == [
+        "user", "assistant", "tool", "assistant", "tool", "assistant",
+    ]  # fmt: skip
+    assert json.loads(left[2].content) == {"error": "deleted"}
+
+
+def test_a_call_that_ran_when_the_turn_was_stopped_is_over(deps: TurnDeps, stub: StubModel) -> None:
+    """No call is left without a result, however the turn ends."""
+    assert deps.agent
+    stop, release = Stop(), threading.Event()
+    registry = deps.agent.registry
+    endless = replace(registry._tools["calculator"], run=lambda context, expression: release.wait(20))
+    registry._tools["calculator"] = endless
+    stub.call(("calculator", {"expression": "2+2"}), text="Let me see.")
+    for event in run_turn(deps, asked("What is 2+2?"), stop):
+        if isinstance(event, ToolCallEvent) and event.call.state == "executing":
+            stop.set()
+            chat_id, n = event.call.chat_id, event.call.turn
+    release.set()
+    [call] = tool_calls.of_turn(deps.database, chat_id, n)
+    assert (call.state, call.error) == ("failed", "interrupted")
+    assert [message.role for message in transcript(deps.database, chat_id)][:3] == [
+        "user", "assistant", "tool",
+    ]  # fmt: skip
