@@ -29,7 +29,7 @@ from ingest import chunks
 from ingest.account import Account
 from ingest.chunks import Chunk
 from ingest.embedding_noted import texts_of
-from store import documents, frames, readings, vectors
+from store import daily_summaries, documents, frames, messages, readings, vectors
 from store.database import Database
 from store.errors import StoreBusy
 from store.vectors import Kind
@@ -42,6 +42,14 @@ _IDLE_S = 1.0
 # 400 bytes each.
 _REMEMBERED_LINES = 20_000
 _REMEMBERED_PLACES = 50_000
+
+# An import may bring a hundred thousand messages: what was on the screen goes before them.
+_ORDER: tuple[Kind, ...] = ("document", "day", "frame", "message")
+_TEXTS: Mapping[Kind, Callable[[Database, list[int]], dict[int, str]]] = {
+    "document": documents.texts,
+    "day": daily_summaries.texts,
+    "message": messages.texts,
+}
 
 OpenEmbedder = Callable[[], Embedder]
 Int8 = npt.NDArray[np.int8]
@@ -98,11 +106,7 @@ class EmbeddingLoop(threading.Thread):
         embedder = self._ready()
         if embedder is None:
             return False
-        kind: Kind = "document"
-        waiting = vectors.missing(self._database, kind, embedder.name, _AT_ONCE)
-        if not waiting:
-            kind = "frame"
-            waiting = vectors.missing(self._database, kind, embedder.name, _AT_ONCE)
+        kind, waiting = self._next(embedder)
         if not waiting:
             return False
         items = [item for number in waiting if (item := self._item(embedder, kind, number))]
@@ -115,6 +119,14 @@ class EmbeddingLoop(threading.Thread):
             self._lost(str(error))
             return False
         return True
+
+    def _next(self, embedder: Embedder) -> tuple[Kind, list[int]]:
+        """Things of one kind that wait, of the first kind of which some do."""
+        for kind in _ORDER:
+            waiting = vectors.missing(self._database, kind, embedder.name, _AT_ONCE)
+            if waiting:
+                return kind, waiting
+        return "frame", []
 
     @property
     def is_idle(self) -> bool:
@@ -262,8 +274,8 @@ class _Text:
 
 
 def _text(database: Database, kind: Kind, thing_id: int) -> _Text | None:
-    if kind == "document":
-        text = documents.texts(database, [thing_id]).get(thing_id)
+    if kind != "frame":
+        text = _TEXTS[kind](database, [thing_id]).get(thing_id)
         return None if text is None else _Text(text, text)
     frame = frames.get_many(database, [thing_id]).get(thing_id)
     reading = readings.current(database, thing_id) if frame else None

@@ -74,6 +74,9 @@ class Counts:
     measured: int = 0  # answers that lost the durations they were judged by
     tool_calls: int = 0  # calls of a chat whose result may show it
     memory: int = 0  # observations and session summaries made of it
+    summaries: int = 0  # of days that may show it
+    knowledge: int = 0  # facts and entities that were learned from it
+    tags: int = 0
     saved_searches: int = 0  # that named what only it had
     pins: int = 0  # frames that had been kept from retention
     captures: int = 0  # capture ids that will not be stored again

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import apsw
+
 from store.database import Database
 from store.schema import Preference
 
@@ -35,6 +37,15 @@ def set(database: Database, key: str, value: Any) -> None:
     )
     with database.write():
         chosen.execute(database.peewee)
+
+
+def put(connection: apsw.Connection, key: str, value: Any) -> None:
+    """Keep a choice in a transaction that is under way (`Database.write`)."""
+    connection.execute(
+        "insert into preferences (key, value) values (?, ?) "
+        "on conflict (key) do update set value = excluded.value",
+        (key, json.dumps(value, ensure_ascii=False, sort_keys=True)),
+    )
 
 
 def forget(database: Database, key: str) -> None:

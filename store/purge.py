@@ -22,6 +22,8 @@ import apsw
 from store import (
     activity,
     answers,
+    daily_summaries,
+    knowledge_forgetting,
     measured,
     memory_forgetting,
     saved_searches,
@@ -90,6 +92,10 @@ PLACES = (
     Place("tool_calls", tool_calls.COUNT, tool_calls.forget),
     # Observations and summaries; those of which frames are left are derived again by ingest.
     Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
+    Place("summaries", daily_summaries.COUNT, daily_summaries.forget),
+    # Facts and entities that were learned from them.
+    Place("knowledge", knowledge_forgetting.COUNT, knowledge_forgetting.forget),
+    Place("tags", knowledge_forgetting.TAGS_COUNT, knowledge_forgetting.forget_tags),
     Place(
         "quotes",
         "select count(*) from doomed d cross join evidence e on e.frame_id = d.id",

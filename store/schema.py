@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from peewee import BlobField, CompositeKey, FloatField, IntegerField, Model, TextField
 
+from store.source_schema import SOURCE_MODELS
+
 
 class Frame(Model):
     """One stored picture of one monitor.
@@ -337,7 +339,7 @@ class Vector(Model):
     """The meaning of one chunk of a thing's text, one byte per number (`store.vectors`)."""
 
     id = IntegerField(primary_key=True)
-    kind = TextField()  # frame, document
+    kind = TextField()  # frame, document, message, day
     thing_id = IntegerField()  # of that kind
     model_id = IntegerField()
     chunk_start = IntegerField()
@@ -568,4 +570,5 @@ MODELS: tuple[type[Model], ...] = (
     ToolMode,
     ToolAllowance,
     ToolRecord,
+    *SOURCE_MODELS,
 )

@@ -41,11 +41,13 @@ def register(connection: apsw.Connection) -> None:
 
     ``recollect_literal(word, text, ...)`` is true when `word`, normalised and ending in + or #, stands
     in one of the normalised texts: for names with signs, such as C++ and C#.
-    ``recollect_casefold(text)`` is for comparisons without case beyond ASCII.
+    ``recollect_casefold(text)`` is for comparisons without case beyond ASCII, ``recollect_normal(text)``
+    for those without accents, too (`normalise`).
     """
     connection.register_fts5_tokenizer(NAME, _factory)
     connection.create_scalar_function("recollect_literal", _literal, deterministic=True)
     connection.create_scalar_function("recollect_casefold", _casefold, 1, deterministic=True)
+    connection.create_scalar_function("recollect_normal", _normal, 1, deterministic=True)
     ranking.register(connection)
 
 
@@ -206,6 +208,11 @@ def _byte_distance(text: str, start: int, end: int) -> int:
 def _literal(*values: Any) -> bool:
     word, *texts = values
     return any(_SIGN.search(text) and word in normalise(text) for text in texts)
+
+
+def _normal(*values: Any) -> str:
+    (text,) = values
+    return normalise(str(text))
 
 
 def _casefold(*values: Any) -> str | None:

@@ -27,7 +27,7 @@ SAME_MS = 600_000
 """A line that stands in one window for so long is kept once (`ingest.embedding_loop`)."""
 COUNTED = 100_000
 
-Kind = Literal["frame", "document"]
+Kind = Literal["frame", "document", "message", "day"]
 Chunk = tuple[int, int, npt.NDArray[np.int8]]
 """(start, end, vector): the characters of the thing's text, and ``int8[dimension]``."""
 

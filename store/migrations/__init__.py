@@ -33,6 +33,8 @@ from store.migrations.m017_sent_everything import m017_sent_everything
 from store.migrations.m018_idle import m018_idle
 from store.migrations.m019_tool_calls import m019_tool_calls
 from store.migrations.m020_said_with_calls import m020_said_with_calls
+from store.migrations.m021_sources import m021_sources
+from store.migrations.m022_knowledge import m022_knowledge
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -61,6 +63,8 @@ STEPS: tuple[Step, ...] = (
     m018_idle,
     m019_tool_calls,
     m020_said_with_calls,
+    m021_sources,
+    m022_knowledge,
 )
 
 

@@ -97,6 +97,36 @@ def test_what_was_sent_before_is_kept_with_its_number(
     newer.close_thread()
 
 
+def test_vectors_stay_and_may_belong_to_messages(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of `vectors` is changed in place; another connection sees it at once."""
+    known = [step.__name__ for step in STEPS].index("m021_sources")
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "STEPS", STEPS[:known])
+        older = open_database(data_dir)
+        add_model = "insert into embedding_models (id, name, dimension, is_active) values (1, 'm', 2, 1)"
+        add = (
+            "insert into vectors (kind, thing_id, model_id, chunk_start, chunk_end, vector) "
+            "values (?, 7, 1, 0, 1, x'0102')"
+        )
+        with older.write() as connection:
+            connection.execute(add_model)
+            connection.execute(add, ("frame",))
+        with pytest.raises(apsw.ConstraintError), older.write() as connection:
+            connection.execute(add, ("message",))
+    newer = open_database(data_dir)
+    for database in (older, newer):
+        with database.write() as connection:
+            connection.execute(add, ("message",))
+        with pytest.raises(apsw.ConstraintError), database.write() as connection:
+            connection.execute(add, ("else",))
+    assert rows(newer.connection(), "select id, kind, thing_id from vectors") == [
+        (1, "frame", 7), (2, "message", 7), (3, "message", 7),
+    ]  # fmt: skip
+    assert rows(newer.connection(), "pragma integrity_check") == [("ok",)]
+    older.close_thread()
+    newer.close_thread()
+
+
 def test_second_opening_does_nothing(database: Database, data_dir: DataDir) -> None:
     assert migrate(database.connection(), data_dir) == []
     assert list(data_dir.backups.iterdir()) == []

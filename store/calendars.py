@@ -1,0 +1,155 @@
+"""Calendar events that a person imported: one row for each occurrence.
+
+Times are milliseconds UTC. An event of whole days runs from midnight to midnight in the zone of its
+calendar, which the reader of the file knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from store import imports, tokenizer
+from store.database import Database, rows, scalar
+from store.upserts import Upserted, UpsertTable, natural_key, plain
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An occurrence as a file tells it.
+
+    `uid` is the id of the event in its calendar and `recurrence` what sets this occurrence apart from the
+    others, such as its original start ("" for an event that happens once). Without a `uid` title and times
+    are the key. `end_ms` is exclusive, and `start_ms` where the event has no length.
+    """
+
+    title: str
+    start_ms: int
+    end_ms: int
+    uid: str = ""
+    recurrence: str = ""
+    calendar: str = ""
+    description: str = ""
+    location: str = ""
+    attendees: tuple[str, ...] = ()
+    is_all_day: bool = False
+    status: str = ""  # confirmed, tentative or cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A stored occurrence."""
+
+    id: int
+    calendar: str
+    title: str
+    description: str
+    location: str
+    attendees: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+    is_all_day: bool
+    status: str
+
+
+# -- writing ------------------------------------------------------------------------------
+
+_TABLE = UpsertTable(
+    "calendar_events",
+    ["natural_key"],
+    [
+        "calendar",
+        "title",
+        "description",
+        "location",
+        "attendees",
+        "start_ms",
+        "end_ms",
+        "is_all_day",
+        "status",
+    ],
+)
+
+
+def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable[EventRecord]) -> Upserted:
+    """Put events; at most `store.upserts.BATCH` at once, inside `Database.write()`.
+
+    Raises `ValueError` for one that ends before it begins.
+    """
+    done = Upserted()
+    for record in records:
+        if record.end_ms < record.start_ms:
+            raise ValueError("an event ends before it begins")
+        values = {
+            "natural_key": _key(record),
+            "calendar": plain(record.calendar),
+            "title": plain(record.title),
+            "description": plain(record.description),
+            "location": plain(record.location),
+            "attendees": json.dumps([plain(each) for each in record.attendees], ensure_ascii=False),
+            "start_ms": record.start_ms,
+            "end_ms": record.end_ms,
+            "is_all_day": int(record.is_all_day),
+            "status": plain(record.status),
+        }
+        done = done.and_one(_TABLE.put(connection, import_id, values))
+    imports.count(connection, import_id, done)
+    return done
+
+
+def delete_events(database: Database, import_id: int | None = None) -> int:
+    """Delete all events, or those of one import; returns how many went. Raises `ImportNotFound`."""
+    return imports.delete(database, "calendar", import_id)
+
+
+def _key(record: EventRecord) -> str:
+    if record.uid:
+        return natural_key("uid", record.calendar, record.uid, record.recurrence)
+    return natural_key("event", record.calendar, record.title, record.start_ms, record.end_ms)
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def events_between(
+    database: Database,
+    start_ms: int,
+    end_ms: int,
+    text: str = "",
+    limit: int = 100,
+    deadline_s: float | None = None,
+) -> tuple[list[Event], int]:
+    """Events that overlap ``[start_ms, end_ms)``, earliest first, and how many there are in all.
+
+    `text` is a part of the title, the description, the place, or the attendees, whatever its case. An event
+    without a length counts at its moment.
+    """
+    values = {"start": start_ms, "end": end_ms, "text": tokenizer.normalise(text), "limit": limit}
+    with database.read(deadline_s) as connection:
+        found = rows(connection, f"{_SELECT} {_OVERLAPPING} order by e.start_ms, e.id limit :limit", values)
+        total = scalar(connection, f"select count(*) from calendar_events e {_OVERLAPPING}", values)
+    return [_event(*row) for row in found], int(total)
+
+
+def _event(*values: object) -> Event:
+    number, calendar, title, description, location, attendees, start, end, all_day, status = values
+    people = tuple(json.loads(str(attendees)))
+    return Event(number, calendar, title, description, location, people, start, end, bool(all_day), status)  # type: ignore[arg-type]  # as the columns are
+
+
+_SELECT = """
+select e.id, e.calendar, e.title, e.description, e.location, e.attendees, e.start_ms, e.end_ms,
+    e.is_all_day, e.status
+from calendar_events e
+"""
+
+_OVERLAPPING = """
+where e.start_ms < :end and (e.end_ms > :start or e.start_ms >= :start) and (
+    :text = '' or instr(
+        recollect_normal(concat_ws(char(10), e.title, e.description, e.location, e.attendees)), :text
+    ) > 0
+)
+"""

@@ -1,0 +1,119 @@
+"""What each local day was about: one text per day, found by words and by meaning.
+
+A day's text is made of its frames, so it goes when one of them is deleted, and is made again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import apsw
+
+from store.database import Database, rows
+from store.doomed import shown_in
+from store.upserts import plain
+
+Source = Literal["rule", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class DailySummary:
+    """The summary of ``[start_ms, end_ms)``, the local day `day` (2026-11-20) in the IANA zone `zone`."""
+
+    id: int
+    day: str
+    zone: str
+    start_ms: int
+    end_ms: int
+    text: str
+    source: Source
+    updated_ms: int
+
+
+def put(
+    connection: apsw.Connection,
+    day: date,
+    zone: str,
+    start_ms: int,
+    end_ms: int,
+    text: str,
+    source: Source,
+    now_ms: int,
+) -> int:
+    """Let a day have this summary; returns its id. Call inside `Database.write()`.
+
+    Raises `ValueError` for a day without a text: no summary is no row.
+    """
+    if not text.strip():
+        raise ValueError("a summary needs a text")
+    values = {
+        "day": day.isoformat(),
+        "zone": zone,
+        "start": start_ms,
+        "end": end_ms,
+        "text": plain(text),
+        "source": source,
+        "now": now_ms,
+    }
+    [(number,)] = rows(connection, _PUT, values)
+    return int(number)
+
+
+def delete(connection: apsw.Connection, day: date) -> bool:
+    """Remove a day's summary; False when it has none."""
+    connection.execute("delete from daily_summaries where day = ?", (day.isoformat(),))
+    return connection.changes() > 0
+
+
+def of_day(database: Database, day: date) -> DailySummary | None:
+    """The summary of a day, or None."""
+    with database.read() as connection:
+        found = rows(connection, f"{SELECT} where s.day = ?", (day.isoformat(),))
+    return DailySummary(*found[0]) if found else None
+
+
+def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, DailySummary]:
+    """The summaries that exist among these ids."""
+    found = rows(connection, f"{SELECT} where s.id in (select value from json_each(?))", (_json(ids),))
+    return {row[0]: DailySummary(*row) for row in found}
+
+
+def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
+    """The texts of the summaries that exist among these ids."""
+    with database.read() as connection:
+        return {number: each.text for number, each in get_many(connection, ids).items()}
+
+
+# -- forgetting (inside `database.write()`) -----------------------------------------------
+
+_AFFECTED = f"from daily_summaries s where {shown_in('s.start_ms', 's.end_ms')}"
+
+COUNT = f"select count(*) {_AFFECTED}"
+
+
+def forget(connection: apsw.Connection) -> None:
+    """Remove the summaries of days that may show one of the frames in ``doomed``."""
+    connection.execute(f"delete from daily_summaries where id in (select s.id {_AFFECTED})")
+
+
+def _json(ids: Iterable[int]) -> str:
+    return json.dumps(list(ids))
+
+
+SELECT = """
+select s.id, s.day, s.zone, s.start_ms, s.end_ms, s.text, s.source, s.updated_ms
+from daily_summaries s
+"""
+
+_PUT = """
+insert into daily_summaries (day, zone, start_ms, end_ms, text, source, updated_ms)
+values (:day, :zone, :start, :end, :text, :source, :now)
+on conflict (day) do update
+set zone = excluded.zone, start_ms = excluded.start_ms, end_ms = excluded.end_ms, text = excluded.text,
+    source = excluded.source, updated_ms = excluded.updated_ms
+returning id
+"""

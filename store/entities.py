@@ -1,0 +1,286 @@
+"""What is remembered of people, places, events and things, and where it was learned.
+
+An entity is known by its kind and its name as the index of words sees it, so "Anna  Bauer" and "anna
+bauer" are one. A fact says something of a subject: of another entity, or as a value, never both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import apsw
+
+from store import tokenizer
+from store.database import Database, rows, scalar
+from store.upserts import plain
+
+EntityKind = Literal["person", "place", "event", "thing"]
+
+MAX_NAME_CHARS = 200
+MAX_TEXT_CHARS = 2_000
+
+
+class EntityNotFound(LookupError):
+    """There is no entity with this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Where something was learned: in which turn of a chat, on which frame, and when."""
+
+    at_ms: int
+    turn_id: int | None = None
+    frame_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity; `frames` are those it was found on, `facts` counts what is known of it."""
+
+    id: int
+    kind: EntityKind
+    name: str
+    description: str
+    created_ms: int
+    updated_ms: int
+    frames: tuple[int, ...]
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact with the names of what it is about. One of the two objects is None."""
+
+    id: int
+    subject_id: int
+    subject: str
+    predicate: str
+    object_entity_id: int | None
+    object_entity: str | None
+    object_value: str | None
+    source_frame_id: int | None
+    created_ms: int
+
+
+# -- storing (inside `database.write()`) ----------------------------------------------------
+
+
+def store_entity(
+    connection: apsw.Connection, kind: EntityKind, name: str, learned: Learned, description: str = ""
+) -> tuple[int, bool]:
+    """(id, whether it is new) of an entity. One that is known keeps its name; a description replaces the
+    old one.
+
+    Raises `ValueError` for a name without a word, or one that is too long.
+    """
+    name = " ".join(plain(name).split())
+    key = name_key(name)
+    if not key or len(name) > MAX_NAME_CHARS:
+        raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
+    description = plain(description).strip()[:MAX_TEXT_CHARS]
+    low, high = _shown(connection, learned.turn_id)
+    known = scalar(connection, "select id from entities where kind = ? and name_key = ?", (kind, key))
+    values = {
+        "id": known, "kind": kind, "name": name, "key": key, "description": description,
+        "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms,
+    }  # fmt: skip
+    if known is None:
+        connection.execute(_INSERT_ENTITY, values)
+        number = connection.last_insert_rowid()
+    else:
+        number = int(known)
+        if description:
+            connection.execute(_DESCRIBE, values)
+    if learned.frame_id is not None:
+        connection.execute(
+            "insert or ignore into entity_frames (entity_id, frame_id) values (?, ?)",
+            (number, learned.frame_id),
+        )
+    return number, known is None
+
+
+def store_fact(
+    connection: apsw.Connection,
+    subject_id: int,
+    predicate: str,
+    learned: Learned,
+    *,
+    object_entity_id: int | None = None,
+    object_value: str | None = None,
+) -> tuple[int, bool]:
+    """(id, whether it is new) of a fact. Raises `EntityNotFound`, and `ValueError` unless exactly one object
+    is given (R0.59) and nothing is blank or too long.
+    """
+    predicate = " ".join(plain(predicate).split())
+    value = None if object_value is None else plain(object_value).strip()
+    if (object_entity_id is None) == (value is None):
+        raise ValueError("give exactly one of object_entity_id and object_value")
+    if not 0 < len(predicate) <= MAX_NAME_CHARS or (
+        value is not None and not 0 < len(value) <= MAX_TEXT_CHARS
+    ):
+        raise ValueError("a predicate and a value have text, and not too much of it")
+    for number in (subject_id, object_entity_id):
+        if number is not None and not _exists(connection, number):
+            raise EntityNotFound(number)
+    low, high = _shown(connection, learned.turn_id)
+    values = {
+        "subject": subject_id, "predicate": predicate, "entity": object_entity_id, "value": value,
+        "frame": learned.frame_id, "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms,
+    }  # fmt: skip
+    connection.execute(_INSERT_FACT, values)
+    if connection.changes():
+        return connection.last_insert_rowid(), True
+    return int(scalar(connection, _SAME_FACT, values)), False
+
+
+def delete_entity(connection: apsw.Connection, entity_id: int) -> bool:
+    """Delete an entity and every fact about it; False when there is none."""
+    connection.execute("delete from entities where id = ?", (entity_id,))
+    return connection.changes() > 0
+
+
+def delete_fact(connection: apsw.Connection, fact_id: int) -> bool:
+    """Delete a fact; False when there is none."""
+    connection.execute("delete from facts where id = ?", (fact_id,))
+    return connection.changes() > 0
+
+
+def name_key(name: str) -> str:
+    """A name as its tokens: by this two writings are one."""
+    return " ".join(token.text for token in tokenizer.tokens(plain(name)))
+
+
+def _exists(connection: apsw.Connection, entity_id: int) -> bool:
+    return scalar(connection, "select 1 from entities where id = ?", (entity_id,)) is not None
+
+
+def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None, int | None]:
+    """What the chat had been shown of the screen until this turn; it may be what is stored now."""
+    if turn_id is None:
+        return None, None
+    [found] = rows(connection, _SHOWN, {"turn": turn_id})
+    low, high = found
+    return low, high
+
+
+# -- recalling ----------------------------------------------------------------------------
+
+
+def get(database: Database, entity_id: int) -> Entity:
+    """One entity. Raises `EntityNotFound`."""
+    found = _entities(database, "e.id = :id", {"id": entity_id, "limit": 1})
+    if not found:
+        raise EntityNotFound(entity_id)
+    return found[0]
+
+
+def recall(
+    database: Database, name: str = "", kind: EntityKind | None = None, limit: int = 50, offset: int = 0
+) -> list[Entity]:
+    """Entities whose name or description holds every word of `name`, last changed first."""
+    conditions, values = ["1"], dict[str, object]({"kind": kind, "limit": limit, "offset": offset})
+    if kind is not None:
+        conditions.append("e.kind = :kind")
+    for n, token in enumerate(tokenizer.tokens(plain(name)[:MAX_NAME_CHARS])):
+        conditions.append(f"instr(e.name_key || ' ' || recollect_normal(e.description), :word{n}) > 0")
+        values[f"word{n}"] = token.text
+    return _entities(database, " and ".join(conditions), values)
+
+
+def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
+    """The subjects of a frame: entities found on it, and those whose name stands in `said`, its words."""
+    words = f" {name_key(said)} "
+    condition = """(
+        exists (select 1 from entity_frames o where o.entity_id = e.id and o.frame_id = :frame)
+        or exists (
+            select 1 from facts f
+            where f.source_frame_id = :frame and e.id in (f.subject_id, f.object_entity_id)
+        )
+        or (length(e.name_key) > 1 and instr(:words, ' ' || e.name_key || ' ') > 0)
+    )"""
+    return _entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
+
+
+def facts_of(
+    database: Database, entity_ids: Iterable[int] | None = None, limit: int = 100, offset: int = 0
+) -> list[Fact]:
+    """Facts that name one of these entities, or all facts; latest first."""
+    among = "1"
+    if entity_ids is not None:
+        among = "(f.subject_id in (select value from json_each(:ids)) "
+        among += "or f.object_entity_id in (select value from json_each(:ids)))"
+    values = {"ids": json.dumps(list(entity_ids or ())), "limit": limit, "offset": offset}
+    with database.read() as connection:
+        found = rows(connection, _FACTS.format(among=among), values)
+    return [Fact(*row) for row in found]
+
+
+def _entities(database: Database, condition: str, values: dict[str, object]) -> list[Entity]:
+    with database.read() as connection:
+        found = rows(connection, _ENTITIES.format(condition=condition), {"offset": 0, **values})
+    return [_entity(*row) for row in found]
+
+
+def _entity(*values: Any) -> Entity:
+    found = Entity(*values)
+    return replace(found, frames=tuple(json.loads(values[6])))
+
+
+_ENTITIES = """
+select e.id, e.kind, e.name, e.description, e.created_ms, e.updated_ms,
+    (select json_group_array(o.frame_id) from entity_frames o where o.entity_id = e.id),
+    (select count(*) from facts f where f.subject_id = e.id or f.object_entity_id = e.id)
+from entities e
+where {condition}
+order by e.updated_ms desc, e.id desc
+limit :limit offset :offset
+"""
+
+_FACTS = """
+select f.id, f.subject_id, s.name, f.predicate, f.object_entity_id, o.name, f.object_value,
+    f.source_frame_id, f.created_ms
+from facts f
+join entities s on s.id = f.subject_id
+left join entities o on o.id = f.object_entity_id
+where {among}
+order by f.created_ms desc, f.id desc
+limit :limit offset :offset
+"""
+
+_SHOWN = """
+select min(t.start_ms), max(t.end_ms)
+from turns asked
+join turns t on t.conversation_id = asked.conversation_id and t.n <= asked.n
+where asked.id = :turn
+"""
+
+_INSERT_ENTITY = """
+insert into entities (kind, name, name_key, description, turn_id, shown_from_ms, shown_until_ms, created_ms,
+    updated_ms)
+values (:kind, :name, :key, :description, :turn, :low, :high, :now, :now)
+"""
+
+# What it now says may come from what this chat was shown, or from what the other one was.
+_DESCRIBE = """
+update entities
+set description = :description, updated_ms = :now, turn_id = coalesce(:turn, turn_id),
+    shown_from_ms = min(coalesce(shown_from_ms, :low), coalesce(:low, shown_from_ms)),
+    shown_until_ms = max(coalesce(shown_until_ms, :high), coalesce(:high, shown_until_ms))
+where id = :id
+"""
+
+_INSERT_FACT = """
+insert or ignore into facts (subject_id, predicate, object_entity_id, object_value, source_frame_id, turn_id,
+    shown_from_ms, shown_until_ms, created_ms)
+values (:subject, :predicate, :entity, :value, :frame, :turn, :low, :high, :now)
+"""
+
+_SAME_FACT = """
+select id
+from facts
+where subject_id = :subject and predicate = :predicate and object_entity_id is :entity
+    and object_value is :value and source_frame_id is :frame
+"""
