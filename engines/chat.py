@@ -19,6 +19,7 @@ goes wrong arrives as one of the errors below, each with a sentence of its own (
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -39,13 +40,29 @@ class RequestedCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """An encoded image."""
+
+    content: bytes
+    media_type: str
+
+    @property
+    def data_url(self) -> str:
+        """The image as it stands in a request (RFC 2397)."""
+        return f"data:{self.media_type};base64,{base64.b64encode(self.content).decode('ascii')}"
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation; text only. A ``tool`` message answers the call `call_id`."""
+    """One message of a conversation. A ``tool`` message answers the call `call_id`. A `picture` goes with
+    a user's text, to a model that can see.
+    """
 
     role: Role
     content: str
     tool_calls: tuple[RequestedCall, ...] = ()
     call_id: str = ""
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,12 @@ def get_many(database: Database, frame_ids: Iterable[int]) -> dict[int, FrameRow
         }
 
 
+def has_picture(connection: apsw.Connection, frame_id: int, sha256: str) -> bool:
+    """Whether a frame is still there with this very picture."""
+    sql = "select 1 from frames where id = ? and sha256 = ? and media_path is not null"
+    return scalar(connection, sql, (frame_id, sha256)) is not None
+
+
 def by_capture_id(database: Database, capture_id: str) -> FrameRow | None:
     with database.read() as connection:
         rows = select_rows(connection, "where capture_id = :capture_id", {"capture_id": capture_id})

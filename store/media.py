@@ -115,6 +115,18 @@ class Media:
             image = image.resize((width_px, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
         return _encode_preview(image)
 
+    def copy_for_model(self, frame: FrameRow, longest_px: int) -> tuple[bytes, int, int]:
+        """(JPEG, width, height) of the whole frame, its longer side at most `longest_px`.
+
+        JPEG is what every vision model reads; colours are kept at full size for small text. The same
+        frame gives the same bytes. Raises `MediaGone`.
+        """
+        image = self.image(frame)
+        image.thumbnail((longest_px, longest_px), Image.Resampling.LANCZOS)
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=85, subsampling=0)
+        return buffer.getvalue(), image.width, image.height
+
     def crop(self, frame: FrameRow, x: int, y: int, width: int, height: int) -> bytes:
         """A rectangle of the frame as lossless WebP, clipped to the frame. Raises `MediaGone`.
 

@@ -300,7 +300,7 @@ class SentRequest(Model):
     """One request that carried text: when, where to, how much; its text until it is erased (`store.sent`)."""
 
     id = IntegerField(primary_key=True)
-    purpose = TextField()  # answer, test, refine, embed, search
+    purpose = TextField()  # answer, test, refine, embed, search, describe, web_search
     turn_id = IntegerField(null=True)
     at_ms = IntegerField()
     provider = TextField()  # the name it was chosen by
@@ -318,6 +318,7 @@ class SentRequest(Model):
     texts = IntegerField()  # to be embedded
     first_ms = IntegerField(null=True)  # when the screens were taken that it shows
     last_ms = IntegerField(null=True)
+    pictures = IntegerField()
 
     class Meta:
         table_name = "sent_requests"
@@ -495,6 +496,8 @@ class ToolCall(Model):
     started_ms = IntegerField(null=True)
     finished_ms = IntegerField(null=True)
     said = TextField()
+    notice = TextField()  # what the person was told it would do
+    scope = TextField()  # what a standing approval of it would cover
 
     class Meta:
         table_name = "tool_calls"
@@ -511,16 +514,18 @@ class ToolMode(Model):
         table_name = "tool_modes"
 
 
-class ToolAllowance(Model):
-    """A tool that runs in one chat without asking."""
+class ToolRule(Model):
+    """A tool that runs without asking, in one chat or, without one, in all (`store.tool_rules`)."""
 
-    conversation_id = IntegerField()
+    id = IntegerField(primary_key=True)
     tool = TextField()
+    conversation_id = IntegerField(null=True)
+    scope = TextField()  # what it reaches, in words
     allowed_ms = IntegerField()
+    uses = IntegerField()
 
     class Meta:
-        table_name = "tool_allowances"
-        primary_key = CompositeKey("conversation_id", "tool")
+        table_name = "tool_rules"
 
 
 class ToolRecord(Model):
@@ -568,7 +573,7 @@ MODELS: tuple[type[Model], ...] = (
     SentRequest,
     ToolCall,
     ToolMode,
-    ToolAllowance,
+    ToolRule,
     ToolRecord,
     *SOURCE_MODELS,
 )

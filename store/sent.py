@@ -1,4 +1,5 @@
-"""The ledger of what was sent where: one row per request that carries text, to a model or for vectors.
+"""The ledger of what was sent where: one row per request that carries text or a picture, to a model,
+for vectors, or to a search engine of the web.
 
 A row is written before the request leaves, so that nothing leaves unrecorded, and is completed when
 its outcome is known. `body` is the text of the request as it was sent. It goes when a frame is
@@ -6,7 +7,8 @@ deleted that it may show (`store.sent_forgetting`), when its chat is deleted, an
 newer ones of its purpose are there; when, where to, how much and what it cost stays.
 
 Requests for vectors of what was on the screen have no body: it would be the frames' own texts once
-more. They say how many texts and of which time.
+more. They say how many texts and of which time. For the same reason a picture is named in its request's
+body (frame, SHA-256, size) and not kept there.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ characters each and their titles; at most 30 MB of refinements; little of the ot
 MAX_ROWS = 100_000
 """Rows kept of each purpose, some 20 MB."""
 
-Purpose = Literal["answer", "test", "refine", "embed", "search"]
+Purpose = Literal["answer", "test", "refine", "embed", "search", "describe", "web_search"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
@@ -55,6 +57,7 @@ class Leaving:
     texts: int = 0
     first_ms: int | None = None
     last_ms: int | None = None
+    pictures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ class SentRequest:
     texts: int
     first_ms: int | None
     last_ms: int | None
+    pictures: int
     chat_id: int | None
     turn: int | None
 
@@ -127,9 +131,9 @@ def record(
         connection.execute(
             """
             insert into sent_requests (purpose, turn_id, at_ms, provider, model, url, is_local, size_bytes,
-                body, texts, first_ms, last_ms)
+                body, texts, first_ms, last_ms, pictures)
             values (:purpose, :turn_id, :at_ms, :provider, :model, :url, :is_local, :size_bytes,
-                :body, :texts, :first_ms, :last_ms)
+                :body, :texts, :first_ms, :last_ms, :pictures)
             """,
             asdict(leaving),
         )
@@ -244,7 +248,7 @@ def _requests(database: Database, condition: str, parameters: dict[str, Any]) ->
                 f"""
             select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
                 r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
-                r.texts, r.first_ms, r.last_ms, t.conversation_id, t.n
+                r.texts, r.first_ms, r.last_ms, r.pictures, t.conversation_id, t.n
             from sent_requests r
             left join turns t on t.id = r.turn_id
             where {condition}

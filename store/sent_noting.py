@@ -14,6 +14,7 @@ import apsw
 
 from store import sent
 from store.database import Database
+from store.errors import StoreError
 from store.sent import Leaving, Outcome, Purpose
 
 ASKED_AGAIN = "asked_again"
@@ -39,7 +40,8 @@ class Sending(Protocol):
 class About:
     """What requests are for. `first_ms` and `last_ms` are when the screens were taken that they show.
 
-    Without `keeps_text` the bytes are counted and not kept.
+    Without `keeps_text` the bytes are counted and not kept. `named` are pictures in the body, as
+    (their text in it, what is kept in its place).
     """
 
     purpose: Purpose
@@ -49,6 +51,18 @@ class About:
     first_ms: int | None = None
     last_ms: int | None = None
     keeps_text: bool = True
+    named: tuple[tuple[str, str], ...] = ()
+
+    def body(self, sent: bytes) -> str | None:
+        """What is kept of a body. Raises `StoreError` for a picture that does not stand in it once."""
+        if not self.keeps_text:
+            return None
+        text = sent.decode("utf-8")
+        for picture, name in self.named:
+            if text.count(picture) != 1:
+                raise StoreError("a picture that was announced does not stand in the request")
+            text = text.replace(picture, name)
+        return text
 
 
 class Noting:
@@ -81,12 +95,13 @@ class Noting:
             model=sending.model or about.model,
             url=sending.url,
             is_local=sending.is_local,
-            body=sending.body.decode("utf-8") if about.keeps_text else None,
+            body=about.body(sending.body),
             size_bytes=len(sending.body),
             turn_id=about.turn_id,
             texts=sending.texts,
             first_ms=about.first_ms,
             last_ms=about.last_ms,
+            pictures=len(about.named),
         )
         self._open = sent.record(self._database, leaving, self._still)
 

@@ -140,6 +140,15 @@ class ToolsSettings:
         [], "Folders whose text files a model may ask to read; none means no file tools."
     )
     read_file_max_bytes: int = _setting(262_144, "How much of a file is read.", unit="bytes", low=1)
+    web_search: bool = _setting(False, "Let a model ask to search the web; needs web_search_url.")
+    web_search_url: str = _setting(
+        "",
+        "The search endpoint: a SearXNG's address such as http://127.0.0.1:8888/search, or any with "
+        "{query} in it that answers in SearXNG's JSON.",
+    )
+    network_calls_per_minute: int = _setting(
+        10, "How often each tool that sends something may be called.", unit="calls per minute", low=1
+    )
 
 
 @dataclass(frozen=True, slots=True)

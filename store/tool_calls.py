@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import apsw
 
-from store import tool_log, tool_modes
+from store import tool_log, tool_rules
 from store.database import Database, rows, scalar
 from store.doomed import shown_in
 from store.tool_log import ToolEvent
@@ -48,7 +48,10 @@ class NotApproved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as stored. `arguments` is JSON text, exactly what would run; `call_id` is the model's."""
+    """A call as stored. `arguments` is JSON text, exactly what would run; `call_id` is the model's.
+
+    `notice` says in words what it does and where that goes, `scope` what a standing approval covers.
+    """
 
     id: int
     turn_id: int
@@ -57,7 +60,7 @@ class ToolCall:
     tool: str
     arguments: str
     state: State
-    decided_by: str  # mode, chat, person, model or ''
+    decided_by: str  # mode, chat or always (a rule), person, or ''
     output: str
     error: str
     is_forgotten: bool
@@ -65,6 +68,8 @@ class ToolCall:
     expires_ms: int | None
     started_ms: int | None
     finished_ms: int | None
+    notice: str
+    scope: str
     chat_id: int
     turn: int
     said: str  # by the model beside the calls of its round; with the first of them only
@@ -88,6 +93,9 @@ class Asked:
     error: str = ""
     expires_ms: int | None = None
     said: str = ""
+    notice: str = ""
+    scope: str = ""
+    shown_ms: tuple[int | None, int | None] = (None, None)  # of what the notice tells of the screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +124,10 @@ def add(database: Database, turn_id: int, asked: Sequence[Asked], now_ms: int) -
             connection.execute(
                 """
                 insert into tool_calls (turn_id, iteration, call_id, tool, arguments, arguments_sha256,
-                    state, decided_by, error, created_ms, expires_ms, finished_ms, said)
+                    state, decided_by, error, created_ms, expires_ms, finished_ms, said, notice, scope,
+                    shown_from_ms, shown_until_ms)
                 values (:turn, :iteration, :call, :tool, :arguments, :sha256, :state, :by, :error,
-                    :now, :expires, :finished, :said)
+                    :now, :expires, :finished, :said, :notice, :scope, :low, :high)
                 """,
                 {
                     "turn": turn_id,
@@ -134,6 +143,10 @@ def add(database: Database, turn_id: int, asked: Sequence[Asked], now_ms: int) -
                     "expires": each.expires_ms,
                     "finished": now_ms if each.error else None,
                     "said": each.said,
+                    "notice": each.notice,
+                    "scope": each.scope,
+                    "low": each.shown_ms[0],
+                    "high": each.shown_ms[1],
                 },
             )
             ids.append(connection.last_insert_rowid())
@@ -168,27 +181,16 @@ def pending(database: Database, chat_id: int, n: int, now_ms: int) -> list[ToolC
 
 
 def approve(database: Database, number: int, scope: Scope, now_ms: int) -> ToolCall:
-    """Let a waiting call run: this once, this tool in its chat, or this tool always.
+    """Let a waiting call run: this once, or what it reaches also later, in its chat or in every one.
 
-    Raises `CallNotFound`, and `NotPending` when it was decided or has expired.
+    Raises `CallNotFound`, and `NotPending` when it was decided or has expired; that is put on record.
     """
-    with database.write() as connection:
-        tool, chat_id = _decide(connection, number, "approved", now_ms)
-        if scope == "chat":
-            tool_modes.allow(connection, chat_id, tool, now_ms)
-        elif scope == "always":
-            tool_modes.set_mode(connection, tool, "auto", now_ms)
-        event = {"once": "approved", "chat": "allowed_in_chat", "always": "always_allowed"}[scope]
-        tool_log.record(connection, ToolEvent(now_ms, tool, event))
-    return _known(database, number)
+    return _decide(database, number, scope, now_ms)
 
 
 def deny(database: Database, number: int, now_ms: int) -> ToolCall:
     """Never run a waiting call. Raises as `approve` does."""
-    with database.write() as connection:
-        tool, _ = _decide(connection, number, "denied", now_ms)
-        tool_log.record(connection, ToolEvent(now_ms, tool, "denied"))
-    return _known(database, number)
+    return _decide(database, number, None, now_ms)
 
 
 def expire(database: Database, now_ms: int, turn_id: int | None = None) -> int:
@@ -227,24 +229,39 @@ def _expire(database: Database, condition: str, values: dict[str, int | None], n
     return len(found)
 
 
-def _decide(connection: apsw.Connection, number: int, state: State, now_ms: int) -> tuple[str, int]:
-    """(tool, chat) of a call that was waiting until now."""
-    connection.execute(
-        """
-        update tool_calls
-        set state = :state, decided_by = 'person', finished_ms = iif(:state = 'denied', :now, null)
-        where id = :id and state = 'pending' and (expires_ms is null or expires_ms > :now)
-        """,
-        {"id": number, "state": state, "now": now_ms},
-    )
-    if not connection.changes():
-        found = scalar(connection, "select state from tool_calls where id = ?", (number,))
-        if found is None:
-            raise CallNotFound(number)
-        raise NotPending("expired" if found == "pending" else found)
-    sql = "select c.tool, t.conversation_id from tool_calls c join turns t on t.id = c.turn_id where c.id = ?"
-    tool, chat_id = rows(connection, sql, (number,))[0]
-    return tool, chat_id
+_EVENTS: dict[Scope | None, str] = {
+    None: "denied",
+    "once": "approved",
+    "chat": "allowed_in_chat",
+    "always": "always_allowed",
+}
+
+
+def _decide(database: Database, number: int, scope: Scope | None, now_ms: int) -> ToolCall:
+    """Settle a call that was waiting until now: denied without a scope."""
+    state: State = "approved" if scope else "denied"
+    with database.write() as connection:
+        connection.execute(
+            """
+            update tool_calls
+            set state = :state, decided_by = 'person', finished_ms = iif(:state = 'denied', :now, null)
+            where id = :id and state = 'pending' and (expires_ms is null or expires_ms > :now)
+            """,
+            {"id": number, "state": state, "now": now_ms},
+        )
+        is_decided = connection.changes() == 1
+        call = next(iter(_read(connection, "c.id = ?", [number])), None)
+        if call is not None:
+            event = _EVENTS[scope] if is_decided else "refused"
+            tool_log.record(connection, ToolEvent(now_ms, call.tool, event))
+            if is_decided and scope in ("chat", "always"):
+                chat_id = call.chat_id if scope == "chat" else None
+                tool_rules.allow(connection, call.tool, chat_id, call.scope, now_ms)
+    if call is None:
+        raise CallNotFound(number)
+    if not is_decided:
+        raise NotPending("expired" if call.state == "pending" else call.state)
+    return call
 
 
 # -- running --------------------------------------------------------------------------------
@@ -272,8 +289,9 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
         connection.execute(
             """
             update tool_calls
-            set state = :state, output = :output, error = :error, shown_from_ms = :low,
-                shown_until_ms = :high, finished_ms = :now
+            set state = :state, output = :output, error = :error, finished_ms = :now,
+                shown_from_ms = coalesce(:low, shown_from_ms),
+                shown_until_ms = coalesce(:high, shown_until_ms)
             where id = :id and state = 'executing'
             """,
             {
@@ -333,7 +351,7 @@ def forget(connection: apsw.Connection) -> None:
     connection.execute(
         f"""
         update tool_calls
-        set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '',
+        set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '', notice = '',
             is_forgotten = 1
         where id in (select c.id {_AFFECTED})
         """
@@ -343,29 +361,25 @@ def forget(connection: apsw.Connection) -> None:
 # -- support ------------------------------------------------------------------------------
 
 
-def _known(database: Database, number: int) -> ToolCall:
-    found = get(database, number)
-    if found is None:
-        raise CallNotFound(number)
-    return found
-
-
 def _sha256(arguments: str) -> str:
     return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _calls(database: Database, condition: str, values: Sequence[int]) -> list[ToolCall]:
+    with database.read() as connection:
+        return _read(connection, condition, values)
+
+
+def _read(connection: apsw.Connection, condition: str, values: Sequence[int]) -> list[ToolCall]:
     sql = f"""
         select c.id, c.turn_id, c.iteration, c.call_id, c.tool, c.arguments, c.state, c.decided_by,
             c.output, c.error, c.is_forgotten, c.created_ms, c.expires_ms, c.started_ms, c.finished_ms,
-            t.conversation_id, t.n, c.said
+            c.notice, c.scope, t.conversation_id, t.n, c.said
         from tool_calls c
         join turns t on t.id = c.turn_id
         where {condition}
         """
-    with database.read() as connection:
-        found = rows(connection, sql, values)
-    return [_call(*row) for row in found]
+    return [_call(*row) for row in rows(connection, sql, values)]
 
 
 def _call(*values: Any) -> ToolCall:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store import conversations, frames
+from store import conversations, frames, tool_calls
 from store.conversations import Chat
 from store.tool_calls import Scope
 from webapp import fragments, ranges
@@ -102,6 +102,9 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
     decision = request.form.get("decision", "")
     if decision not in _DECISIONS:
         raise Problem(400, "invalid_request", "A decision is deny, once, chat or always.")
+    call = tool_calls.get(services().database, call_id)
+    if call is None or (call.chat_id, call.turn) != (chat_id, n):
+        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
     decide(services(), call_id, _DECISIONS[decision])
     return _turn(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
 

@@ -1,4 +1,4 @@
-"""What was sent: every request that carried text, when, where to, and its very text."""
+"""What was sent: every request that carried text or a picture, when, where to, and its very text."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ _PURPOSES: dict[Purpose, str] = {
     "embed": "texts made findable by meaning",
     "refine": "memory in better words",
     "test": "test",
+    "describe": "picture for a description",
+    "web_search": "search of the web",
 }
 
 
@@ -105,12 +107,24 @@ def _view(each: SentRequest, with_text: bool = True) -> SentView:
 
 
 def _parts(body: str) -> tuple[tuple[str, str], ...]:
-    """The messages of a request's body, for reading; the body itself is shown beside them."""
+    """The messages of a request's body, for reading; the body itself is shown beside them.
+
+    A picture is named where it stood.
+    """
     try:
         document = json.loads(body)
         if "input" in document:
             return tuple(("text", str(text)) for text in document["input"])
         messages = document["messages"]
-        return tuple((str(message["role"]), str(message["content"])) for message in messages)
+        return tuple((str(message["role"]), _content(message["content"])) for message in messages)
     except (ValueError, KeyError, TypeError):
         return ()
+
+
+def _content(content: object) -> str:
+    """The text of a message; of one in parts, its texts and pictures one below the other."""
+    if not isinstance(content, list):
+        return str(content)
+    return "\n".join(
+        part["text"] if part["type"] == "text" else f"[{part['image_url']['url']}]" for part in content
+    )

@@ -35,6 +35,7 @@ from store.migrations.m019_tool_calls import m019_tool_calls
 from store.migrations.m020_said_with_calls import m020_said_with_calls
 from store.migrations.m021_sources import m021_sources
 from store.migrations.m022_knowledge import m022_knowledge
+from store.migrations.m023_tool_rules import m023_tool_rules
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -65,6 +66,7 @@ STEPS: tuple[Step, ...] = (
     m020_said_with_calls,
     m021_sources,
     m022_knowledge,
+    m023_tool_rules,
 )
 
 

@@ -32,11 +32,23 @@ from webapp.query_embedder import QueryEmbedder
 
 @contextmanager
 def agent_deps(
-    database: Database, stub: StubModel, form: str = "", timeout_s: float = 10, **tools: Any
+    database: Database,
+    stub: StubModel,
+    form: str = "",
+    timeout_s: float = 10,
+    *,
+    sees: bool = False,
+    **tools: Any,
 ) -> Iterator[TurnDeps]:
-    """Deps with a model that calls natively, or in a text format."""
+    """Deps with a model that calls natively, or in a text format; one that `sees` takes pictures."""
     entry = ChatModelSettings(
-        "stub", stub.base_url, "stub", supports_tools=not form, tool_format=form, context_tokens=32_768
+        "stub",
+        stub.base_url,
+        "stub",
+        supports_vision=sees,
+        supports_tools=not form,
+        tool_format=form,
+        context_tokens=32_768,
     )
     models = ChatModels(ChatSettings(models=(entry,), timeout_s=timeout_s), {}, waits_s=())
     settings = Settings(tools=ToolsSettings(**tools))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from store import access_log, conversations, deletion, tool_calls, tool_log, tool_modes
+from store import access_log, conversations, deletion, tool_calls, tool_log, tool_modes, tool_rules
 from store.database import Database
 from store.media import Media
 from store.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
@@ -292,10 +292,12 @@ def test_allowed_in_a_chat_means_in_this_chat(asking: TurnDeps, stub: StubModel,
     assert [(call.state, call.decided_by) for call in again.calls] == [("completed", "chat")]
     other = decided(asking, lambda call: tool_calls.deny(asking.database, call.id, NOW_MS))
     assert other.calls[0].state == "denied"
-    allowed = tool_modes.allowances(asking.database)
-    assert [(each.chat_id, each.tool) for each in allowed] == [(first.result.chat_id, "read_file")]
-    assert tool_modes.revoke(asking.database, first.result.chat_id, "read_file")
-    assert not tool_modes.is_allowed(asking.database, first.result.chat_id, "read_file")
+    [rule] = tool_rules.rules(asking.database)
+    assert (rule.chat_id, rule.tool, rule.uses) == (first.result.chat_id, "read_file", 1)
+    assert rule.scope == f"files below {folder}; results stay on this computer"
+    assert tool_rules.revoke(asking.database, rule.id)
+    assert not tool_rules.revoke(asking.database, rule.id)
+    assert tool_rules.use(asking.database, first.result.chat_id, "read_file", rule.scope) == ""
 
 
 def test_always_and_off_are_kept(asking: TurnDeps, stub: StubModel, folder: Path) -> None:
@@ -304,7 +306,7 @@ def test_always_and_off_are_kept(asking: TurnDeps, stub: StubModel, folder: Path
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("Read again.")
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("Not read.")
     decided(asking, lambda call: tool_calls.approve(asking.database, call.id, "always", NOW_MS))
-    assert run(asking).calls[0].decided_by == "mode"
+    assert run(asking).calls[0].decided_by == "always"
     tool_modes.choose(asking.database, "read_file", "off", NOW_MS)
     ran = run(asking)
     assert ran.calls[0].state == "failed"
@@ -339,7 +341,8 @@ def test_only_an_approved_call_with_its_own_arguments_runs_and_once(database: Da
     )
     with pytest.raises(NotPending):
         tool_calls.approve(database, late.id, "once", NOW_MS + 10)
-    assert [event.event for event in tool_log.latest(database)].count("refused") == 3
+    # Three claims, a decision twice, and one that came too late.
+    assert [event.event for event in tool_log.latest(database)].count("refused") == 5
 
 
 def test_a_call_that_nobody_decided_expires(

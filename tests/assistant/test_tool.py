@@ -23,6 +23,7 @@ class Context:
     zone: ZoneInfo = SHANGHAI
     read_file_roots: tuple[Path, ...] = ()
     read_file_max_bytes: int = 100
+    never_read: tuple[Path, ...] = ()
 
 
 @tool(mode="ask", reaches="nothing")

@@ -119,7 +119,7 @@ def waiting(browser: Actor, form: dict[str, str], stub: StubModel, folder: Path)
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("It is for monday.")
     address = asked(browser, form, "What is my plan?")
     html = browser.get(address, headers=HTMX).text
-    assert "Waits for you" in html and "plan.txt" in html and "Reaches text files" in html
+    assert "Waits for you" in html and "plan.txt" in html and "Its results stay on this computer." in html
     assert html.index(">Deny<") < html.index(">Allow once<")
     found = re.search(r'action="(/chat/\d+/turns/\d+/calls/\d+)"', html)
     assert found

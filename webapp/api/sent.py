@@ -33,7 +33,8 @@ class SentAnswer(Answer):
     id: int
     purpose: Purpose = Field(
         description="answer, test of a provider, refine (observations in better words), embed (vectors "
-        "of screens and memory), search (the vector of a question)."
+        "of screens and memory), search (the vector of a question), describe (one picture of a frame), "
+        "web_search (the words of a search)."
     )
     at: float
     provider: str
@@ -43,6 +44,7 @@ class SentAnswer(Answer):
     bytes: int
     text: str | None
     texts: int = Field(description="How many texts vectors were asked for.")
+    pictures: int = Field(description="In `text` each is named by its frame, size and SHA-256.")
     first: float | None = Field(description="When the first screen was taken that it shows.")
     last: float | None
     outcome: str = Field(description="sent, answered, asked_again, or the code of an error.")
@@ -97,6 +99,7 @@ def _sent(each: sent.SentRequest) -> SentAnswer:
         bytes=each.size_bytes,
         text=each.body,
         texts=each.texts,
+        pictures=each.pictures,
         first=None if each.first_ms is None else to_seconds(each.first_ms),
         last=None if each.last_ms is None else to_seconds(each.last_ms),
         outcome=each.outcome,

@@ -7,23 +7,27 @@ from typing import Any
 
 from pydantic import Field
 
-from store import tool_calls, tool_log, tool_modes
+from store import tool_calls, tool_log, tool_modes, tool_rules
 from store.times import to_seconds
 from store.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
 from store.tool_modes import Mode
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
 from webapp.assistant.agent_session import modes
+from webapp.assistant.tool import Risk
 from webapp.errors import Problem
 from webapp.services import Services, services
 
 
-class AllowanceAnswer(Answer):
-    """A chat in which a tool runs without asking."""
+class RuleAnswer(Answer):
+    """A standing approval: where and as what a tool runs without asking."""
 
-    chat_id: int
+    id: int
+    chat_id: int | None = Field(description="Null for every chat.")
     title: str
+    scope: str = Field(description="What it may reach and where its results go, in words.")
     allowed_at: float
+    uses: int
 
 
 class ToolAnswer(Answer):
@@ -32,9 +36,10 @@ class ToolAnswer(Answer):
     parameters: dict[str, Any] = Field(description="JSON Schema of the arguments.")
     mode: Mode = Field(description="auto (runs), ask (waits for a person) or off (not offered).")
     default_mode: Mode
+    risk: Risk = Field(description="What kind of thing it does; the default mode follows from it.")
     reaches: str = Field(description="What it can touch, in words.")
     last_used: float | None
-    allowed_in: list[AllowanceAnswer]
+    rules: list[RuleAnswer] = Field(description="Where it runs without asking although it asks.")
 
 
 class ToolsAnswer(Answer):
@@ -48,7 +53,9 @@ class ToolChange(Request):
 
 
 class Decision(Request):
-    scope: Scope = Field("once", description="This call, this tool in its chat, or this tool always.")
+    scope: Scope = Field(
+        "once", description="This call only, or all calls with its `scope`: in its chat, or always."
+    )
 
 
 class ToolCallAnswer(Answer):
@@ -61,7 +68,8 @@ class ToolCallAnswer(Answer):
     tool: str
     arguments: dict[str, Any]
     state: State
-    reason: str = Field(description="What the tool can touch, in words.")
+    reason: str = Field(description="What the call does and where its results go, in words.")
+    scope: str = Field(description="What approving it for its chat or always would cover, in words.")
     result: Any = None
     error: str
     created_at: float
@@ -86,7 +94,7 @@ def tools() -> ToolsAnswer:
     problems={404: "tool_not_found"},
 )
 def change(name: str, body: ToolChange) -> ToolAnswer:
-    """A choice other than `auto` also ends what was allowed in single chats."""
+    """A choice other than `auto` also ends the tool's standing approvals."""
     own = services()
     _check(own, name)
     tool_modes.choose(own.database, name, body.mode, own.clock())
@@ -95,16 +103,18 @@ def change(name: str, body: ToolChange) -> ToolAnswer:
 
 @endpoint(
     "DELETE",
-    "/tools/<string:name>/chats/<id:chat_id>",
-    "Ask again for a tool in a chat",
+    "/tools/<string:name>/rules/<id:rule_id>",
+    "Take a standing approval back",
     answer=ToolAnswer,
-    problems={404: "tool_not_found, allowance_not_found"},
+    problems={404: "tool_not_found, rule_not_found"},
 )
-def revoke(name: str, chat_id: int) -> ToolAnswer:
+def revoke(name: str, rule_id: int) -> ToolAnswer:
+    """The next call that it covered asks again."""
     own = services()
     _check(own, name)
-    if not tool_modes.revoke(own.database, chat_id, name):
-        raise Problem(404, "allowance_not_found", f"{name} is not allowed in chat {chat_id}.")
+    if not any(rule.id == rule_id and rule.tool == name for rule in tool_rules.rules(own.database)):
+        raise Problem(404, "rule_not_found", f"{name} has no standing approval {rule_id}.")
+    tool_rules.revoke(own.database, rule_id)
     return next(tool for tool in _tools(own) if tool.name == name)
 
 
@@ -155,7 +165,6 @@ def decide(own: Services, call_id: int, scope: Scope | None) -> ToolCall:
 
 def call_answer(call: ToolCall) -> ToolCallAnswer:
     """A call as the API tells it."""
-    tool = services().agent.registry.get(call.tool)
     return ToolCallAnswer(
         id=call.id,
         chat_id=call.chat_id,
@@ -164,7 +173,8 @@ def call_answer(call: ToolCall) -> ToolCallAnswer:
         tool=call.tool,
         arguments=json.loads(call.arguments),
         state=call.state,
-        reason=f"Reaches {tool.reaches}." if tool else "",
+        reason=call.notice,
+        scope=call.scope,
         result=json.loads(call.output) if call.output else None,
         error=call.error,
         created_at=to_seconds(call.created_ms),
@@ -181,7 +191,7 @@ def _check(own: Services, name: str) -> None:
 def _tools(own: Services) -> list[ToolAnswer]:
     by_name = modes(own.database, own.agent.registry)
     used = tool_log.last_used(own.database)
-    allowed = tool_modes.allowances(own.database)
+    rules = tool_rules.rules(own.database)
     return [
         ToolAnswer(
             name=tool.name,
@@ -189,14 +199,20 @@ def _tools(own: Services) -> list[ToolAnswer]:
             parameters=dict(tool.parameters),
             mode=by_name[tool.name],
             default_mode=tool.mode,
+            risk=tool.risk,
             reaches=tool.reaches,
             last_used=to_seconds(used[tool.name]) if tool.name in used else None,
-            allowed_in=[
-                AllowanceAnswer(
-                    chat_id=each.chat_id, title=each.title, allowed_at=to_seconds(each.allowed_ms)
+            rules=[
+                RuleAnswer(
+                    id=rule.id,
+                    chat_id=rule.chat_id,
+                    title=rule.title,
+                    scope=rule.scope,
+                    allowed_at=to_seconds(rule.allowed_ms),
+                    uses=rule.uses,
                 )
-                for each in allowed
-                if each.tool == tool.name
+                for rule in rules
+                if rule.tool == tool.name
             ],
         )
         for tool in own.agent.registry.list()

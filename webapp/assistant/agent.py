@@ -83,7 +83,8 @@ def _session(
     assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
-    tools = offered(deps.database, agent.registry)
+    has_vision = endpoint is not None and endpoint.supports_vision
+    tools = offered(deps.database, agent.registry, has_vision=has_vision)
     system = agent_prompt.system_prompt(plan, tools, agent.settings.max_iterations, form)
     messages = [Message("system", system), *history, Message("user", plan.message)]
     return Session(deps, agent, plan, plan.model, turn, stop, tools, form, messages)

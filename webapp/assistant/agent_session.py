@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 
+from engines.web_search import WebSearch
 from store import tool_modes
 from store.database import Database
+from store.errors import SettingsError
 from store.settings import ToolsSettings
 from store.tool_modes import Mode
 from webapp.assistant.findings import Findings
+from webapp.assistant.outside import Vision, Web
+from webapp.assistant.rate_limit import RateLimit
 from webapp.assistant.tool import Registry, Tool
-from webapp.assistant.tools import general, screen
+from webapp.assistant.tools import describe, general, screen, web
 from webapp.assistant.waiting import Decisions
 from webapp.doors.calls import Library
 
@@ -29,6 +33,10 @@ class AgentDeps:
     settings: ToolsSettings
     registry: Registry
     decisions: Decisions = field(default_factory=Decisions)
+    limit: RateLimit = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", RateLimit(self.settings.network_calls_per_minute))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +51,32 @@ class ToolContext:
     timeout_s: float
     read_file_roots: tuple[Path, ...]
     read_file_max_bytes: int
+    never_read: tuple[Path, ...]
+    web: Web | None
+    vision: Vision | None
 
 
 def registry(settings: ToolsSettings) -> Registry:
-    """Every tool that this installation has; file tools only where a folder was allowed."""
-    found = Registry([*screen.TOOLS, general.calculator, general.get_current_time])
+    """Every tool that this installation has; file tools only where a folder was allowed, web search only
+    where it was switched on and has an endpoint. Raises `SettingsError` for one that cannot be used.
+    """
+    found = Registry([*screen.TOOLS, describe.describe_frame, general.calculator, general.get_current_time])
     if settings.read_file_roots:
         found.register(general.list_directory)
         found.register(general.read_file)
+    if search_engine(settings):
+        found.register(web.web_search)
     return found
+
+
+def search_engine(settings: ToolsSettings) -> WebSearch | None:
+    """The endpoint of web searches, None where there is none. Raises `SettingsError`."""
+    if not (settings.web_search and settings.web_search_url):
+        return None
+    try:
+        return WebSearch(settings.web_search_url)
+    except ValueError as error:
+        raise SettingsError(f"tools.web_search_url: {error}") from error
 
 
 def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
@@ -60,7 +85,8 @@ def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
     return {tool.name: chosen.get(tool.name, tool.mode) for tool in tools.list()}
 
 
-def offered(database: Database, tools: Registry) -> list[Tool]:
-    """The tools that are not off, in their order (R2.26)."""
+def offered(database: Database, tools: Registry, *, has_vision: bool = False) -> list[Tool]:
+    """The tools that are not off, in their order (R2.26); describe_frame only to a model that can see."""
     by_name = modes(database, tools)
-    return [tool for tool in tools.list() if by_name[tool.name] != "off"]
+    hidden = set() if has_vision else {describe.describe_frame.name}
+    return [tool for tool in tools.list() if by_name[tool.name] != "off" and tool.name not in hidden]

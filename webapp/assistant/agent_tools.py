@@ -6,25 +6,29 @@ has expired or cannot be used has a result like any other (R2.28).
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store import tool_calls, tool_modes
+from store import tool_calls, tool_rules
 from store.tool_calls import Asked, NotApproved, Outcome, ToolCall
-from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, ToolContext, modes
+from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes
 from webapp.assistant.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
 from webapp.assistant.requested_calls import Said, Wanted, result_text
 from webapp.assistant.sentences import say
-from webapp.assistant.tool import ToolResult, invalid_arguments
+from webapp.assistant.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
+from webapp.assistant.tool_context import Told, context_of, told
 from webapp.assistant.visible import visible
 from webapp.assistant.waiting import within
 
 if TYPE_CHECKING:
     from webapp.assistant.agent import Session
 
+log = logging.getLogger(__name__)
+
+CHANGED = "What this would do is not what was shown and approved any more."
 _LOOK_EVERY_S = 1.0
 
 WHY_NOT = {
@@ -73,21 +77,41 @@ def carry_out(session: Session, iteration: int, said: Said) -> Generator[TurnEve
 
 def _asked(session: Session, iteration: int, wanted: Wanted) -> Asked:
     """The call as it enters: unusable, free to run, or waiting for the person."""
+    asked = Asked(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
+    if asked.error:
+        return asked
     database, tool = session.deps.database, session.agent.registry.get(wanted.name)
-    error = wanted.error
-    if not error:
-        error = invalid_arguments(tool, wanted.arguments) if tool else f"There is no tool {wanted.name!r}."
-    if error:
-        return Asked(iteration, wanted.id, wanted.name, wanted.arguments, error=error)
+    if tool is None:
+        return replace(asked, error=f"There is no tool {wanted.name!r}.")
     mode = modes(database, session.agent.registry)[wanted.name]
-    by = "mode" if mode == "auto" else ""
-    if mode == "ask" and tool_modes.is_allowed(database, session.turn.chat_id, wanted.name):
-        by = "chat"
     if mode == "off":
-        error = f"The tool {wanted.name!r} is switched off."
-        return Asked(iteration, wanted.id, wanted.name, wanted.arguments, error=error)
-    expires_ms = None if by else session.deps.clock() + APPROVAL_LIFETIME_MS
-    return Asked(iteration, wanted.id, wanted.name, wanted.arguments, by, expires_ms=expires_ms)
+        return replace(asked, error=f"The tool {wanted.name!r} is switched off.")
+    what = _told(session, tool, wanted)
+    if isinstance(what, str):
+        return replace(asked, error=what)
+    by = "mode" if mode == "auto" else tool_rules.use(database, session.turn.chat_id, tool.name, what.scope)
+    return replace(
+        asked,
+        approved_by=by,
+        expires_ms=None if by else session.deps.clock() + APPROVAL_LIFETIME_MS,
+        notice=what.notice,
+        scope=what.scope,
+        shown_ms=(what.shown_from_ms, what.shown_until_ms),
+    )
+
+
+def _told(session: Session, tool: Tool, wanted: Wanted) -> Told | str:
+    """What the person is told that the call does, or why it cannot be made."""
+    problem = invalid_arguments(tool, wanted.arguments)
+    if problem:
+        return problem
+    try:
+        return told(session, tool, wanted.arguments)
+    except ToolFailed as error:
+        return str(error)
+    except Exception:  # as when it runs: a tool's bug must not end the turn
+        log.exception("the tool %s cannot tell what it does", tool.name)
+        return failed_by_bug(tool.name)
 
 
 def _wait(session: Session, waiting: Sequence[ToolCall]) -> None:
@@ -125,18 +149,17 @@ def _run(
 
 def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
     """What the tool gave, within its time; what it finds after that is not taken in."""
-    settings = session.agent.settings
+    tool, settings = session.agent.registry.get(wanted.name), session.agent.settings
+    assert tool is not None
+    if call.decided_by == "person":
+        now = _told(session, tool, wanted)
+        if isinstance(now, str) or now.notice != call.notice:
+            return Outcome("failed", error=f"{CHANGED} {now}" if isinstance(now, str) else CHANGED)
+    if tool.risk == "sends" and (wait_s := session.agent.limit.take(tool.name)):
+        most = session.agent.limit.per_minute
+        return Outcome("failed", error=f"At most {most} calls a minute; ask again in {wait_s} s.")
     found = session.findings.of_call()
-    context = ToolContext(
-        library=session.agent.library,
-        findings=found,
-        now_ms=session.deps.clock(),
-        zone=session.plan.zone,
-        range_ms=(session.plan.start_ms, session.plan.end_ms) if session.plan.is_bounded else None,
-        timeout_s=settings.timeout_s,
-        read_file_roots=tuple(Path(root).expanduser() for root in settings.read_file_roots),
-        read_file_max_bytes=settings.read_file_max_bytes,
-    )
+    context = context_of(session, found)
 
     def work() -> ToolResult:
         return session.agent.registry.run(context, call.call_id, wanted.name, wanted.arguments)
@@ -145,6 +168,8 @@ def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
         result = within(work, settings.timeout_s, session.stop, session.deps.database.close_thread)
     except TimeoutError:
         return Outcome("timed_out", error=f"{wanted.name} took longer than {settings.timeout_s:g} s.")
+    if context.vision:
+        session.usages += context.vision.usages
     if not result.success:
         return Outcome("failed", error=result.error)
     session.findings.take(found)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import apsw
+
 from engines.chat import Completion, Message, Sending, Usage
 from store.database import Database
 from store.sent import Purpose, cost_of
@@ -27,9 +29,15 @@ class SentLedger:
         endpoint: Endpoint,
         purpose: Purpose = "answer",
         turn_id: int | None = None,
+        *,
+        shows: tuple[int | None, int | None] = (None, None),
+        named: tuple[tuple[str, str], ...] = (),
+        still: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
-        about = About(purpose, endpoint.name, endpoint.model, turn_id)
-        self._noting = Noting(database, clock, about)
+        """`shows`, `named` and `still` as in `About` and `Noting`."""
+        first_ms, last_ms = shows
+        about = About(purpose, endpoint.name, endpoint.model, turn_id, first_ms, last_ms, named=named)
+        self._noting = Noting(database, clock, about, still)
 
     def __call__(self, sending: Sending) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""

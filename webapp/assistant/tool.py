@@ -18,8 +18,8 @@ import json
 import logging
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -28,6 +28,16 @@ from store.tool_modes import Mode
 log = logging.getLogger(__name__)
 
 MAX_OUTPUT_CHARS = 16_000
+
+Risk = Literal["looks", "files", "changes", "sends"]
+
+RISKS: Mapping[Risk, tuple[Mode, str]] = {
+    "looks": ("auto", "Looks things up on this computer"),
+    "files": ("ask", "Reads your files"),
+    "changes": ("ask", "Changes what is remembered"),
+    "sends": ("ask", "Sends something to another program or machine"),
+}
+"""What a kind of tool may do: its default mode, and its words."""
 
 
 class ToolFailed(Exception):
@@ -50,8 +60,11 @@ class _Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`mode` is the default approval (C15: "Run automatically", "Ask every time", "Off"); `reaches`
-    says in words what it can touch.
+    """`mode` is the default approval (C15: "Run automatically", "Ask every time", "Off"), `risk` its kind;
+    `reaches` says in words what it can touch.
+
+    `tells(context, **arguments)` says in one sentence what a call will do, and raises `ToolFailed` for
+    one that cannot be made; `covers(context)` says what a standing approval lets it reach.
     """
 
     name: str
@@ -61,17 +74,45 @@ class Tool:
     reaches: str
     run: Callable[..., object]
     arguments: type[BaseModel] = field(repr=False)
+    risk: Risk = "looks"
+    tells: Callable[..., str] | None = field(default=None, repr=False)
+    covers: Callable[[Any], str] | None = field(default=None, repr=False)
 
     def definition(self) -> dict[str, Any]:
         """Name, description and parameters, as a model is told."""
         return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
 
+    def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the function gets them. Raises `ValidationError`."""
+        checked = self.arguments.model_validate(dict(arguments))
+        return {key: getattr(checked, key) for key in type(checked).model_fields}
 
-def tool(mode: Mode, reaches: str) -> Callable[[Callable[..., object]], Tool]:
-    """Make a `Tool` of a function; its docstring is the description, paragraph by paragraph."""
+    def notice(self, context: object, arguments: Mapping[str, Any]) -> str:
+        """What a call will do, in words. Raises `ToolFailed` for one that cannot be made."""
+        return self.tells(context, **self.values(arguments)) if self.tells else ""
+
+    def scope(self, context: object) -> str:
+        """What a standing approval covers, in words."""
+        return self.covers(context) if self.covers else self.reaches
+
+
+def tool(
+    mode: Mode,
+    reaches: str,
+    *,
+    risk: Risk | None = None,
+    tells: Callable[..., str] | None = None,
+    covers: Callable[[Any], str] | None = None,
+) -> Callable[[Callable[..., object]], Tool]:
+    """Make a `Tool` of a function; its docstring is the description, paragraph by paragraph.
+
+    Without a `risk` one that asks counts as changing something.
+    """
 
     def make(function: Callable[..., object]) -> Tool:
-        return described(function, function, name=function.__name__, mode=mode, reaches=reaches)
+        made = described(function, function, name=function.__name__, mode=mode, reaches=reaches)
+        kind: Risk = risk or ("looks" if mode == "auto" else "changes")
+        return replace(made, risk=kind, tells=tells, covers=covers)
 
     return make
 
@@ -115,19 +156,24 @@ class Registry:
         problem = invalid_arguments(found, arguments)
         if problem:
             return ToolResult(call_id, False, error=problem)
-        checked = found.arguments.model_validate(dict(arguments))
-        values = {key: getattr(checked, key) for key in type(checked).model_fields}
         try:
-            output = json.dumps(found.run(context, **values), ensure_ascii=False, default=str)
+            output = json.dumps(
+                found.run(context, **found.values(arguments)), ensure_ascii=False, default=str
+            )
         except ToolFailed as error:
             return ToolResult(call_id, False, error=str(error))
         except Exception:  # a tool's bug must not end the turn; it is logged whole
             log.exception("the tool %s failed", name)
-            return ToolResult(call_id, False, error=f"{name} failed; the log of the web process says why.")
+            return ToolResult(call_id, False, error=failed_by_bug(name))
         if len(output) > MAX_OUTPUT_CHARS:
             size = f"{len(output):,} characters, {MAX_OUTPUT_CHARS:,} are allowed"
             return ToolResult(call_id, False, error=f"The result is too long ({size}). Ask for less.")
         return ToolResult(call_id, True, output)
+
+
+def failed_by_bug(name: str) -> str:
+    """What is told of a failure that is in the log."""
+    return f"{name} failed; the log of the web process says why."
 
 
 def invalid_arguments(found: Tool, arguments: Mapping[str, Any]) -> str:

@@ -32,12 +32,16 @@ STATES = {
 
 @dataclass(frozen=True, slots=True)
 class CallView:
-    """A tool call as it is drawn. `arguments` is exactly what would run."""
+    """A tool call as it is drawn. `arguments` is exactly what would run, `notice` what it does.
+
+    `scope` is what "in this chat" and "always" would cover.
+    """
 
     id: int
     tool: str
     description: str
-    reaches: str
+    notice: str
+    scope: str
     arguments: str
     result: str
     error: str
@@ -92,7 +96,8 @@ def _call(call: ToolCall, registry: Registry) -> CallView:
         id=call.id,
         tool=call.tool,
         description=known.description if known else "",
-        reaches=known.reaches if known else "",
+        notice=call.notice,
+        scope=call.scope,
         arguments=_indented(call.arguments),
         result=_indented(call.output),
         error=call.error,

@@ -159,11 +159,16 @@ def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, f
     program.post(f"/api/v1/tool-calls/{body['approvals'][0]['id']}/approve", json={"scope": "chat"})
     finished(program, body["chat_id"], body["turn_id"])
     listed = {tool["name"]: tool for tool in program.get("/api/v1/tools").get_json()["data"]}
-    assert [each["chat_id"] for each in listed["read_file"]["allowed_in"]] == [body["chat_id"]]
+    [rule] = listed["read_file"]["rules"]
+    assert (rule["chat_id"], rule["scope"]) == (
+        body["chat_id"],
+        f"files below {folder}; results stay on this computer",
+    )
     assert listed["read_file"]["last_used"] is not None
-    revoked = program.ask("DELETE", f"/api/v1/tools/read_file/chats/{body['chat_id']}")
-    assert revoked.get_json()["allowed_in"] == []
-    assert program.ask("DELETE", f"/api/v1/tools/read_file/chats/{body['chat_id']}").status_code == 404
+    assert program.ask("DELETE", f"/api/v1/tools/list_directory/rules/{rule['id']}").status_code == 404
+    revoked = program.ask("DELETE", f"/api/v1/tools/read_file/rules/{rule['id']}")
+    assert revoked.get_json()["rules"] == []
+    assert program.ask("DELETE", f"/api/v1/tools/read_file/rules/{rule['id']}").status_code == 404
     changed = program.ask("PATCH", "/api/v1/tools/search_ocr", json={"mode": "off"})
     assert (changed.get_json()["mode"], changed.get_json()["default_mode"]) == ("off", "auto")
     assert program.ask("PATCH", "/api/v1/tools/search_ocr", json={"mode": "never"}).status_code == 422

@@ -61,7 +61,7 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/chats/{chat_id}/turns/{turn_id}/stop": {"post"},
         "/tools": {"get"},
         "/tools/{name}": {"patch"},
-        "/tools/{name}/chats/{chat_id}": {"delete"},
+        "/tools/{name}/rules/{rule_id}": {"delete"},
         "/tool-calls/{call_id}/approve": {"post"},
         "/tool-calls/{call_id}/deny": {"post"},
         "/chats": {"get"},

@@ -2,7 +2,9 @@
 
 A path is walked component by component from its root with descriptors that follow no symbolic
 link (``openat`` with ``O_NOFOLLOW``), so that nothing swapped in meanwhile leads outside. Only
-regular files are opened, without waiting for a pipe or a device.
+regular files are opened, without waiting for a pipe or a device. Folders that are `never` read, such as
+Recollect's own with its token and keys, stay closed below a root, too: they are known by device and
+inode, whatever name leads to them.
 """
 
 from __future__ import annotations
@@ -44,9 +46,9 @@ class FolderEntry:
     size_bytes: int
 
 
-def read_text(roots: Sequence[Path], path: str, max_bytes: int) -> FileText:
+def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[Path] = ()) -> FileText:
     """A text file below one of the roots, its first `max_bytes` bytes. Raises `CannotRead`."""
-    with _opened(roots, path) as (descriptor, status):
+    with _opened(roots, path, never) as (descriptor, status):
         if not stat.S_ISREG(status.st_mode):
             raise CannotRead("Only regular files are read; this is a folder, a device or a pipe.")
         with os.fdopen(os.dup(descriptor), "rb") as file:
@@ -62,9 +64,9 @@ def read_text(roots: Sequence[Path], path: str, max_bytes: int) -> FileText:
     return FileText(path, text, status.st_size, is_whole)
 
 
-def list_folder(roots: Sequence[Path], path: str) -> list[FolderEntry]:
+def list_folder(roots: Sequence[Path], path: str, never: Sequence[Path] = ()) -> list[FolderEntry]:
     """What is in a folder below one of the roots, by name, at most `MAX_ENTRIES`. Raises `CannotRead`."""
-    with _opened(roots, path) as (descriptor, status):
+    with _opened(roots, path, never) as (descriptor, status):
         if not stat.S_ISDIR(status.st_mode):
             raise CannotRead("This is not a folder.")
         entries = sorted(os.scandir(descriptor), key=lambda entry: entry.name)[:MAX_ENTRIES]
@@ -79,14 +81,18 @@ def _entry(entry: os.DirEntry[str]) -> FolderEntry:
 
 
 @contextmanager
-def _opened(roots: Sequence[Path], path: str) -> Iterator[tuple[int, os.stat_result]]:
+def _opened(roots: Sequence[Path], path: str, never: Sequence[Path]) -> Iterator[tuple[int, os.stat_result]]:
     """A descriptor of what a path names, and its status. Raises `CannotRead`."""
     root, parts = _located(roots, path)
+    closed = {_identity(folder.stat()) for folder in never if folder.exists()}
     held: list[int] = []
     try:
+        above = {_identity(folder.stat()) for folder in root.resolve(strict=True).parents}
         held.append(os.open(root, os.O_RDONLY | _DIRECTORY))
         for part in parts:
             held.append(os.open(part, os.O_RDONLY | _NOFOLLOW | _NONBLOCK, dir_fd=held[-1]))
+        if closed & (above | {_identity(os.fstat(each)) for each in held}):
+            raise CannotRead("This folder is Recollect's own and is not read.")
         yield held[-1], os.fstat(held[-1])
     except (OSError, ValueError) as error:
         if isinstance(error, CannotRead):
@@ -95,6 +101,10 @@ def _opened(roots: Sequence[Path], path: str) -> Iterator[tuple[int, os.stat_res
     finally:
         for descriptor in held:
             os.close(descriptor)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _located(roots: Sequence[Path], path: str) -> tuple[Path, tuple[str, ...]]:

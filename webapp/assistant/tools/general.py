@@ -25,6 +25,8 @@ class GeneralContext(Protocol):
     def read_file_roots(self) -> tuple[Path, ...]: ...
     @property
     def read_file_max_bytes(self) -> int: ...
+    @property
+    def never_read(self) -> tuple[Path, ...]: ...
 
 
 Expression = Annotated[str, Field(description="Such as 2*(3+4), sqrt(2), 17 % 5 or round(1/3, 4).")]
@@ -54,24 +56,52 @@ def get_current_time(context: GeneralContext) -> object:
     }
 
 
-@tool(mode="ask", reaches="text files below the folders you allow")
+def _covers_files(context: GeneralContext) -> str:
+    return f"files below {', '.join(map(str, context.read_file_roots))}"
+
+
+def _tells_read(context: GeneralContext, path: str) -> str:
+    return f"Reads {path}, at most {context.read_file_max_bytes:,} bytes of it."
+
+
+def _tells_list(context: GeneralContext, path: str) -> str:
+    return f"Lists the names in {path}."
+
+
+@tool(
+    mode="ask",
+    reaches="text files below the folders you allow",
+    risk="files",
+    tells=_tells_read,
+    covers=_covers_files,
+)
 def read_file(context: GeneralContext, path: FilePath) -> object:
     """Reads a text file in UTF-8 from an allowed folder; call it when the person names a file. Long
     files are cut, and `is_whole` says so. Use list_directory to find names."""
     try:
-        return asdict(read_text(context.read_file_roots, path, context.read_file_max_bytes))
+        return asdict(
+            read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read)
+        )
     except CannotRead as error:
         raise ToolFailed(str(error)) from error
 
 
-@tool(mode="ask", reaches="names of files below the folders you allow")
+@tool(
+    mode="ask",
+    reaches="names of files below the folders you allow",
+    risk="files",
+    tells=_tells_list,
+    covers=_covers_files,
+)
 def list_directory(context: GeneralContext, path: FilePath) -> object:
     """Lists names, kinds and sizes in an allowed folder; call it to find a file for read_file.
     Links are named and never followed."""
     try:
         return {
             "path": path,
-            "entries": [asdict(each) for each in list_folder(context.read_file_roots, path)],
+            "entries": [
+                asdict(each) for each in list_folder(context.read_file_roots, path, context.never_read)
+            ],
         }
     except CannotRead as error:
         raise ToolFailed(str(error)) from error

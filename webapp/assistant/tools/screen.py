@@ -116,11 +116,12 @@ def _within(values: dict[str, Any], range_ms: tuple[int, int]) -> dict[str, Any]
     except Refused as error:
         raise ToolFailed(str(error)) from error
     if end <= start:
-        raise ToolFailed(_outside(range_ms))
+        raise ToolFailed(outside_range(range_ms))
     return {**values, "start": start / 1000, "end": end / 1000}
 
 
-def _outside(range_ms: tuple[int, int]) -> str:
+def outside_range(range_ms: tuple[int, int]) -> str:
+    """What a call is told that leaves the range."""
     start, end = (moments.rfc3339(at) for at in range_ms)
     return f"This conversation is about {start} to {end} only, and that lies outside."
 
@@ -153,7 +154,7 @@ def _cite(context: ScreenContext, rows: list[dict[str, Any]], seen: list[tuple[i
     """Give the rows of frames their ids. Raises `ToolFailed` for a frame outside the range."""
     for _, at in seen:
         if context.range_ms and not context.range_ms[0] <= _ms(at) < context.range_ms[1]:
-            raise ToolFailed(_outside(context.range_ms))
+            raise ToolFailed(outside_range(context.range_ms))
     ids = context.findings.cite(context.library.database, [frame_id for frame_id, _ in seen])
     for row, (frame_id, at) in zip(rows, seen, strict=True):
         context.findings.shown(_ms(at), _ms(at) + 1)
