@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from peewee import BlobField, CompositeKey, FloatField, IntegerField, Model, TextField
 
+from store.persona_schema import PERSONA_MODELS
 from store.source_schema import SOURCE_MODELS
 
 
@@ -207,6 +208,9 @@ class Turn(Model):
     timezone = TextField()
     payload = TextField()  # JSON: claims, coverage, usage, warnings, error
     created_ms = IntegerField()
+    persona_id = IntegerField(null=True)
+    persona_version = IntegerField(null=True)
+    style_note = TextField()
 
     class Meta:
         table_name = "turns"
@@ -576,4 +580,5 @@ MODELS: tuple[type[Model], ...] = (
     ToolRule,
     ToolRecord,
     *SOURCE_MODELS,
+    *PERSONA_MODELS,
 )

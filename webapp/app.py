@@ -15,6 +15,7 @@ from flask import Flask
 from htmx_flask.requests import HtmxAwareRequest
 from jinja2 import StrictUndefined
 
+from store import personas
 from store.database import Database
 from store.media import Media
 from store.settings import Settings
@@ -55,6 +56,7 @@ def create_app(
     `settings.web.port` is the port it is really served on: the Host check and the cookie's name
     depend on it.
     """
+    personas.ensure_built_in(database, clock())
     app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
     app.extensions["recollect"] = _services(settings, database, chat_models, embedder, clock)
     _configure(app, settings)

@@ -19,6 +19,7 @@ from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
 from store import errors as store_errors
+from store.personas import BuiltInPersona, UnknownPersona
 from store.providers import ProviderNotFound, ProvidersUnreadable
 from webapp.fragments import wants_fragment
 
@@ -133,6 +134,10 @@ def of_store(error: store_errors.StoreError) -> Problem:
             return Problem(410, "media_gone", _gone(error), extra={"reason": error.reason})
         case ProviderNotFound():
             return Problem(404, "provider_not_found", "There is no such provider.")
+        case UnknownPersona():
+            return Problem(404, "persona_not_found", "There is no such persona.")
+        case BuiltInPersona():
+            return Problem(409, "builtin_persona", f"{error}.")
         case ProvidersUnreadable():
             log.error("%s", error)
             return Problem(

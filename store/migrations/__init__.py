@@ -36,6 +36,7 @@ from store.migrations.m020_said_with_calls import m020_said_with_calls
 from store.migrations.m021_sources import m021_sources
 from store.migrations.m022_knowledge import m022_knowledge
 from store.migrations.m023_tool_rules import m023_tool_rules
+from store.migrations.m024_personas import m024_personas
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -67,6 +68,7 @@ STEPS: tuple[Step, ...] = (
     m021_sources,
     m022_knowledge,
     m023_tool_rules,
+    m024_personas,
 )
 
 

@@ -74,6 +74,7 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "activity": "/activity?when=today",
         "memory": "/memory",
         "memory-search": "/memory/search?q=migration",
+        "personas": "/personas",
         "models": "/settings/models",
         "sent": "/settings/sent",
         "privacy": "/privacy/erase?when=today",

@@ -216,6 +216,8 @@ def addresses(site: Site) -> list[str]:
         "/memory/search?q=retention",
         "/memory/observations/1",
         "/memory/around?anchor=3",
+        "/personas",
+        "/personas/new",
         "/privacy",
         "/privacy/erase?when=today",
         "/settings/display",

@@ -45,6 +45,12 @@ def test_the_contract_of_this_version_is_there() -> None:
     paths = {path: set(item) for path, item in openapi_document()["paths"].items()}
     assert paths == {
         "/search": {"get"},
+        "/personas": {"get", "post"},
+        "/personas/{persona_id}": {"get", "put", "delete"},
+        "/personas/{persona_id}/activate": {"post"},
+        "/personas/{persona_id}/duplicate": {"post"},
+        "/personas/{persona_id}/reset": {"post"},
+        "/personas/{persona_id}/versions": {"get"},
         "/frames/{frame_id}": {"get", "delete"},
         "/frames/{frame_id}/context": {"get"},
         "/frames/{frame_id}/text": {"get"},

@@ -1,0 +1,77 @@
+"""Personas over the API, as the contract says them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.webapp.conftest import Actor
+
+BODY = {"name": "Analyst", "system_prompt": "Voice: dry.", "description": "Numbers"}
+
+
+def listed(program: Actor) -> dict[str, dict[str, Any]]:
+    return {each["name"]: each for each in program.get("/api/v1/personas").get_json()["data"]}
+
+
+def test_the_built_in_ones_are_there_and_one_is_active(program: Actor) -> None:  # R0.41
+    found = listed(program)
+    assert [name for name, each in found.items() if each["builtin"]] == ["Assistant", "Journal"]
+    assert [name for name, each in found.items() if each["active"]] == ["Assistant"]
+
+
+def test_a_persona_is_added_read_changed_activated_and_removed(program: Actor) -> None:  # R0.44
+    added = program.post("/api/v1/personas", json=BODY)
+    assert added.status_code == 201
+    own = added.get_json()
+    assert BODY.items() <= own.items() and own["builtin"] is False and own["active"] is False
+    address = f"/api/v1/personas/{own['id']}"
+    changed = program.ask("PUT", address, json={**BODY, "system_prompt": "Voice: drier."}).get_json()
+    assert (changed["version"], changed["system_prompt"]) == (2, "Voice: drier.")
+    assert program.post(f"{address}/activate").get_json()["active"] is True
+    assert listed(program)["Assistant"]["active"] is False
+    versions = program.get(f"{address}/versions").get_json()["data"]
+    assert [each["system_prompt"] for each in versions] == ["Voice: drier.", "Voice: dry."]
+    assert program.ask("DELETE", address).get_json() == {
+        "id": own["id"], "deleted": True, "archived": False
+    }  # fmt: skip
+    assert program.get(address).status_code == 404
+    assert listed(program)["Assistant"]["active"] is True
+
+
+def test_a_built_in_one_is_copied_and_reset_but_not_removed(program: Actor) -> None:  # R0.44
+    journal = listed(program)["Journal"]
+    address = f"/api/v1/personas/{journal['id']}"
+    program.ask("PUT", address, json={"name": "Diary", "system_prompt": "Voice: mine."})
+    assert program.post(f"{address}/duplicate").get_json()["name"] == "Diary copy"
+    assert program.post(f"{address}/reset").get_json()["system_prompt"] == journal["system_prompt"]
+    refused = program.ask("DELETE", address)
+    assert (refused.status_code, refused.get_json()["code"]) == (409, "builtin_persona")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"name": "Journal", "system_prompt": "x"}, "name"),
+        ({"name": "A", "system_prompt": ""}, "system_prompt"),
+        ({"name": "A", "system_prompt": "x", "builtin": True}, "builtin"),
+        ({"name": 5, "system_prompt": "x"}, "name"),
+        ({"system_prompt": "x"}, "name"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_by_field(program: Actor, body: dict[str, Any], field: str) -> None:
+    answer = program.post("/api/v1/personas", json=body)
+    assert answer.status_code == 422
+    assert field in {each["field"] for each in answer.get_json()["errors"]}
+    assert len(listed(program)) == 2
+
+
+@pytest.mark.parametrize("path", ["", "/versions"])
+def test_an_unknown_persona_is_not_found(program: Actor, path: str) -> None:
+    answer = program.get(f"/api/v1/personas/999{path}")
+    assert (answer.status_code, answer.get_json()["code"]) == (404, "persona_not_found")
+
+
+def test_nobody_reads_personas_without_signing_in(stranger: Actor) -> None:
+    assert stranger.get("/api/v1/personas").status_code == 401

@@ -1,0 +1,115 @@
+"""The persona manager, without scripts: every form answers with a page or leads to one."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from store import personas
+from store.database import Database
+from store.personas import Persona
+from tests.webapp.conftest import Actor, csrf_of
+from webapp import persona_files
+
+
+@pytest.fixture
+def send(app: Flask, browser: Actor) -> Any:
+    token = csrf_of(app, browser)
+
+    def post(path: str, **form: Any) -> Any:
+        return browser.post(path, data={"csrf_token": token, **form}, content_type="multipart/form-data")
+
+    return post
+
+
+def named(database: Database, name: str) -> Persona:
+    return next(each for each in personas.everything(database) if each.name == name)
+
+
+def text_of(browser: Actor, path: str) -> str:
+    return re.sub(r"<[^>]+>|\s+", " ", browser.get(path).get_data(as_text=True))
+
+
+def test_the_manager_shows_who_speaks_and_explains_a_note(browser: Actor) -> None:  # R0.43
+    page = text_of(browser, "/personas")
+    assert "Speaks now" in page and "Built in" in page
+    assert "It may contradict them, and then it is the note that counts." in page
+    assert 'href="/personas"' in browser.get("/search").get_data(as_text=True)
+
+
+def test_a_persona_is_made_changed_compared_restored_and_removed(
+    browser: Actor, send: Any, database: Database
+) -> None:
+    made = send("/personas", name="Analyst", system_prompt="Voice: dry.\nShape: bullets.", description="")
+    own = named(database, "Analyst")
+    assert (made.status_code, made.location) == (303, f"/personas/{own.id}?saved=1")
+    send(f"/personas/{own.id}", name="Analyst", system_prompt="Voice: drier.\nShape: bullets.")
+    compared = browser.get(f"/personas/{own.id}?compare=1").get_data(as_text=True)
+    assert 'class="removed"' in compared and "Voice: dry." in compared and "Voice: drier." in compared
+    send(f"/personas/{own.id}/restore", version="1")
+    assert named(database, "Analyst").system_prompt == "Voice: dry.\nShape: bullets."
+    assert send("/personas/active", persona_id=str(own.id)).status_code == 303
+    assert (chosen := personas.active(database)) is not None and chosen.id == own.id
+    assert send(f"/personas/{own.id}/remove").location == "/personas"
+    assert len(personas.everything(database)) == 2
+
+
+def test_what_was_typed_stays_beside_what_is_wrong(send: Any) -> None:
+    answer = send("/personas", name="Journal", system_prompt="Voice: <b>mine</b>", description="mine")
+    html = answer.get_data(as_text=True)
+    assert answer.status_code == 422
+    assert "Name is taken." in html and "Voice: &lt;b&gt;mine&lt;/b&gt;" in html
+
+
+def test_nobody_may_speak_when_the_person_wants_that(browser: Actor, send: Any, database: Database) -> None:
+    send("/personas/active")
+    assert personas.active(database) is None
+    assert "No persona speaks" in text_of(browser, "/personas")
+
+
+def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, database: Database) -> None:
+    personas.create(database, personas.Words("Analyst", "Voice: dry.", "“Numbers”"), 1)
+    answer = browser.get("/personas/export")
+    assert "attachment" in answer.headers["Content-Disposition"]
+    file = json.loads(answer.get_data())
+    assert [each["name"] for each in file["personas"]] == ["Assistant", "Journal", "Analyst"]
+    refused = send("/personas/import", file=(io.BytesIO(answer.get_data()), "p.json"))
+    assert refused.status_code == 422 and "Nothing was added" in refused.get_data(as_text=True)
+    for each in file["personas"]:
+        each["name"] += " of a friend"
+    send("/personas/import", file=(io.BytesIO(json.dumps(file).encode()), "p.json"))
+    copied = named(database, "Analyst of a friend")
+    assert copied.words == personas.Words("Analyst of a friend", "Voice: dry.", "“Numbers”")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\xff\xfe", b"[]", b"{}", b'{"recollect_personas": 2, "personas": []}',
+        b'{"recollect_personas": 1, "personas": [{"name": "A"}]}',
+        b'{"recollect_personas": 1, "personas": [{"name": "A", "system_prompt": "x", "builtin": "journal"}]}',
+        b"[" * 50_000,
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_is_refused_whole(send: Any, database: Database, data: bytes) -> None:
+    answer = send("/personas/import", file=(io.BytesIO(data), "p.json"))
+    assert answer.status_code == 422
+    assert len(personas.everything(database)) == 2
+
+
+def test_a_large_file_is_not_read(send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(persona_files, "MAX_BYTES", 20)
+    answer = send(
+        "/personas/import", file=(io.BytesIO(b'{"recollect_personas": 1, "personas": []}'), "p.json")
+    )
+    assert answer.status_code == 422 and "larger than 20 bytes" in answer.get_data(as_text=True)
+
+
+@pytest.mark.parametrize("path", ["/personas/999", "/personas/export?id=999"])
+def test_an_unknown_persona_is_a_page_that_says_so(browser: Actor, path: str) -> None:
+    assert browser.get(path).status_code == 404

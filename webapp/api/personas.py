@@ -1,0 +1,215 @@
+"""Personas: who speaks, and every version of what they said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from pydantic import Field
+
+from store import personas
+from store.personas import Persona, PersonaInvalid, Words
+from store.times import to_seconds
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.values import Answer, Request
+from webapp.errors import FieldError
+from webapp.services import services
+
+NOT_FOUND = {404: "persona_not_found"}
+
+
+class PersonaBody(Request):
+    """What a person writes of a persona. Its prompt should say voice, shape and length."""
+
+    name: str = Field(description=f"Unique; at most {personas.MAX_NAME_CHARS} characters.")
+    system_prompt: str = Field(description=f"At most {personas.MAX_PROMPT_CHARS} characters; sent verbatim.")
+    description: str = ""
+
+
+class PersonaAnswer(Answer):
+    id: int
+    name: str
+    system_prompt: str
+    description: str
+    builtin: bool
+    active: bool
+    version: int
+    archived: bool
+    turns: int = Field(description="How many turns spoke with it.")
+    updated_at: float
+
+
+class PersonasAnswer(Answer):
+    data: list[PersonaAnswer]
+
+
+class VersionAnswer(Answer):
+    version: int
+    name: str
+    description: str
+    system_prompt: str
+    saved_at: float
+
+
+class VersionsAnswer(Answer):
+    data: list[VersionAnswer]
+
+
+@endpoint("GET", "/personas", "Personas", answer=PersonasAnswer)
+def all_personas() -> PersonasAnswer:
+    """Those that can be chosen, the built-in ones first; archived ones are found by id."""
+    database = services().database
+    return PersonasAnswer(data=[_answer(each) for each in personas.everything(database)])
+
+
+@endpoint(
+    "POST",
+    "/personas",
+    "Add a persona",
+    body=PersonaBody,
+    answer=PersonaAnswer,
+    status=201,
+    problems={422: "invalid_persona"},
+)
+def add(body: PersonaBody) -> tuple[PersonaAnswer, int]:
+    """It speaks once it is activated or named by a turn."""
+    own = services()
+    return _kept(lambda: personas.create(own.database, _words(body), own.clock())), 201
+
+
+@endpoint("GET", "/personas/<id:persona_id>", "One persona", answer=PersonaAnswer, problems=NOT_FOUND)
+def one(persona_id: int) -> PersonaAnswer:
+    """Archived ones too: old turns name them."""
+    return _answer(personas.get(services().database, persona_id))
+
+
+@endpoint(
+    "PUT",
+    "/personas/<id:persona_id>",
+    "Change a persona",
+    body=PersonaBody,
+    answer=PersonaAnswer,
+    problems={**NOT_FOUND, 422: "invalid_persona"},
+)
+def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
+    """Makes a new version. What turns said before stays as it is (R0.45)."""
+    own = services()
+    return _kept(lambda: personas.change(own.database, persona_id, _words(body), own.clock()))
+
+
+class RemovedPersona(Answer):
+    id: int
+    deleted: Literal[True] = True
+    archived: bool = Field(description="Whether it is still readable, because turns name it.")
+
+
+@endpoint(
+    "DELETE",
+    "/personas/<id:persona_id>",
+    "Remove a persona",
+    answer=RemovedPersona,
+    problems={**NOT_FOUND, 409: "builtin_persona"},
+)
+def remove(persona_id: int) -> RemovedPersona:
+    """One that turns name is archived; a built-in one can only be reset."""
+    own = services()
+    gone = personas.remove(own.database, persona_id, own.clock())
+    return RemovedPersona(id=persona_id, archived=not gone)
+
+
+@endpoint(
+    "POST",
+    "/personas/<id:persona_id>/activate",
+    "Let a persona speak",
+    answer=PersonaAnswer,
+    problems=NOT_FOUND,
+)
+def activate(persona_id: int) -> PersonaAnswer:
+    """From the next turn on that names no other."""
+    database = services().database
+    personas.activate(database, persona_id)
+    return _answer(personas.get(database, persona_id))
+
+
+@endpoint(
+    "POST",
+    "/personas/<id:persona_id>/duplicate",
+    "Copy a persona",
+    answer=PersonaAnswer,
+    status=201,
+    problems={**NOT_FOUND, 422: "invalid_persona"},
+)
+def duplicate(persona_id: int) -> tuple[PersonaAnswer, int]:
+    """A persona of one's own that says the same."""
+    own = services()
+    return _kept(lambda: personas.duplicate(own.database, persona_id, own.clock())), 201
+
+
+@endpoint(
+    "POST",
+    "/personas/<id:persona_id>/reset",
+    "Reset a built-in persona",
+    answer=PersonaAnswer,
+    problems={**NOT_FOUND, 409: "builtin_persona", 422: "invalid_persona"},
+)
+def reset(persona_id: int) -> PersonaAnswer:
+    """It says again what it came with; its versions stay."""
+    own = services()
+    return _kept(lambda: personas.reset(own.database, persona_id, own.clock()))
+
+
+@endpoint(
+    "GET",
+    "/personas/<id:persona_id>/versions",
+    "What a persona said before",
+    answer=VersionsAnswer,
+    problems=NOT_FOUND,
+)
+def versions(persona_id: int) -> VersionsAnswer:
+    """The newest first; turns name persona and version."""
+    database = services().database
+    found = personas.versions(database, personas.get(database, persona_id).id)
+    return VersionsAnswer(
+        data=[
+            VersionAnswer(
+                version=each.version,
+                name=each.name,
+                description=each.description,
+                system_prompt=each.system_prompt,
+                saved_at=to_seconds(each.saved_ms),
+            )
+            for each in found
+        ]
+    )
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _words(body: PersonaBody) -> Words:
+    return Words(body.name, body.system_prompt, body.description)
+
+
+def _kept(write: Callable[[], Persona]) -> PersonaAnswer:
+    """What was written, or 422 with what is wrong with it."""
+    try:
+        return _answer(write())
+    except PersonaInvalid as error:
+        fields = [FieldError(name, message) for name, message in error.errors]
+        raise invalid(422, "invalid_persona", fields) from error
+
+
+def _answer(persona: Persona) -> PersonaAnswer:
+    active = personas.active(services().database)
+    return PersonaAnswer(
+        id=persona.id,
+        name=persona.name,
+        system_prompt=persona.system_prompt,
+        description=persona.description,
+        builtin=persona.builtin is not None,
+        active=active is not None and active.id == persona.id,
+        version=persona.version,
+        archived=persona.archived_ms is not None,
+        turns=persona.turns,
+        updated_at=to_seconds(persona.updated_ms),
+    )
