@@ -120,11 +120,12 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 def _register(app: Flask) -> None:
     """One blueprint per noun."""
-    from webapp import api, launch, pages, sockets
+    from webapp import api, following, launch, pages, sockets
 
     for module in (launch, api):
         app.register_blueprint(module.blueprint)
     pages.install(app)
+    following.install(app)
     sockets.install(app)
 
 

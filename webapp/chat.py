@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from store import conversations, frames, tool_calls
 from store.conversations import Chat
 from store.tool_calls import Scope
-from webapp import fragments, ranges
+from webapp import following, fragments, ranges
 from webapp.api.tool_calls import decide
 from webapp.assistant.errors import BadRange
 from webapp.assistant.live import TooManyTurns
@@ -86,6 +86,15 @@ def turn(chat_id: int, n: int) -> Response:
     return _turn(chat_id, n)
 
 
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/events")
+def events(chat_id: int, n: int) -> Response:
+    """What happens in a turn beyond event number ``after``, as a stream."""
+    own, after = services(), request.args.get("after", "0")
+    if conversations.turn(own.database, chat_id, n) is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
+    return following.stream(own, chat_id, n, int(after) if after.isdecimal() and len(after) < 10 else 0)
+
+
 @blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
 def stop(chat_id: int, n: int) -> Response:
     """End a running turn; what was said stays."""
@@ -105,7 +114,12 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
     call = tool_calls.get(services().database, call_id)
     if call is None or (call.chat_id, call.turn) != (chat_id, n):
         raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
-    decide(services(), call_id, _DECISIONS[decision])
+    try:
+        decide(services(), call_id, _DECISIONS[decision])
+    except Problem as problem:
+        # Decided elsewhere, or too late: the turn as it is now says which.
+        if problem.status != 409 or not fragments.wants_fragment():
+            raise
     return _turn(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
 
 
@@ -148,7 +162,7 @@ def _turn(chat_id: int, n: int) -> Response:
     except UnknownChat as error:
         raise _no_chat(chat_id) from error
     live = own.turns.get(chat_id, n)
-    view = turn_view(own.database, own.media, result, viewer().now_ms, live=live, tools=own.agent.registry)
+    view = turn_view(own.database, own.media, result, viewer().now_ms, live=live)
     return make_response(render_template("chat/turn.html", view=view))
 
 

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 64
 IDLE_S = 20
+IS_TAKEN_OVER = "recollect.is_taken_over"
+"""Set in a request's environ by who speaks on its connection itself: nothing is answered then."""
+
 _LINGER_S = 20.0
 _LINGER_BYTES = 1 << 30
 
@@ -124,6 +127,8 @@ class _Handler(WSGIRequestHandler):
         answer = _Answer(self)
         chunks = self.server.app(self.environ, answer.start)
         try:
+            if IS_TAKEN_OVER in self.environ:
+                return
             for chunk in chunks:
                 answer.write(chunk)
             answer.finish()

@@ -2,18 +2,19 @@
 
 A client says ``resume {turn, after}`` and gets every event beyond that number, once each; also ``stop
 {turn}``, ``approve {id, scope?}`` and ``deny {id}``. Sockets begin as requests and pass the same guards
-(SEC-19). Each takes a thread, so there are at most `MAX_SOCKETS`; the next one is told to come back
-later and to ask the turn's own address instead.
+(SEC-19). Where all places are taken (`webapp.following`) the next one is told to come back later and to
+ask the turn's own address instead.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-import time
+import socket
+import struct
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from flask import Flask
+from flask import Flask, request
 from flask_sock import Sock
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from simple_websocket import Server
@@ -21,21 +22,20 @@ from simple_websocket import Server
 from store import conversations, tool_calls
 from store.tool_calls import Scope
 from webapp.api.tool_calls import decide
-from webapp.api.turn_events import VERSION, event_body
+from webapp.api.turn_events import VERSION
 from webapp.api.values import MAX_ID
-from webapp.assistant.records import FinalEvent
-from webapp.assistant.turn import stored_turn
 from webapp.errors import Problem
+from webapp.following import places, told
+from webapp.server import IS_TAKEN_OVER
 from webapp.services import Services, services
 
-MAX_SOCKETS = 16
 MAX_MESSAGE_BYTES = 16_384
 PING_S = 25
 TRY_AGAIN_LATER = 1013
 """https://www.iana.org/assignments/websocket/websocket.xhtml"""
 
 _LOOK_EVERY_S = 0.05
-_LOOK_IN_STORE_EVERY_S = 0.5
+_SEND_S = 20  # a browser that takes nothing for so long has gone
 
 Number = Annotated[int, Field(ge=1, le=MAX_ID)]
 
@@ -74,11 +74,12 @@ _MESSAGE: TypeAdapter[Resume | StopTurn | Approve | Deny] = TypeAdapter(
 def install(app: Flask) -> None:
     """Serve ``/ws/chat/<id>``."""
     app.config["SOCK_SERVER_OPTIONS"] = {"ping_interval": PING_S, "max_message_size": MAX_MESSAGE_BYTES}
-    free = threading.BoundedSemaphore(MAX_SOCKETS)
     sock = Sock(app)
 
     @sock.route("/ws/chat/<id:chat_id>")
     def chat(ws: Server, chat_id: int) -> None:
+        _take_over(ws)
+        free = places()
         if not free.acquire(blocking=False):
             ws.close(TRY_AGAIN_LATER, "too many sockets; ask the turn's own address")
             ws.thread.join(1)  # it must not find its socket gone before it has looked at it
@@ -87,6 +88,17 @@ def install(app: Flask) -> None:
             _Conversation(ws, services(), chat_id).run()
         finally:
             free.release()
+            ws.thread.join(1)  # its farewell goes out before the connection is closed
+
+
+def _take_over(ws: Server) -> None:
+    """The connection speaks frames from here on, each sent whole, and gets no HTTP answer behind them.
+
+    A socket with a time limit of Python's may send a part of a frame and say no more of it.
+    """
+    request.environ[IS_TAKEN_OVER] = True
+    ws.sock.settimeout(None)
+    ws.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SEND_S, 0))
 
 
 class _Conversation:
@@ -96,18 +108,16 @@ class _Conversation:
         self._ws = ws
         self._own = own
         self._chat_id = chat_id
-        self._turn = 0
-        self._seq = 0
-        self._look_again_s = 0.0
+        self._told: Iterator[dict[str, Any] | None] | None = None
 
     def run(self) -> None:
         """Until the client leaves."""
         while True:
-            said = self._ws.receive(timeout=0 if self._turn else _LOOK_EVERY_S)
+            said = self._ws.receive(timeout=0 if self._told else _LOOK_EVERY_S)
             if said is not None:
                 self._hear(said)
-            if self._turn:
-                self._tell()
+            if self._told:
+                self._tell(self._told)
 
     def _hear(self, said: str | bytes) -> None:
         try:
@@ -136,7 +146,7 @@ class _Conversation:
         if conversations.turn(self._own.database, self._chat_id, message.turn) is None:
             detail = f"There is no turn {message.turn} in chat {self._chat_id}."
             raise Problem(404, "turn_not_found", detail)
-        self._turn, self._seq = message.turn, message.after
+        self._told = told(self._own, self._chat_id, message.turn, message.after)
 
     def _check(self, number: int) -> None:
         """A socket decides about calls of its own chat only."""
@@ -144,30 +154,15 @@ class _Conversation:
         if call is None or call.chat_id != self._chat_id:
             raise Problem(404, "tool_call_not_found", f"There is no tool call {number} in this chat.")
 
-    def _tell(self) -> None:
-        """Send what is new of the turn; when it is over there is nothing more to follow."""
-        live = self._own.turns.get(self._chat_id, self._turn)
-        if live is None:
-            self._tell_stored()
+    def _tell(self, messages: Iterator[dict[str, Any] | None]) -> None:
+        """Send what comes next of the turn; after its end there is nothing more to follow."""
+        try:
+            message = next(messages)
+        except StopIteration:
+            self._told = None
             return
-        for seq, event in live.after(self._seq, _LOOK_EVERY_S):
-            self._send(event_body(self._chat_id, self._turn, seq, event))
-            self._seq = seq
-            if isinstance(event, FinalEvent):
-                self._turn = 0
-
-    def _tell_stored(self) -> None:
-        """A turn that does not run here: its end is told once it is stored."""
-        if time.monotonic() < self._look_again_s:
-            time.sleep(_LOOK_EVERY_S)
-            return
-        self._look_again_s = time.monotonic() + _LOOK_IN_STORE_EVERY_S
-        stored = conversations.turn(self._own.database, self._chat_id, self._turn)
-        if stored is None or stored.status != "running":
-            turn, self._turn = self._turn, 0
-            if stored is not None:
-                final = FinalEvent(stored_turn(self._own.database, self._chat_id, turn))
-                self._send(event_body(self._chat_id, turn, self._seq + 1, final))
+        if message is not None:
+            self._send(message)
 
     def _refuse(self, code: str, detail: str) -> None:
         self._send({"v": VERSION, "type": "refused", "code": code, "message": detail})

@@ -35,7 +35,7 @@ def report(chat_id: int, n: int, source: int) -> Response:
     result = _turn(chat_id, n)
     if not fragments.wants_fragment():
         return fragments.go(f"/chat/{chat_id}#t{n}e{source}")
-    view = turn_view(own.database, own.media, result, viewer().now_ms, tools=own.agent.registry)
+    view = turn_view(own.database, own.media, result, viewer().now_ms)
     return make_response(render_template("chat/turn.html", view=view))
 
 

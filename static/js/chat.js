@@ -1,16 +1,30 @@
 // The composer: Enter sends, Shift+Enter makes a line; the question stands in the transcript at
-// once while the server works on it. Without scripts the form posts and the page comes back.
+// once while the server works on it. While an answer is being written one message waits for its end.
+// Without scripts the form posts and the page comes back.
 
 import { all } from './dom.js'
 
 const NEAR_END_PX = 80
+const SAY_EVERY_MS = 7000
 
 export function enhance(root) {
   for (const form of all(root, '[data-composer]')) {
     if (!form.dataset.ready) composer(form)
   }
-  if (root.matches?.('[data-turn]')) arrived(root)
+  for (const turn of all(root, '[data-turn]')) followed(turn)
 }
+
+async function followed(turn) {
+  const isRunning = turn.getAttribute('aria-busy') === 'true'
+  if (!isRunning && !following) return
+  following ??= import('./chat/follow.js')
+  const { follow, leave } = await following
+  if (!turn.isConnected) return
+  if (isRunning) follow(turn)
+  else leave(turn)
+}
+
+let following = null
 
 function composer(form) {
   form.dataset.ready = ''
@@ -20,23 +34,57 @@ function composer(form) {
     event.preventDefault()
     form.requestSubmit()
   })
-  form.addEventListener('submit', () => {
+  form.addEventListener('submit', event => {
+    if (waits(form)) {
+      event.preventDefault()
+      event.stopImmediatePropagation()
+      queue(form, true)
+      return
+    }
     form.querySelector('[data-now]').value = Date.now()
     pending(message.value)
   }, { capture: true })
   document.addEventListener('page:answered', event => {
     if (event.detail.elt === form) settled(form, message, event.detail.status)
   })
+  message.addEventListener('input', () => queue(form, false))
+  form.querySelector('[data-send-now]').addEventListener('click', () => send(form))
+  form.querySelector('[data-take-back]').addEventListener('click', () => {
+    queue(form, false)
+    message.focus()
+  })
+  if (form.dataset.draft) {
+    form.addEventListener('focusin', () => import('./chat/draft.js').then(module => module.keep(form)), { once: true })
+  }
   // A composer that comes back with a refusal: nothing is being worked on.
   if (form.querySelector('#refusal')) document.querySelector('[data-pending]')?.setAttribute('hidden', '')
 }
+
+// -- one message waits for the answer that is being written ---------------------------------------
+
+function waits(form) {
+  return form.dataset.send !== 'now' && document.querySelector('[data-turn][aria-busy=true]') !== null
+}
+
+function queue(form, isQueued) {
+  form.querySelector('[data-queued]').hidden = !isQueued
+}
+
+function send(form) {
+  queue(form, false)
+  form.dataset.send = 'now'
+  form.requestSubmit()
+  delete form.dataset.send
+}
+
+// -- in the transcript ----------------------------------------------------------------------------
 
 function pending(question) {
   const turn = document.querySelector('[data-pending]')
   if (!turn || !question.trim()) return
   turn.querySelector('[data-pending-question]').textContent = question
   turn.hidden = false
-  tell('Searching')
+  announce('Searching')
   turn.scrollIntoView({ block: 'end' })
 }
 
@@ -46,16 +94,36 @@ function settled(form, message, status) {
   if (status === 200) {
     message.value = ''
     form.querySelector('#refusal')?.remove()
+    arrived(document.querySelector('#transcript').lastElementChild)
   }
 }
 
 function arrived(turn) {
-  tell(turn.dataset.said)
+  if (turn.getAttribute('aria-busy') !== 'true') ended(turn)
+  turn.querySelector('[data-waits]')?.focus() // a decision is asked for already
   const below = document.documentElement.scrollHeight - innerHeight - scrollY
   if (below > NEAR_END_PX) turn.scrollIntoView({ block: 'start' })
 }
 
-function tell(text) {
-  const place = document.querySelector('[data-chat-status]')
-  if (place && text) place.textContent = text
+// An answer is complete: that is said, and what waited for it goes out.
+export function ended(turn) {
+  announce(turn.dataset.said)
+  for (const form of document.querySelectorAll('[data-composer]')) {
+    if (!form.querySelector('[data-queued]').hidden && !waits(form)) send(form)
+  }
+}
+
+// One message in seven seconds at most, the latest one.
+let said = -SAY_EVERY_MS
+let next = ''
+let timer = 0
+
+export function announce(text) {
+  next = text
+  timer ||= setTimeout(() => {
+    timer = 0
+    said = performance.now()
+    const place = document.querySelector('[data-chat-status]')
+    if (place && next) place.textContent = next
+  }, Math.max(0, said + SAY_EVERY_MS - performance.now()))
 }

@@ -1,9 +1,12 @@
 // The one place that knows htmx: its event names change with version 4. Others hear page: events
-// and call `swapIn`.
+// and call `swapIn` and `place`.
 
 import { say } from './toast.js'
 
-export function listen(enhance) {
+let enhance = () => {}
+
+export function listen(given) {
+  enhance = given
   enhance(document)
   document.addEventListener('htmx:load', event => enhance(event.detail.elt))
   document.addEventListener('htmx:beforeSwap', event => keepPicture(event.detail.target))
@@ -21,6 +24,12 @@ export function listen(enhance) {
 // Load a fragment into a place of the page; settles when it is there.
 export function swapIn(address, target, swap) {
   return window.htmx.ajax('GET', address, { target, swap })
+}
+
+// A piece that was put into the page without htmx.
+export function place(piece) {
+  window.htmx.process(piece)
+  enhance(piece)
 }
 
 function tell(name, detail) {

@@ -18,7 +18,7 @@ from simple_websocket import Client, ConnectionClosed
 from store.database import Database
 from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
 from tests.stub_model import StubModel
-from webapp import create_app, sockets
+from webapp import create_app, following, sockets
 from webapp.address import listen
 from webapp.assistant.models import ChatModels
 from webapp.server import Server
@@ -180,7 +180,7 @@ def test_other_messages_are_refused(running: Running, stub: StubModel, message: 
 
 
 def test_the_seventeenth_is_sent_away(running: Running) -> None:
-    opened = [running.socket(1) for _ in range(sockets.MAX_SOCKETS)]
+    opened = [running.socket(1) for _ in range(following.MAX_FOLLOWERS)]
     for client in opened:  # answered, so it has its place
         client.send("?")
         assert heard(client, lambda message: True)[0]["type"] == "refused"

@@ -98,7 +98,10 @@ def test_frames_are_shown_before_the_model_answers(
     assert 'aria-busy="true"' in running and f'href="/frames/{frame}"' in running
     assert "Looked at 1 frame so far" in running and "Quote found" not in running
     page = browser.get(address.partition("/turns")[0]).text
-    assert '<noscript><meta http-equiv="refresh" content="3">' in page and f"/frames/{frame}" in page
+    assert (
+        '<noscript><meta http-equiv="refresh" content="3; url=/chat/1?look=1#t1">' in page
+        and f"/frames/{frame}" in page
+    )
     blocked.set()
     done = settled(browser, address)
     assert "Fourteen days" in done and "Quote found" in done and "so far" not in done

@@ -22,7 +22,10 @@ AROUND_MS = 5 * 60_000
 
 @dataclass(frozen=True, slots=True)
 class Composer:
-    """What stands in the composer. `refusal` is why the last try was not accepted."""
+    """What stands in the composer. `refusal` is why the last try was not accepted; `edited` is the
+    number of the question that is being changed, 0 for a new one; `draft` is where what is written is
+    kept, "" for nowhere.
+    """
 
     message: str = ""
     range: Range = NO_RANGE
@@ -30,6 +33,8 @@ class Composer:
     model: str = ""
     refusal: str = ""
     offers_ranges: bool = False
+    edited: int = 0
+    draft: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,9 @@ class ChatPage:
         return f"/chat/{self.chat.id}" if self.chat else "/chat"
 
     @property
-    def is_running(self) -> bool:
-        return any(turn.is_running for turn in self.turns)
+    def running(self) -> TurnView | None:
+        """The last turn that still runs."""
+        return next((turn for turn in reversed(self.turns) if turn.is_running), None)
 
 
 def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -> ChatPage:
@@ -74,8 +80,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         for each in conversations.turns(database, chat.id):
             result = stored_turn(database, chat.id, each.n)
             live = own.turns.get(chat.id, each.n)
-            tools = own.agent.registry
-            turns.append(turn_view(database, own.media, result, viewer.now_ms, live=live, tools=tools))
+            turns.append(turn_view(database, own.media, result, viewer.now_ms, live=live))
     today = viewer.today
     totals = timeline.timeline(
         database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms

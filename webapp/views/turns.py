@@ -18,12 +18,14 @@ from store.database import Database
 from store.media import Media
 from webapp import markdown, wording
 from webapp.assistant.live import LiveTurn
-from webapp.assistant.tool import Registry
+from webapp.assistant.sentences import say
+from webapp.assistant.texts import language_of
 from webapp.assistant.turn import Claim, TurnResult
 from webapp.markdown import Span
 from webapp.views.band import reason_words
+from webapp.views.calls import CallGroup, call_rounds
 from webapp.views.coverage import CoverageView, coverage_view
-from webapp.views.progress import CallView, Progress, call_views, progress
+from webapp.views.progress import Progress, progress
 from webapp.views.proofs import EvidenceCard, evidence_card
 
 MAX_RETRIEVED = 72
@@ -55,12 +57,29 @@ class TurnView:
     opening: str  # what has to be said before the answer, '' when nothing
     range_label: str
     zone_name: str
-    calls: tuple[CallView, ...] = ()
+    groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
 
     @property
     def anchor(self) -> str:
         return f"t{self.turn.turn_id}"
+
+    @property
+    def calls(self) -> int:
+        """How many tool calls it made."""
+        return sum(len(group.calls) for group in self.groups)
+
+    @property
+    def has_failed_calls(self) -> bool:
+        """Errors stay open (ux 5.5)."""
+        return any(call.can_retry for group in self.groups for call in group.calls)
+
+    @property
+    def said(self) -> str:
+        """What is said aloud once the answer is there."""
+        unproven = sum(claim.state in ("no_evidence", "not_found") for claim in self.turn.claims)
+        missing = f", {wording.count(unproven, 'claim')} without evidence" if unproven else ""
+        return f"Answer complete, {wording.count(len(self.cited), 'source')}{missing}"
 
     @property
     def is_running(self) -> bool:
@@ -74,11 +93,10 @@ def turn_view(
     now_ms: int,
     *,
     live: LiveTurn | None = None,
-    tools: Registry | None = None,
 ) -> TurnView:
     """The turn, with the pictures that are still there and what was said about its sources.
 
-    `live` is the turn while it runs in this process; `tools` describe the calls it makes.
+    `live` is the turn while it runs in this process.
     """
     zone = ZoneInfo(turn.timezone)
     rows = frames.get_many(database, [e.frame_id for e in turn.evidence if e.frame_id is not None])
@@ -87,6 +105,7 @@ def turn_view(
         evidence_card(turn, item, rows.get(item.frame_id or -1), media, reports.get(item.n or 0), zone)
         for item in turn.evidence
     ]
+    rounds = call_rounds(database, turn.chat_id, turn.turn_id)
     cited = sorted((c for c in cards if c.item.n is not None), key=lambda c: c.item.n or 0)
     disputed = [card for card in cited if card.report]
     return TurnView(
@@ -101,13 +120,15 @@ def turn_view(
         opening=_opening(turn),
         range_label=_range_label(turn, zone, now_ms),
         zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
-        calls=call_views(database, tools, turn) if tools else (),
-        progress=progress(database, media, turn, live) if turn.status == "running" else None,
+        groups=tuple(group for groups in rounds.values() for group in groups),
+        progress=progress(database, media, turn, live, rounds) if turn.status == "running" else None,
     )
 
 
 def _range_label(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> str:
-    """``Today 00:00–18:03 so far``: a range that ended with the question, though more came."""
+    """``Today 00:00–18:03 so far``: a range that ended with the question, though more came; "" for none."""
+    if turn.start_ms >= turn.end_ms:
+        return ""
     label = wording.span(turn.start_ms, turn.end_ms, zone, now_ms)
     return f"{label} so far" if turn.coverage.reading.is_so_far else label
 
@@ -149,6 +170,8 @@ def _opening(turn: TurnResult) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
     if turn.error or not turn.claims or any(claim.state in _PROVEN for claim in turn.claims):
         return ""
+    if turn.answer_md.startswith(say("unconfirmed", language_of(turn.question))):
+        return ""  # it says so itself
     return "I could not confirm this on screen." if turn.answer_md else ""
 
 
@@ -170,6 +193,8 @@ def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
     if turn.dropped:
         yield f"{wording.count(turn.dropped, 'invented citation')} removed"
     covered = turn.coverage
+    if turn.start_ms >= turn.end_ms:  # it looked at no time at all
+        return
     span = wording.span(turn.start_ms, turn.end_ms, zone, now_ms)
     yield f"searched {span} {wording.offset(turn.start_ms, zone)}"
     sampled = f", {wording.count(covered.frames_sampled)} looked at" if covered.frames_in_range else ""

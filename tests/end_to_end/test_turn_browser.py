@@ -1,0 +1,251 @@
+"""A running turn in a real browser: streamed, cut, reloaded, decided about, stopped, without scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from simple_websocket import Client
+
+from tests.end_to_end.programs import eventually
+from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
+from webapp.following import MAX_FOLLOWERS
+
+pytestmark = pytest.mark.end_to_end
+
+SAID = "\n\n".join(" ".join(f"line{line}word{word}" for word in range(30)) for line in range(20)) + " 完。"
+LONG = "\n".join(f"{n}. The same words again and again, with a number in front of them." for n in range(160))
+
+_RECORD = """
+addEventListener('DOMContentLoaded', () => {
+  window.seen = []
+  window.removed = 0
+  new MutationObserver(records => {
+    for (const record of records) {
+      const target = record.target.closest?.('.draft')
+      if (target) window.removed += record.removedNodes.length
+    }
+    const drafts = document.querySelectorAll('[data-turn]:last-of-type .draft')
+    const text = drafts.length ? drafts[drafts.length - 1].textContent : ''
+    if (text && text !== window.seen.at(-1)) window.seen.push(text)
+  }).observe(document, { subtree: true, childList: true, characterData: true })
+})
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Any) -> Iterator[TalkSite]:
+    with talk_site(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def visitor(browser: Browser, site: TalkSite) -> Iterator[Talk]:
+    found = talk(browser, site)
+    found.page.add_init_script(_RECORD)
+    yield found
+    found.context.close()
+    assert [text for text in found.complaints if "/ws/chat/" not in text] == []
+
+
+def begun(visitor: Talk, question: str = "Tell me everything") -> Page:
+    """A new chat whose first turn is on its page."""
+    page = visitor.go("/chat")
+    visitor.ask(question)
+    page.wait_for_url("**/chat/*#t1")
+    return page
+
+
+def ended(page: Page, n: int = 1) -> None:
+    expect(page.locator(f"#t{n}")).to_have_attribute("aria-busy", "false", timeout=60_000)
+
+
+def said(page: Page) -> list[str]:
+    """What stood in the draft, each time it changed."""
+    found: list[str] = page.evaluate("window.seen")
+    return found
+
+
+def grown(page: Page, length: int = 0) -> None:
+    """Wait until more than `length` characters stand there. (The policy forbids `wait_for_function`.)"""
+    eventually(lambda: len((said(page) or [""])[-1]) > length, within_s=20, what="more text")
+
+
+def assert_only_appended(found: list[str], whole: str) -> None:
+    assert found, "nothing was shown before the answer was complete"
+    assert all(whole.startswith(text) for text in found)
+    assert [len(text) for text in found] == sorted(len(text) for text in found)
+    assert found[-1] == whole
+
+
+def test_text_is_appended_and_never_made_again(visitor: Talk, site: TalkSite) -> None:
+    site.stub.reply(SAID, pace_s=0.002)
+    page = begun(visitor)
+    ended(page)
+    assert_only_appended(said(page), SAID)
+    assert len(said(page)) > 5 and page.evaluate("window.removed") == 0
+    expect(page.locator("#t1 .answer")).to_contain_text("line19word29 完。")
+
+
+def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> None:
+    site.stub.reply(LONG, pace_s=0.007)
+    page = begun(visitor)
+    grown(page)
+    for n in range(1, 51):
+        assert site.relay.drop() == 1, n
+        eventually(lambda n=n: site.relay.opened > n, within_s=20, what="another socket")
+        grown(page, len(said(page)[-1]))
+    assert page.locator("#t1").get_attribute("aria-busy") == "true", "it ended before all drops"
+    ended(page)
+    assert_only_appended(said(page), LONG)
+    assert page.evaluate("window.removed") == 0
+
+
+def test_the_seventeenth_page_asks_now_and_then(visitor: Talk, site: TalkSite) -> None:
+    taken = [_socket(site) for _ in range(MAX_FOLLOWERS)]
+    site.stub.reply(SAID, pace_s=0.006)
+    page = begun(visitor)
+    with page.expect_request(re.compile(r"/chat/\d+/turns/1$")):
+        pass
+    ended(page)
+    assert site.relay.opened == 1, "it was told to come back later and did not try again"
+    found = said(page)
+    assert all(SAID.startswith(text) for text in found) and page.evaluate("window.removed") == 0
+    expect(page.locator("#t1 .answer")).to_contain_text("line19word29 完。")
+    for client in taken:
+        client.close()
+
+
+def test_without_sockets_an_event_stream_tells_the_same(visitor: Talk, site: TalkSite) -> None:
+    site.relay.refuses = True
+    site.stub.reply(SAID, pace_s=0.006)
+    with visitor.page.expect_request(re.compile(r"/turns/1/events\?after=\d+$")):
+        page = begun(visitor)
+    ended(page)
+    assert site.relay.opened == 0
+    assert_only_appended(said(page), SAID)
+
+
+def test_a_reload_in_the_middle_keeps_everything(visitor: Talk, site: TalkSite) -> None:
+    site.stub.reply(SAID, pace_s=0.008)
+    page = begun(visitor)
+    for _ in range(3):
+        grown(page, 200)
+        before = said(page)[-1]
+        page.reload()
+        now = page.locator("#t1 .draft").text_content() or ""
+        assert now.startswith(before)
+    ended(page)
+    assert_only_appended(said(page), SAID)
+
+
+def test_stop_keeps_what_was_said(visitor: Talk, site: TalkSite) -> None:
+    site.stub.reply(LONG, pace_s=0.01)
+    page = begun(visitor)
+    grown(page, 200)
+    page.locator("#t1").get_by_role("button", name="Stop").click()
+    ended(page)
+    expect(page.locator("#t1")).to_contain_text("You stopped this answer before it was complete.")
+    expect(page.locator("#t1 .answer")).to_contain_text("The same words again and again")
+    expect(page.locator("[data-chat-status]")).to_contain_text("Answer complete", timeout=15_000)
+
+
+# -- calls -------------------------------------------------------------------------------------
+
+
+def test_cards_change_in_place_and_a_decision_survives_a_reload(visitor: Talk, site: TalkSite) -> None:
+    plan, missing = {"path": str(site.notes / "plan.txt")}, {"path": str(site.notes / "none.txt")}
+    site.stub.call(
+        ("calculator", {"expression": "6*7"}), ("read_file", plan), ("read_file", missing), text="I look."
+    )
+    site.stub.reply("It is for monday.")
+    page = begun(visitor, "What is my plan?")
+    waiting = page.locator("[data-waits]")
+    expect(waiting).to_have_count(2)
+    expect(page.locator("#t1 .draft")).to_have_text("I look.")
+    expect(page.locator("#t1 .calls")).to_have_count(2)  # the calculator, and read_file twice
+    page.reload()
+    expect(waiting).to_have_count(2)
+    buttons = waiting.first.get_by_role("button").all_inner_texts()
+    assert buttons[:3] == ["Deny", "Allow once", "Allow in this chat"]
+    done = page.locator("#call-1 details")
+    done.locator("summary").click()
+    page.evaluate("document.querySelector('#call-1').dataset.mine = 'yes'")
+    decide = f"{site.origin}/api/v1/tool-calls/2/approve"  # by another page, so that this one is told
+    headers = {"Authorization": f"Bearer {site.own.token}", "Content-Type": "application/json"}
+    assert visitor.context.request.post(decide, headers=headers, data="{}").status == 200
+    expect(page.locator("#call-2")).to_contain_text("Done")
+    assert page.locator("#call-1").get_attribute("data-mine") == "yes", "an unchanged card was drawn again"
+    expect(done).to_have_attribute("open", "")
+    waiting.first.get_by_text("Always allow…").click()
+    expect(waiting.first).to_contain_text("in every chat, for")
+    waiting.first.get_by_role("button", name="Deny").click()
+    ended(page)
+    expect(page.locator("#t1 .answer")).to_contain_text("It is for monday.")
+    page.get_by_text("Looked up with tools (3)").click()
+    expect(page.locator("#call-3")).to_contain_text("Denied")
+
+
+def test_a_question_meanwhile_waits_for_the_answer(visitor: Talk, site: TalkSite) -> None:
+    go_on = threading.Event()
+    site.stub.reply("First answer.", wait_for=go_on).reply("Second answer.")
+    page = begun(visitor)
+    visitor.ask("And then?")
+    expect(page.locator("[data-queued]")).to_be_visible()
+    expect(page.locator("#message")).to_have_value("And then?")
+    assert page.locator("[data-turn]").count() == 1
+    go_on.set()
+    ended(page, 2)
+    expect(page.locator("#t2 .question")).to_have_text("And then?")
+    expect(page.locator("#message")).to_have_value("")
+
+
+# -- without scripts ---------------------------------------------------------------------------
+
+
+def test_all_of_it_works_without_scripts(browser: Browser, site: TalkSite) -> None:
+    go_on = threading.Event()
+    site.stub.call(("read_file", {"path": str(site.notes / "plan.txt")}))
+    site.stub.reply("It is for monday.", wait_for=go_on)
+    found = talk(browser, site, java_script_enabled=False)
+    page = found.go("/chat")
+    found.ask("What is my plan?")
+    assert re.search(r"/chat/\d+#t1$", page.url)
+    page.locator("[data-waits]").get_by_role("button", name="Allow once").click(timeout=60_000)
+    assert page.locator("#t1").get_attribute("aria-busy") == "true"
+    go_on.set()
+    ended(page)  # the page comes back by itself
+    assert "It is for monday." in page.inner_text("#t1 .answer")
+    site.stub._script.clear()
+    site.stub.reply(LONG, pace_s=0.01)
+    found.ask("Tell me everything")
+    page.locator("#t2").get_by_role("button", name="Stop").click()
+    ended(page, 2)
+    found.context.close()
+    assert found.complaints == []
+
+
+class _Client(Client):  # type: ignore[misc]  # simple_websocket is untyped
+    """Names the relay's port in its Host header, as browsers behind it do."""
+
+    def __init__(self, site: TalkSite) -> None:
+        self.named = f"127.0.0.1:{site.relay.port}"
+        address = f"ws://127.0.0.1:{site.relay.target}/ws/chat/1"
+        super().__init__(address, headers={"Authorization": f"Bearer {site.own.token}"})
+
+    def handshake(self) -> None:
+        self.host = self.named
+        super().handshake()
+
+
+def _socket(site: TalkSite) -> Client:
+    """A socket that has its place. It goes past the relay, which counts the browser's."""
+    client = _Client(site)
+    client.send("?")
+    assert json.loads(client.receive(timeout=10))["type"] == "refused"
+    return client
