@@ -226,7 +226,7 @@ class Form:
 
     def _is_busy(self, chat_id: int) -> bool:
         self.page = self._get(f"/chat/{chat_id}")
-        return 'aria-busy="true" hx-get' in " ".join(self.page.split())
+        return bool(re.search(r'data-turn="\d+" aria-busy="true"', self.page))
 
     def _come_in(self) -> None:
         own = self.running.own
