@@ -13,8 +13,11 @@ from typing import Literal
 
 import apsw
 
+from store import query, source_search
 from store.database import Database, rows
 from store.doomed import shown_in
+from store.memory_legs import Asking
+from store.source_search import Question, Strategy
 from store.upserts import plain
 
 Source = Literal["rule", "model"]
@@ -86,6 +89,27 @@ def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
     """The texts of the summaries that exist among these ids."""
     with database.read() as connection:
         return {number: each.text for number, each in get_many(connection, ids).items()}
+
+
+def search(
+    database: Database,
+    asked: Asking,
+    start_ms: int | None = None,
+    end_ms: int | None = None,
+    *,
+    limit: int = 10,
+    deadline_s: float | None = 5.0,
+) -> tuple[list[DailySummary], Strategy, str | None]:
+    """Days that answer best and overlap ``[start_ms, end_ms)``, how they were found, and why not by
+    meaning. Blank text gives the latest days. Raises `DeadlineExceeded`.
+    """
+    condition = "(:start is null or m.end_ms > :start) and (:end is null or m.start_ms < :end)"
+    values = {"start": start_ms, "end": end_ms}
+    question = Question(source_search.DAYS, asked, query.parse(asked.text), "hybrid", condition, values)
+    with database.read(deadline_s) as connection:
+        found = source_search.find(database, connection, question, limit)
+        loaded = get_many(connection, [number for _, number in found.ranked])
+    return [loaded[number] for _, number in found.ranked], found.strategy, found.reason
 
 
 # -- forgetting (inside `database.write()`) -----------------------------------------------

@@ -1,0 +1,56 @@
+"""Imported messages by what they say (R0.60 to R0.67); see `store.source_search` for the ways to find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from store import messages, query, snippet, source_search
+from store.database import Database
+from store.memory_legs import Asking
+from store.messages import EVERY_MESSAGE, Filters, Message
+from store.source_search import Mode, Question, Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message that was found, and the piece of it that answers with (start, end) of the words in it."""
+
+    message: Message
+    score: float
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePage:
+    """Hits best first; `reading` is how the text was understood (C24)."""
+
+    hits: tuple[MessageHit, ...]
+    strategy: Strategy
+    fallback_reason: str | None
+    reading: str
+
+
+def search(
+    database: Database,
+    asked: Asking,
+    filters: Filters = EVERY_MESSAGE,
+    *,
+    mode: Mode = "hybrid",
+    limit: int = 20,
+    deadline_s: float | None = 5.0,
+) -> MessagePage:
+    """The messages that answer best, never one outside the filters. Blank text gives the newest.
+
+    Raises `DeadlineExceeded`.
+    """
+    parsed = query.parse(asked.text)
+    question = Question(source_search.MESSAGES, asked, parsed, mode, filters.condition(), filters.values())
+    with database.read(deadline_s) as connection:
+        found = source_search.find(database, connection, question, limit)
+        loaded = messages.get_many(connection, [number for _, number in found.ranked])
+    hits = []
+    for score, number in found.ranked:
+        shown = snippet.snippet(loaded[number].body, parsed)
+        hits.append(MessageHit(loaded[number], round(score, 6), shown.text, shown.highlights))
+    return MessagePage(tuple(hits), found.strategy, found.reason, parsed.reading)
