@@ -38,7 +38,10 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity; `frames` are those it was found on, `facts` counts what is known of it."""
+    """An entity; `frames` are those it was found on, `facts` counts what is known of it.
+
+    Until it was stored its chat had been shown screens of ``[shown_from_ms, shown_until_ms)``, None for none.
+    """
 
     id: int
     kind: EntityKind
@@ -48,11 +51,13 @@ class Entity:
     updated_ms: int
     frames: tuple[int, ...]
     facts: int
+    shown_from_ms: int | None
+    shown_until_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact with the names of what it is about. One of the two objects is None."""
+    """A fact, with names. One of the two objects is None; the span is that of `Entity`."""
 
     id: int
     subject_id: int
@@ -63,6 +68,8 @@ class Fact:
     object_value: str | None
     source_frame_id: int | None
     created_ms: int
+    shown_from_ms: int | None
+    shown_until_ms: int | None
 
 
 # -- storing (inside `database.write()`) ----------------------------------------------------
@@ -232,7 +239,8 @@ def _entity(*values: Any) -> Entity:
 _ENTITIES = """
 select e.id, e.kind, e.name, e.description, e.created_ms, e.updated_ms,
     (select json_group_array(o.frame_id) from entity_frames o where o.entity_id = e.id),
-    (select count(*) from facts f where f.subject_id = e.id or f.object_entity_id = e.id)
+    (select count(*) from facts f where f.subject_id = e.id or f.object_entity_id = e.id),
+    e.shown_from_ms, e.shown_until_ms
 from entities e
 where {condition}
 order by e.updated_ms desc, e.id desc
@@ -241,7 +249,7 @@ limit :limit offset :offset
 
 _FACTS = """
 select f.id, f.subject_id, s.name, f.predicate, f.object_entity_id, o.name, f.object_value,
-    f.source_frame_id, f.created_ms
+    f.source_frame_id, f.created_ms, f.shown_from_ms, f.shown_until_ms
 from facts f
 join entities s on s.id = f.subject_id
 left join entities o on o.id = f.object_entity_id

@@ -105,7 +105,7 @@ def test_a_name_is_taken_once() -> None:
 def test_the_general_tools(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello", encoding="utf-8")
     registry = Registry(
-        [general.calculator, general.get_current_time, general.read_file, general.list_directory]
+        [general.calculator, general.get_current_datetime, general.read_file, general.list_directory]
     )
     context = Context(read_file_roots=(tmp_path,))
 
@@ -115,7 +115,7 @@ def test_the_general_tools(tmp_path: Path) -> None:
 
     assert run("calculator", expression="2*(3+4)") == {"result": 14}
     assert run("calculator", expression="9**9**9") == "The result is too large."
-    assert run("get_current_time") == {
+    assert run("get_current_datetime") == {
         "iso": "2026-02-25T14:13:20+08:00",
         "epoch_seconds": 1_772_000_000,
         "timezone": "Asia/Shanghai",
@@ -128,7 +128,7 @@ def test_the_general_tools(tmp_path: Path) -> None:
     modes = {each.name: each.mode for each in registry.list()}
     assert modes == {
         "calculator": "auto",
-        "get_current_time": "auto",
+        "get_current_datetime": "auto",
         "read_file": "ask",
         "list_directory": "ask",
     }

@@ -15,7 +15,7 @@ from functools import partial
 from engines.chat import Completion, Message, ModelError, StreamingModel, Usage
 from store import tool_calls
 from store.conversations import StoredTurn
-from webapp.assistant import agent_prompt, answering, coverage, requested_calls
+from webapp.assistant import agent_prompt, answering, coverage, gates, requested_calls
 from webapp.assistant.agent_session import AgentDeps, offered
 from webapp.assistant.agent_tools import carry_out
 from webapp.assistant.answering import Draft, Plan
@@ -84,7 +84,7 @@ def _session(
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
     has_vision = endpoint is not None and endpoint.supports_vision
-    tools = offered(deps.database, agent.registry, has_vision=has_vision)
+    tools = offered(deps.database, agent.registry, gates.of_turn(deps.database, has_vision=has_vision))
     system = agent_prompt.system_prompt(plan, tools, agent.settings.max_iterations, form)
     messages = [Message("system", system), *history, Message("user", plan.message)]
     return Session(deps, agent, plan, plan.model, turn, stop, tools, form, messages)

@@ -39,7 +39,7 @@ _GUIDANCE = {
     "back, into what was done and asked; their entries cannot be cited, the frames they lead to can.",
     "get_context_timeline": "get_context_timeline shows what lies around one entry or moment.",
     "calculator": "calculator does every calculation.",
-    "get_current_time": "get_current_time turns words such as “an hour ago” into times.",
+    "get_current_datetime": "get_current_datetime turns words such as “an hour ago” into times.",
     "list_directory": "list_directory and read_file see only the folders that the person allowed.",
 }
 

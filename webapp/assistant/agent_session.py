@@ -14,10 +14,11 @@ from store.errors import SettingsError
 from store.settings import ToolsSettings
 from store.tool_modes import Mode
 from webapp.assistant.findings import Findings
+from webapp.assistant.gates import ToolGateOpts
 from webapp.assistant.outside import Vision, Web
 from webapp.assistant.rate_limit import RateLimit
 from webapp.assistant.tool import Registry, Tool
-from webapp.assistant.tools import describe, general, screen, web
+from webapp.assistant.tools import calendars, describe, general, memories, messages, places, screen, web
 from webapp.assistant.waiting import Decisions
 from webapp.doors.calls import Library
 
@@ -54,13 +55,25 @@ class ToolContext:
     never_read: tuple[Path, ...]
     web: Web | None
     vision: Vision | None
+    turn_id: int | None
 
 
 def registry(settings: ToolsSettings) -> Registry:
     """Every tool that this installation has; file tools only where a folder was allowed, web search only
     where it was switched on and has an endpoint. Raises `SettingsError` for one that cannot be used.
     """
-    found = Registry([*screen.TOOLS, describe.describe_frame, general.calculator, general.get_current_time])
+    found = Registry(
+        [
+            *screen.TOOLS,
+            describe.describe_frame,
+            *messages.TOOLS,
+            *calendars.TOOLS,
+            *places.TOOLS,
+            *memories.TOOLS,
+            general.calculator,
+            general.get_current_datetime,
+        ]
+    )
     if settings.read_file_roots:
         found.register(general.list_directory)
         found.register(general.read_file)
@@ -85,8 +98,7 @@ def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
     return {tool.name: chosen.get(tool.name, tool.mode) for tool in tools.list()}
 
 
-def offered(database: Database, tools: Registry, *, has_vision: bool = False) -> list[Tool]:
-    """The tools that are not off, in their order (R2.26); describe_frame only to a model that can see."""
+def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[Tool]:
+    """The tools of a turn, in their order: those that are not off (R2.26) and whose gates are open."""
     by_name = modes(database, tools)
-    hidden = set() if has_vision else {describe.describe_frame.name}
-    return [tool for tool in tools.list() if by_name[tool.name] != "off" and tool.name not in hidden]
+    return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]

@@ -20,6 +20,9 @@ from webapp.assistant.formats.native import parse_message
 from webapp.assistant.formats.neutral import neutral
 from webapp.assistant.tool import Tool
 
+ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
+"""Names that a tool is called by as well; they are not offered (requirements, chapter 1)."""
+
 _MAX_ID_CHARS = 64
 
 
@@ -44,10 +47,11 @@ class Said:
 def read(completion: Completion, tools: Sequence[Tool], form: str) -> Said:
     """What a completion says and wants. Raises nothing, whatever it holds."""
     known = {tool.name: tool.parameters for tool in tools}
+    known |= {alias: known[name] for alias, name in ALIASES.items() if name in known}
     if form:
         parsed = parse(completion.text, form, known)
         errors = [_unusable(f"unusable_{n}", error) for n, error in enumerate(parsed.errors, 1)]
-        calls = [Wanted(call.id, call.name, call.arguments) for call in parsed.calls]
+        calls = [Wanted(call.id, _own_name(call.name), call.arguments) for call in parsed.calls]
         return Said(parsed.prose, (*calls, *errors))
     return Said(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
 
@@ -99,9 +103,13 @@ def _native(calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str,
         taken.add(chosen)
         parsed = parse_message({"tool_calls": [call]}, known)
         if parsed.calls:
-            yield Wanted(chosen, parsed.calls[0].name, parsed.calls[0].arguments)
+            yield Wanted(chosen, _own_name(parsed.calls[0].name), parsed.calls[0].arguments)
         elif parsed.errors:
             yield _unusable(chosen, parsed.errors[0])
+
+
+def _own_name(called: str) -> str:
+    return ALIASES.get(called, called)
 
 
 def _unusable(call_id: str, error: CallError) -> Wanted:

@@ -50,9 +50,10 @@ def search_frames(
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None,
 ) -> FramesFound:
-    """Find what was on the screen, as small rows. Phrases in quotes, prefix*, AND, OR and NOT work.
+    """Find what was on the screen, as small rows; call it first for anything seen, read or written.
 
-    Without `start` everything is searched; `end` is now. Look at a row with get_frame_context.
+    All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Without `start`
+    everything is searched; `end` is now. Look at a row with get_frame_context.
     """
     start_ms, end_ms = moments.span(start, end, call.now_ms)
     filters = Filters(
@@ -84,7 +85,11 @@ def get_frame_context(
     text_start: Annotated[int, Field(ge=0, description="First character of the text to give.")] = 0,
     text_chars: Annotated[int, Field(ge=0, le=50_000)] = 4_000,
 ) -> FrameContext:
-    """One frame in full: its text, window, addresses, neighbours and stretch of activity."""
+    """Give one frame in full, with text, window, addresses, neighbours and stretch of activity; call it
+    to look closer at a row or to go to the frame before or after.
+
+    `text_start` and `text_chars` choose a piece of a long text.
+    """
     frame = reading.frame(call, frame_id)
     found = readings.current(call.database, frame_id)
     text = found.text if found else ""
@@ -119,7 +124,11 @@ def activity_summary(
     end: TimeOrNone = None,
     limit: Annotated[int, Field(ge=1, le=100, description="Rows of each list.")] = 20,
 ) -> ActivitySummary:
-    """How long which app, window and address was used in a range, longest first, and the gaps in it."""
+    """Tell how long which app, window and address was used in a range, longest first, and the gaps in it;
+    call it for every question about time spent.
+
+    The range is half-open, and `end` is now when left out.
+    """
     start_ms, end_ms = moments.span(start, end, call.now_ms)
     totals, gaps = reading.summary(call, start_ms, end_ms)
     call.returned = len(totals.by_app)

@@ -35,13 +35,13 @@ def _lets_out(call: Call, entry: MemoryEntry) -> bool:
             rows = frames.get_many(call.database, {*body.frame_ids, *facts})
             if not all(call.lets_out(row) for row in rows.values()):
                 return False
-            return _lets_out_windows(call, body.start_ms, body.end_ms, body.app_name)
+            return lets_out_windows(call, body.start_ms, body.end_ms, body.app_name)
         case SessionSummary() as body:
-            return _lets_out_windows(call, body.start_ms, body.end_ms, None)
+            return lets_out_windows(call, body.start_ms, body.end_ms, None)
     return True
 
 
-def _lets_out_windows(call: Call, start_ms: int, end_ms: int, app_name: str | None) -> bool:
+def lets_out_windows(call: Call, start_ms: int, end_ms: int, app_name: str | None) -> bool:
     """Whether no window in use in that time is left out; of one app where it is named."""
     return all(
         call.lets_out(segment)

@@ -53,7 +53,11 @@ def search_observations(
     project: Project = None,
     limit: Limit = 20,
 ) -> MemoryFound:
-    """Find what was done: observations, each about one place in one hour. 90 days unless a range is given."""
+    """Find what was done, as observations about one place in one hour each; call it for what somebody
+    worked on, also in other words.
+
+    The last 90 days are searched unless a range is given.
+    """
     return _found(call, memory.search_observations, query, start, end, limit, project=project)
 
 
@@ -65,7 +69,10 @@ def search_sessions(
     project: Project = None,
     limit: Limit = 20,
 ) -> MemoryFound:
-    """Find stretches of use by what they were about. 90 days unless a range is given."""
+    """Find stretches of use by what they were about; call it for what a whole session led to.
+
+    The last 90 days are searched unless a range is given.
+    """
     return _found(call, memory.search_sessions, query, start, end, limit, project=project)
 
 
@@ -76,7 +83,10 @@ def search_user_prompts(
     end: TimeOrNone = None,
     limit: Limit = 20,
 ) -> MemoryFound:
-    """Find what the person asked Recollect before. 90 days unless a range is given."""
+    """Find what the person asked Recollect before; call it when they refer to an earlier question.
+
+    The last 90 days are searched unless a range is given.
+    """
     return _found(call, memory.search_user_prompts, query, start, end, limit)
 
 
@@ -136,9 +146,11 @@ def get_context_timeline(
     project: Project = None,
     full: Annotated[bool, Field(description="With the details of every entry.")] = False,
 ) -> ContextTimeline:
-    """What lies around one entry or moment, all types in the order of time.
+    """Tell what lies around one entry or moment, all types in the order of time; call it to see what came
+    before and after.
 
-    With both depths 0 and `full`, the details of the one entry.
+    `depth_before` and `depth_after` count records, or hours with `unit` hours. With both 0 and `full`, the
+    details of the one entry.
     """
     try:
         found = memory_timeline.get_context_timeline(

@@ -45,9 +45,9 @@ def calculator(context: GeneralContext, expression: Expression) -> object:
 
 
 @tool(mode="auto", reaches="this computer's clock")
-def get_current_time(context: GeneralContext) -> object:
-    """Gives the current local time in ISO form with its offset, and as epoch seconds; call it before
-    turning words such as "an hour ago" into times for other tools."""
+def get_current_datetime(context: GeneralContext) -> object:
+    """Gives the date and time of now in the person's zone in ISO form with its offset, and as epoch seconds;
+    call it before turning words such as "an hour ago" into `start` and `end`."""
     now = datetime.fromtimestamp(context.now_ms / 1000, context.zone)
     return {
         "iso": now.isoformat(timespec="seconds"),

@@ -1,0 +1,26 @@
+"""The examples that tool descriptions give, as a model would copy them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from store.settings import ToolsSettings
+from webapp.assistant.agent_session import registry
+from webapp.assistant.tool import Tool
+
+
+def examples_of(each: Tool) -> list[dict[str, Any]]:
+    """Every JSON object behind the word "Examples" of a description."""
+    _, _, rest = each.description.partition("Examples: ")
+    found, decoder = [], json.JSONDecoder()
+    while rest:
+        example, end = decoder.raw_decode(rest)
+        found.append(example)
+        rest = rest[end:].removeprefix(";").strip()
+    return found
+
+
+EXAMPLES = [
+    (each.name, example) for each in registry(ToolsSettings()).list() for example in examples_of(each)
+]

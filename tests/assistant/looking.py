@@ -1,0 +1,68 @@
+"""Running one tool by itself, as a turn would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Any
+
+from store.database import Database
+from store.media import Media
+from store.settings import Settings, ToolsSettings
+from tests.assistant.helpers import NOW_MS
+from tests.fake_embedder import FakeEmbedder
+from webapp.assistant.agent_session import registry
+from webapp.assistant.findings import Findings
+from webapp.assistant.tool import ToolResult
+from webapp.doors.calls import Library
+from webapp.query_embedder import QueryEmbedder
+
+
+class Turn:
+    """What a call is handed; see the protocols of `webapp.assistant.tools`."""
+
+    def __init__(
+        self,
+        database: Database,
+        range_ms: tuple[int, int] | None = None,
+        zone: tzinfo = UTC,
+        make: Callable[[], Any] = FakeEmbedder,
+        now_ms: int = NOW_MS,
+        turn_id: int | None = None,
+    ) -> None:
+        settings = Settings()
+        embedder = QueryEmbedder(settings.embedding, database, make)
+        self.library = Library(database, Media(database.data_dir.media), settings, embedder, lambda: now_ms)
+        self.findings = Findings()
+        self.now_ms = now_ms
+        self.zone = zone
+        self.range_ms = range_ms
+        self.timeout_s = 30.0
+        self.read_file_roots: tuple[Path, ...] = ()
+        self.read_file_max_bytes = 0
+        self.turn_id = turn_id
+        self._tools = registry(ToolsSettings())
+
+    def run(self, name: str, /, **arguments: Any) -> ToolResult:
+        return self._tools.run(self, "c1", name, arguments)
+
+    def answer(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """What the tool gives; it must not fail."""
+        result = self.run(name, **arguments)
+        assert result.success, result.error
+        told: dict[str, Any] = json.loads(result.output)
+        return told
+
+    def notice(self, name: str, /, **arguments: Any) -> str:
+        """What a person is told that the call will do."""
+        tool = self._tools.get(name)
+        assert tool is not None
+        return tool.notice(self, arguments)
+
+    def error(self, name: str, /, **arguments: Any) -> str:
+        """Why the tool fails; it must fail."""
+        result = self.run(name, **arguments)
+        assert not result.success, result.output
+        return result.error

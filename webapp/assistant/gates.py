@@ -1,0 +1,71 @@
+"""Which tools one turn has: some need a model that can see, or a source that holds something.
+
+A flag is read when the first tool asks for it and then remembered, for this turn only: what is imported
+is there in the next turn, and what was deleted is gone in it (R0.46 to R0.54). The tools over messages
+are never probed; an empty source is an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal
+
+from store import places, presence
+from store.database import Database
+from store.presence import Source
+
+Gate = Literal[
+    "has_vision",
+    "places_enabled",
+    "daily_summaries_present",
+    "calendar_present",
+    "location_history_present",
+]
+
+GATES: Mapping[str, Gate] = {
+    "describe_frame": "has_vision",
+    "get_place_at": "places_enabled",
+    "get_calendar_events": "calendar_present",
+    "get_location_history": "location_history_present",
+    "search_rag": "daily_summaries_present",
+}
+"""The gate of each tool that has one (requirements, chapter 1); all others are always on."""
+
+
+@dataclass(frozen=True)  # without slots: what is read is kept in the instance
+class ToolGateOpts:
+    """The flags of one turn. Make one for each turn with `of_turn`."""
+
+    has_vision: bool
+    wants_places: Callable[[], bool]
+    is_present: Callable[[Source], bool]
+
+    @cached_property
+    def places_enabled(self) -> bool:
+        return self.wants_places()
+
+    @cached_property
+    def daily_summaries_present(self) -> bool:
+        return self.is_present("daily_summaries")
+
+    @cached_property
+    def calendar_present(self) -> bool:
+        return self.is_present("calendar_events")
+
+    @cached_property
+    def location_history_present(self) -> bool:
+        return self.is_present("location_points")
+
+    def lets(self, tool: str) -> bool:
+        """Whether a turn with these flags has the tool, as far as gates say."""
+        gate = GATES.get(tool)
+        return gate is None or bool(getattr(self, gate))
+
+
+def of_turn(database: Database, *, has_vision: bool) -> ToolGateOpts:
+    """The flags of a turn that begins now; nothing is read yet."""
+    return ToolGateOpts(
+        has_vision, partial(places.are_enabled, database), partial(presence.is_present, database)
+    )

@@ -1,0 +1,281 @@
+"""Tools over what is remembered: summaries of days, entities and facts, tags of frames.
+
+What was learned from the screen is told under the rules of today: a day is kept back when a window in use
+in it is left out now, an entity or a fact when the frames it was learned from are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from store import daily_summaries, entities, frame_tags, frames, readings
+from store.entities import Entity, EntityNotFound, Fact, Learned
+from store.frames import captured_ms_of
+from webapp.assistant.tool import ToolFailed
+from webapp.assistant.tools.sources import Look, SourceContext, fitting, shortened, source_tool
+from webapp.doors import memory as gate
+from webapp.doors import moments
+from webapp.doors.answers import TimeOrNone, Words
+from webapp.doors.frame_tools import FrameId
+
+REMEMBERED = "what you let Recollect remember"
+_DAY_CHARS = 2_000
+_TEXT_CHARS = 500
+_AT_MOST = 100
+
+EntityId = Annotated[int, Field(ge=1, description="`entity_id` of recall_entities or store_entity.")]
+Name = Annotated[str, Field(min_length=1, max_length=entities.MAX_NAME_CHARS)]
+Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
+
+
+@source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules")
+def search_rag(
+    look: Look,
+    query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Annotated[int, Field(ge=1, le=31, description="Days at most.")] = 5,
+) -> object:
+    """Searches the summaries of whole days, best match first; call it to learn on which day something was, or
+    what surrounded it. `start` and `end` are half-open, and a day counts when it overlaps them; without
+    them every day is searched. What a day's summary says is proven by its frames only: find them with
+    search_ocr. Examples: {"query": "budget meeting"};
+    {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
+    start_ms, end_ms = None, None
+    if start is not None or end is not None or look.context.range_ms:
+        start_ms, end_ms = look.within(*moments.span(start, end, look.call.now_ms))
+    asked = look.call.library.embedder.asking(query)
+    found, strategy, reason = daily_summaries.search(
+        look.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=look.context.timeout_s
+    )
+    rows = []
+    for day in found:
+        if look.context.range_ms and not _is_inside(look, day.start_ms, day.end_ms):
+            continue
+        if not gate.lets_out_windows(look.call, day.start_ms, day.end_ms, None):
+            look.call.withheld += 1
+            continue
+        rows.append({"day": day.day, "zone": day.zone, "summary": shortened(day.text, _DAY_CHARS)})
+        look.context.findings.shown(day.start_ms, day.end_ms)
+        if len(rows) == limit:
+            break
+    kept, _ = fitting(rows)
+    look.call.returned = len(kept)
+    told: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": look.call.withheld}
+    if reason:
+        told["fallback_reason"] = reason
+    return told if kept else {**told, "note": "No summary of a day fits."}
+
+
+@source_tool(mode="auto", reaches=REMEMBERED)
+def recall_facts_for_frame(look: Look, frame_id: FrameId) -> object:
+    """Recalls the facts that are remembered about the subjects of a frame: the entities found on it, and
+    those whose name stands on it; call it before writing about a frame, to know who and what is on it.
+    For entities by name use recall_entities."""
+    frame = look.frame(frame_id)
+    read = readings.current(look.call.database, frame_id)
+    said = "\n".join(
+        part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
+    )
+    subjects = _shown(look, entities.on_frame(look.call.database, frame_id, said))
+    told = _told(look, subjects, entities.facts_of(look.call.database, [each.id for each in subjects]))
+    if not subjects:
+        told["note"] = "Nobody and nothing on this frame is remembered yet."
+    return told
+
+
+@source_tool(mode="auto", reaches=REMEMBERED)
+def recall_entities(
+    look: Look,
+    name: Annotated[str, Field(max_length=200, description="Words of name or description; blank: all.")] = "",
+    kind: Literal["person", "place", "event", "thing"] | None = None,
+    limit: Annotated[int, Field(ge=1, le=_AT_MOST, description="Entities at most.")] = 20,
+) -> object:
+    """Recalls people, places, events and things that are remembered, with their facts, last changed first;
+    call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
+    those on a frame use recall_facts_for_frame."""
+    found = _shown(look, entities.recall(look.call.database, name, kind, _AT_MOST))[:limit]
+    told = _told(look, found, entities.facts_of(look.call.database, [each.id for each in found]))
+    if not found:
+        told["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
+    return told
+
+
+def _tells_entity(
+    context: SourceContext, kind: str, name: str, description: str, frame_id: int | None
+) -> str:
+    seen = f", found on frame {frame_id}" if frame_id is not None else ""
+    said = f": {' '.join(description.split())}" if description.strip() else ""
+    return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{said}."
+
+
+def _tells_fact(
+    context: SourceContext,
+    subject_id: int,
+    predicate: str,
+    object_entity_id: int | None,
+    object_value: str | None,
+    source_frame_id: int | None,
+) -> str:
+    if (object_entity_id is None) == (object_value is None):
+        raise ToolFailed("Give exactly one of object_entity_id and object_value.")
+    what = object_value if object_entity_id is None else _named(context, object_entity_id)
+    seen = f", as frame {source_frame_id} shows" if source_frame_id is not None else ""
+    return f"Remembers: {_named(context, subject_id)}, {' '.join(predicate.split())}, {what}{seen}."
+
+
+def _named(context: SourceContext, entity_id: int) -> str:
+    """An entity as a person knows it. Raises `ToolFailed` when there is none."""
+    try:
+        found = entities.get(context.library.database, entity_id)
+    except EntityNotFound as error:
+        raise ToolFailed(f"Nothing was stored: there is no entity {entity_id}.") from error
+    _note(context, found, [])
+    return f"{found.name} ({found.kind} {found.id})"
+
+
+@source_tool(mode="ask", reaches=REMEMBERED, risk="changes", tells=_tells_entity)
+def store_entity(
+    look: Look,
+    kind: Literal["person", "place", "event", "thing"],
+    name: Annotated[Name, Field(description="As the person would say it.")],
+    description: Annotated[Text, Field(description="One sentence that tells it from others.")] = "",
+    frame_id: FrameId | None = None,
+) -> object:
+    """Remembers a person, place, event or thing for later conversations and gives its `entity_id`; call it
+    when one was identified that recall_entities does not know. The same kind and name is the same entity,
+    and a new `description` replaces the old one. `frame_id` is the frame it was found on. Say more about
+    it with store_fact."""
+    if frame_id is not None:
+        look.frame(frame_id)
+    learned = Learned(look.call.now_ms, look.context.turn_id, frame_id)
+    try:
+        with look.call.database.write() as connection:
+            number, is_new = entities.store_entity(connection, kind, name, learned, description)
+    except ValueError as error:
+        raise ToolFailed(f"Nothing was stored: {error}.") from error
+    look.call.returned = 1
+    return {"entity_id": number, "is_new": is_new}
+
+
+@source_tool(mode="ask", reaches=REMEMBERED, risk="changes", tells=_tells_fact)
+def store_fact(
+    look: Look,
+    subject_id: EntityId,
+    predicate: Annotated[Name, Field(description="A verb or relation, such as works at.")],
+    object_entity_id: EntityId | None = None,
+    object_value: Annotated[Text, Field(min_length=1)] | None = None,
+    source_frame_id: FrameId | None = None,
+) -> object:
+    """Remembers one fact about an entity; call it for what was learned and will still be true later. Give
+    exactly one object: `object_entity_id` when it is an entity itself (store it with store_entity first), or
+    `object_value` for a text, a date or a number. `source_frame_id` is the frame that shows it. Examples:
+    {"subject_id": 3, "predicate": "works at", "object_entity_id": 7};
+    {"subject_id": 3, "predicate": "birthday", "object_value": "12 May"}"""
+    if source_frame_id is not None:
+        look.frame(source_frame_id)
+    learned = Learned(look.call.now_ms, look.context.turn_id, source_frame_id)
+    try:
+        with look.call.database.write() as connection:
+            number, is_new = entities.store_fact(
+                connection,
+                subject_id,
+                predicate,
+                learned,
+                object_entity_id=object_entity_id,
+                object_value=object_value,
+            )
+    except ValueError as error:
+        raise ToolFailed(f"Nothing was stored: {error}.") from error
+    except EntityNotFound as error:
+        raise ToolFailed(f"Nothing was stored: there is no entity {error}.") from error
+    look.call.returned = 1
+    return {"fact_id": number, "is_new": is_new}
+
+
+@source_tool(mode="auto", reaches="tags of frames, past your exclusion rules")
+def get_frame_tags(look: Look, frame_id: FrameId) -> object:
+    """Gives the tags that a frame was marked with; call it to see how the person sorted a frame. For what
+    stands on it use get_frame."""
+    look.frame(frame_id)
+    tags = frame_tags.of_frame(look.call.database, frame_id)
+    look.call.returned = len(tags)
+    return {"frame_id": frame_id, "tags": tags, **({} if tags else {"note": "The frame has no tags."})}
+
+
+TOOLS = (search_rag, recall_facts_for_frame, recall_entities, store_entity, store_fact, get_frame_tags)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _is_inside(look: Look, start_ms: int, end_ms: int) -> bool:
+    low, high = look.context.range_ms or (start_ms, end_ms)
+    return low <= start_ms and end_ms <= high
+
+
+def _lets_out(look: Look, frame_ids: Iterable[int]) -> bool:
+    """Whether one of the frames may be seen; without frames nothing was learned from the screen."""
+    ids = list(frame_ids)
+    found = frames.get_many(look.call.database, ids).values()
+    return not ids or any(look.call.lets_out(frame) for frame in found)
+
+
+def _shown(look: Look, found: list[Entity]) -> list[Entity]:
+    shown = [entity for entity in found if _lets_out(look, entity.frames)]
+    look.call.withheld += len(found) - len(shown)
+    return shown
+
+
+def _told(look: Look, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
+    allowed = [
+        each for each in facts if each.source_frame_id is None or _lets_out(look, [each.source_frame_id])
+    ]
+    look.call.withheld += len(facts) - len(allowed)
+    rows = []
+    for entity in found:
+        about = [fact for fact in allowed if entity.id in (fact.subject_id, fact.object_entity_id)]
+        rows.append(
+            {
+                "entity_id": entity.id,
+                "kind": entity.kind,
+                "name": entity.name,
+                "description": shortened(entity.description, _TEXT_CHARS),
+                "facts": [_fact(fact) for fact in about],
+            }
+        )
+        _note(look.context, entity, about)
+    kept, left_out = fitting(rows)
+    look.call.returned = len(kept)
+    told: dict[str, Any] = {"entities": kept, "withheld": look.call.withheld}
+    return {**told, "left_out": left_out} if left_out else told
+
+
+def _note(context: SourceContext, entity: Entity, facts: list[Fact]) -> None:
+    """Note of what time of the screen this may tell: it is forgotten with a frame of that time."""
+    shown = context.findings.shown
+    for frame_id in (*entity.frames, *(number for fact in facts for number in _frames(fact))):
+        shown(captured_ms_of(frame_id), captured_ms_of(frame_id) + 1)
+    learned: list[Entity | Fact] = [entity, *facts]
+    for each in learned:
+        if each.shown_from_ms is not None and each.shown_until_ms is not None:
+            shown(each.shown_from_ms, each.shown_until_ms)
+
+
+def _frames(fact: Fact) -> list[int]:
+    return [] if fact.source_frame_id is None else [fact.source_frame_id]
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    told = {
+        "fact_id": fact.id,
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object_entity or shortened(fact.object_value or "", _TEXT_CHARS),
+        "object_entity_id": fact.object_entity_id,
+        "source_frame_id": fact.source_frame_id,
+    }
+    return {key: value for key, value in told.items() if value is not None}
