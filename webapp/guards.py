@@ -9,6 +9,7 @@ headers that keep it private (SEC-7, SEC-8).
 
 from __future__ import annotations
 
+import logging
 import re
 
 from flask import Flask, Response, current_app, g, render_template, request
@@ -17,6 +18,8 @@ from webapp import access, sessions
 from webapp.errors import Problem, is_api, request_id
 from webapp.fragments import wants_fragment
 from webapp.services import services
+
+log = logging.getLogger(__name__)
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
@@ -44,6 +47,8 @@ def _guard() -> Response | None:
     if is_foreign():
         if _is_page_navigation():
             return _crossing()
+        # %r: what stands in a path from outside begins no line of its own.
+        log.warning("refused %s %r: another site asked", request.method, request.path[:200])
         raise Problem(403, "cross_site", "Requests from other sites are refused.")
     _check_access()
     return None

@@ -21,6 +21,7 @@ from webapp import (
     sent_page,
     status,
     timeline,
+    tools_page,
     turns,
     welcome,
 )
@@ -40,6 +41,7 @@ BLUEPRINTS = (
     privacy.blueprint,
     display.blueprint,
     models_page.blueprint,
+    tools_page.blueprint,
     sent_page.blueprint,
     status.blueprint,
     welcome.blueprint,

@@ -96,7 +96,8 @@ def test_one_picture_is_sent_as_it_was_announced(deps: TurnDeps, stub: StubModel
         f"frame {frame.id} (1920 x 1080 pixels, SHA-256 {frame.sha256}) as JPEG of 1568 x 882 pixels, "
         f"{len(picture):,} bytes, SHA-256 {hashlib.sha256(picture).hexdigest()}"
     )
-    assert waited.notice.startswith(f"Shows one picture to stub on this computer: {name}, taken 2026-11-20T")
+    assert waited.notice.startswith("Shows one picture of your screen, taken 2026-11-20T")
+    assert waited.notice.endswith(f", to stub on this computer: {name}. Its results stay on this computer.")
     assert waited.scope == (
         "pictures of frames shown to stub on this computer; results stay on this computer"
     )

@@ -76,6 +76,7 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "memory-search": "/memory/search?q=migration",
         "personas": "/personas",
         "models": "/settings/models",
+        "tools": "/settings/tools",
         "sent": "/settings/sent",
         "privacy": "/privacy/erase?when=today",
         "display": "/settings/display",

@@ -221,6 +221,7 @@ def addresses(site: Site) -> list[str]:
         "/privacy",
         "/privacy/erase?when=today",
         "/settings/display",
+        "/settings/tools",
         "/status",
     ]
 

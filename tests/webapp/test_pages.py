@@ -23,7 +23,7 @@ from webapp.light import judge
 MINUTE = 60_000
 PAGES = [
     "/timeline", "/activity", "/search", "/chat", "/memory", "/privacy", "/settings/display",
-    "/settings/models", "/settings/sent", "/status", "/welcome",
+    "/settings/models", "/settings/tools", "/settings/sent", "/status", "/welcome",
 ]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7919*7907 }}\u202e</script><script>alert(2)</script>"
 

@@ -69,7 +69,9 @@ class WaitingCall(Answer):
     id: int
     tool: str
     arguments: dict[str, Any]
-    reason: str
+    reason: str = Field(description="What the call does and where its results go, in words.")
+    scope: str = Field(description="What allowing it for the chat or always would cover, in words.")
+    created_at: float
     expires_at: float | None
 
 
@@ -160,6 +162,8 @@ def running_answer(chat_id: int, n: int) -> RunningAnswer:
                 tool=call.tool,
                 arguments=call.arguments,
                 reason=call.reason,
+                scope=call.scope,
+                created_at=call.created_at,
                 expires_at=call.expires_at,
             )
             for call in waiting

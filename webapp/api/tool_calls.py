@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 from pydantic import Field
@@ -17,6 +18,8 @@ from webapp.assistant.agent_session import modes
 from webapp.assistant.tool import Risk
 from webapp.errors import Problem
 from webapp.services import Services, services
+
+log = logging.getLogger(__name__)
 
 
 class RuleAnswer(Answer):
@@ -155,8 +158,10 @@ def decide(own: Services, call_id: int, scope: Scope | None) -> ToolCall:
         else:
             call = tool_calls.approve(own.database, call_id, scope, own.clock())
     except CallNotFound as error:
+        log.warning("refused a decision about tool call %s: there is none", call_id)
         raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id}.") from error
     except NotPending as error:
+        log.warning("refused a decision about tool call %s: it is %s", call_id, error.state)
         detail = f"This call is not waiting for a decision: {error.state}."
         raise Problem(409, "tool_call_decided", detail) from error
     own.agent.decisions.notify()

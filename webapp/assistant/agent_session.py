@@ -82,6 +82,18 @@ def registry(settings: ToolsSettings) -> Registry:
     return found
 
 
+def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
+    """The tools that this installation could have, with what is missing."""
+    found = []
+    if not settings.read_file_roots:
+        how = "Name the folders that may be read in `tools.read_file_roots`."
+        found += [(general.list_directory, how), (general.read_file, how)]
+    if not search_engine(settings):
+        how = "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
+        found.append((web.web_search, how))
+    return found
+
+
 def search_engine(settings: ToolsSettings) -> WebSearch | None:
     """The endpoint of web searches, None where there is none. Raises `SettingsError`."""
     if not (settings.web_search and settings.web_search_url):

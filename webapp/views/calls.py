@@ -11,6 +11,7 @@ from store import tool_calls
 from store.database import Database
 from store.tool_calls import ToolCall
 from webapp import wording
+from webapp.assistant.tools.describe import describe_frame
 
 # state of a call: (kind, word, icon)
 STATES = {
@@ -29,7 +30,8 @@ STATES = {
 class CallView:
     """A tool call as it is drawn. `arguments` is exactly what would run, `notice` what it does.
 
-    `scope` is what "in this chat" and "always" would cover.
+    `scope` is what "in this chat" and "always" would cover; `by_rule` is one that they let run.
+    `picture` is the frame whose picture it would send.
     """
 
     id: int
@@ -45,6 +47,8 @@ class CallView:
     icon: str
     took: str
     can_retry: bool
+    by_rule: bool
+    picture: int | None
 
     @property
     def waits(self) -> bool:
@@ -108,6 +112,8 @@ def _call(call: ToolCall) -> CallView:
         took="" if call.duration_ms is None else _took(call.duration_ms),
         # One that was never decided about could not be made at all, and would fail again.
         can_retry=call.state in ("failed", "timed_out") and bool(call.decided_by) and not call.is_forgotten,
+        by_rule=call.decided_by in ("chat", "always"),
+        picture=json.loads(call.arguments).get("frame_id") if call.tool == describe_frame.name else None,
     )
 
 

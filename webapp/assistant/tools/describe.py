@@ -106,7 +106,7 @@ def _shot(context: DescribeContext, frame_id: int, returned: int) -> _Shot:
 def _tells(context: DescribeContext, frame_id: int, question: str) -> str:
     where, shot = _seeing(context).where, _shot(context, frame_id, 0)
     at = moments.rfc3339(shot.frame.captured_ms)
-    return f"Shows one picture to {where}: {shot.name}, taken {at}."
+    return f"Shows one picture of your screen, taken {at}, to {where}: {shot.name}."
 
 
 def _covers(context: DescribeContext) -> str:
