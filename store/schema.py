@@ -532,6 +532,18 @@ class ToolRule(Model):
         table_name = "tool_rules"
 
 
+class Draft(Model):
+    """A message that is being written; without a chat it begins a new one."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField(null=True)
+    message = TextField()
+    saved_ms = IntegerField()
+
+    class Meta:
+        table_name = "drafts"
+
+
 class ToolRecord(Model):
     """A decision about a tool, or how a run of it ended."""
 
@@ -579,6 +591,7 @@ MODELS: tuple[type[Model], ...] = (
     ToolMode,
     ToolRule,
     ToolRecord,
+    Draft,
     *SOURCE_MODELS,
     *PERSONA_MODELS,
 )

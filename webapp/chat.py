@@ -7,7 +7,7 @@ from dataclasses import replace
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store import conversations, frames, tool_calls
+from store import conversations, drafts, frames, tool_calls
 from store.conversations import Chat
 from store.tool_calls import Scope
 from webapp import following, fragments, ranges
@@ -20,13 +20,14 @@ from webapp.assistant.turn import (
     TurnFilters,
     TurnRefused,
     TurnRequest,
+    TurnResult,
     UnknownChat,
     stored_turn,
 )
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
-from webapp.views.conversation import Composer, around_frame, page
+from webapp.views.conversation import Composer, around_frame, edit, page
 from webapp.views.turns import turn_view
 
 blueprint = Blueprint("chat", __name__)
@@ -48,13 +49,17 @@ def new() -> Response:
     frame_id = request.args.get("frame", "")
     if frame_id.isdecimal() and len(frame_id) < 19:
         composer = around_frame(frames.get(services().database, int(frame_id)), who)
-    return _page(None, composer, who)
+    return _page(None, composer if composer.message else _kept(None), who)
 
 
 @blueprint.get("/chat/<id:chat_id>")
 def show(chat_id: int) -> Response:
-    """A stored chat."""
-    return _page(_chat(chat_id), Composer(), viewer())
+    """A stored chat; ``?edit=`` puts one of its questions into the composer."""
+    chat, who = _chat(chat_id), viewer()
+    edited = request.args.get("edit", "")
+    if edited.isdecimal() and len(edited) < 10:
+        return _page(chat, edit(_stored(chat_id, int(edited)), who), who)
+    return _page(chat, _kept(chat_id), who)
 
 
 @blueprint.post("/chat", defaults={"chat_id": None})
@@ -72,8 +77,11 @@ def ask(chat_id: int | None) -> Response:
         return _refused(chat, refusal, who)
     except TooManyTurns as error:
         raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
+    is_edited = bool(request.form.get("edited"))
+    if not is_edited:
+        drafts.forget(own.database, chat_id)
     live.settle(PATIENCE_S)
-    if chat is None or not fragments.wants_fragment():
+    if chat is None or is_edited or not fragments.wants_fragment():
         return fragments.go(f"/chat/{live.chat_id}#t{live.n}")
     return _turn(live.chat_id, live.n)
 
@@ -144,6 +152,23 @@ def _chat(chat_id: int) -> Chat:
     return chat
 
 
+def _kept(chat_id: int | None) -> Composer:
+    """The composer as it was left."""
+    return Composer(drafts.get(services().database, chat_id), draft=_draft_address(chat_id))
+
+
+def _draft_address(chat_id: int | None) -> str:
+    return "/chat/draft" if chat_id is None else f"/chat/{chat_id}/draft"
+
+
+def _stored(chat_id: int, n: int) -> TurnResult:
+    """A turn as it is stored. Raises 404."""
+    try:
+        return stored_turn(services().database, chat_id, n)
+    except UnknownChat as error:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.") from error
+
+
 def _no_chat(chat_id: int) -> Problem:
     return Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
 
@@ -157,10 +182,7 @@ def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200)
 def _turn(chat_id: int, n: int) -> Response:
     """A turn as a fragment, running or done. Raises 404."""
     own = services()
-    try:
-        result = stored_turn(own.database, chat_id, n)
-    except UnknownChat as error:
-        raise _no_chat(chat_id) from error
+    result = _stored(chat_id, n)
     live = own.turns.get(chat_id, n)
     view = turn_view(own.database, own.media, result, viewer().now_ms, live=live)
     return make_response(render_template("chat/turn.html", view=view))
@@ -201,6 +223,7 @@ def _range(who: Viewer) -> ranges.Range:
 def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
     """The same page with the message kept, why it was not asked, and ranges to choose from."""
     form = request.form
+    edited = form.get("edited", "")
     composer = Composer(
         message=form.get("message", ""),
         range=_range(who),
@@ -208,6 +231,8 @@ def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
         model=form.get("model", ""),
         refusal=str(refusal),
         offers_ranges=isinstance(refusal, TimeRangeRequired),
+        edited=int(edited) if edited.isdecimal() and len(edited) < 10 else 0,
+        draft="" if edited else _draft_address(chat.id if chat else None),
     )
     if not fragments.wants_fragment():
         return _page(chat, composer, who, 422)

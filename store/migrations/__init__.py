@@ -37,6 +37,7 @@ from store.migrations.m021_sources import m021_sources
 from store.migrations.m022_knowledge import m022_knowledge
 from store.migrations.m023_tool_rules import m023_tool_rules
 from store.migrations.m024_personas import m024_personas
+from store.migrations.m025_drafts import m025_drafts
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -69,6 +70,7 @@ STEPS: tuple[Step, ...] = (
     m022_knowledge,
     m023_tool_rules,
     m024_personas,
+    m025_drafts,
 )
 
 

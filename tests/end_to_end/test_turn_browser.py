@@ -205,6 +205,36 @@ def test_a_question_meanwhile_waits_for_the_answer(visitor: Talk, site: TalkSite
     expect(page.locator("#message")).to_have_value("")
 
 
+def test_a_draft_survives_and_is_gone_once_sent(visitor: Talk, site: TalkSite) -> None:
+    site.stub.reply("Four.")
+    page = visitor.go("/chat")
+    with page.expect_response(re.compile("/chat/draft$")):
+        page.locator("#message").press_sequentially("How many", delay=5)
+    page.locator("#message").press_sequentially(" are there?", delay=5)
+    page.reload()  # at once: what was written last goes out with the page
+    page.reload()
+    assert _value(page) == "How many are there?"
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url("**/chat/*#t1")
+    ended(page)
+    assert _value(page) == "" and page.goto(f"{site.origin}/chat") and _value(page) == ""
+
+
+def test_a_question_is_edited(visitor: Talk, site: TalkSite) -> None:
+    site.stub.reply("Four.").reply("Five.")
+    page = begun(visitor, "How many?")
+    ended(page)
+    page.get_by_label("Edit question 1 and ask again").click()
+    expect(page.locator("#message")).to_be_focused()
+    page.locator("#message").fill("How many exactly?")
+    page.get_by_role("button", name="Send", exact=True).click()
+    ended(page, 2)
+    assert page.url.endswith("/chat/1#t2")
+    expect(page.locator("#t1 .answer")).to_contain_text("Four.")
+    expect(page.locator("#t2 .answer")).to_contain_text("Five.")
+    expect(page.locator("#editing")).to_have_count(0)
+
+
 # -- without scripts ---------------------------------------------------------------------------
 
 
@@ -228,6 +258,10 @@ def test_all_of_it_works_without_scripts(browser: Browser, site: TalkSite) -> No
     ended(page, 2)
     found.context.close()
     assert found.complaints == []
+
+
+def _value(page: Page) -> str:
+    return page.locator("#message").input_value()
 
 
 class _Client(Client):  # type: ignore[misc]  # simple_websocket is untyped

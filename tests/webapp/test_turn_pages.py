@@ -17,6 +17,7 @@ from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSetti
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
+from webapp import following
 
 QUOTE = "retention set to 14 days"
 RANGE = {"from_ms": str(NOON_MS), "to_ms": str(NOON_MS + 3_600_000), "when": "custom"}
@@ -158,3 +159,97 @@ def test_only_known_decisions_with_a_csrf_token_count(
     assert "Waits for you" in browser.get(address, headers=HTMX).text
     browser.post(decision, data={**form, "decision": "deny"})
     settled(browser, address)
+
+
+def test_a_draft_stays_with_its_chat_until_it_is_sent(
+    browser: Actor, form: dict[str, str], stub: StubModel
+) -> None:
+    stub.reply("Four.")
+    token = {"csrf_token": form["csrf_token"]}
+    assert browser.post("/chat/draft", data={**token, "message": "What <b>"}).status_code == 204
+    assert ">What &lt;b&gt;</textarea>" in browser.get("/chat").text
+    assert ">Something else</textarea>" in browser.get("/chat?q=Something+else").text
+    settled(browser, asked(browser, form, "How many?"))
+    assert "What &lt;b&gt;" not in browser.get("/chat").text
+    browser.post("/chat/1/draft", data={**token, "message": "And"})
+    browser.post("/chat/1/draft", data={**token, "message": "And then?"})
+    page = browser.get("/chat/1").text
+    assert ">And then?</textarea>" in page and 'data-draft="/chat/1/draft"' in page
+    assert "And then?" not in browser.get("/chat").text
+    assert browser.post("/chat/1", data={**form, "message": "And then?"}).status_code == 303
+    assert ">And then?</textarea>" not in browser.get("/chat/1").text
+    browser.post("/chat/1/draft", data={**token, "message": "Later"})
+    browser.post("/chat/1/draft", data={**token, "message": " "})
+    assert "Later" not in browser.get("/chat/1").text
+
+
+def test_a_draft_for_no_chat_or_from_nobody_is_refused(browser: Actor, form: dict[str, str]) -> None:
+    token = {"csrf_token": form["csrf_token"]}
+    assert browser.post("/chat/99/draft", data={**token, "message": "x"}).status_code == 404
+    assert browser.post("/chat/draft", data={**token, "message": "x" * 8_001}).status_code == 413
+    assert browser.post("/chat/draft", data={"message": "x"}).status_code == 403
+
+
+def test_a_question_is_changed_and_asked_below_the_first(
+    browser: Actor, form: dict[str, str], stub: StubModel, frame: int
+) -> None:
+    stub.reply({"answer_md": "Fourteen days [[e1]].", "evidence": [{"id": "e1", "quote": QUOTE}]})
+    settled(browser, asked(browser, form, "What did I set?", **RANGE))
+    browser.post("/chat/1/draft", data={"csrf_token": form["csrf_token"], "message": "a draft"})
+    page = browser.get("/chat/1?edit=1").text
+    assert ">What did I set?</textarea>" in page and "Question 1 and its answer stay" in page
+    assert '<option value="custom" selected>' in page and "data-draft=" not in page
+    assert '<option value="stub" selected>' in page
+    changed = {**form, **RANGE, "message": "What did I set at last?", "edited": "1"}
+    answer = browser.post("/chat/1", data=changed, headers=HTMX)
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (204, "/chat/1#t2")
+    page = settled(browser, "/chat/1/turns/1") + settled(browser, "/chat/1/turns/2")
+    assert page.count("Fourteen days") == 2 and "What did I set at last?" in page
+    assert ">a draft</textarea>" in browser.get("/chat/1").text
+    assert browser.get("/chat/1?edit=9").status_code == 404
+
+
+def test_the_model_that_answered_last_is_chosen_again(
+    browser: Actor, form: dict[str, str], stub: StubModel, frame: int
+) -> None:
+    stub.reply("never asked")
+    settled(browser, asked(browser, {**form, "model": "extractive"}, "What did I set?", **RANGE))
+    assert '<option value="extractive" selected>' in browser.get("/chat/1").text
+
+
+def test_a_turn_with_tools_that_failed_is_tried_again_without_a_range(
+    browser: Actor, form: dict[str, str], stub: StubModel
+) -> None:
+    stub.fail(401, "wrong key").reply("Four.")
+    html = settled(browser, asked(browser, form, "How many?"))
+    assert "Retry" in html and 'name="from_ms"' not in html
+    again = browser.post("/chat/1", data={**form, "message": "How many?"})
+    assert again.status_code == 303 and "Four." in settled(browser, "/chat/1/turns/2")
+
+
+def test_a_turn_is_told_as_a_stream_from_any_event_on(
+    browser: Actor, form: dict[str, str], stub: StubModel
+) -> None:
+    stub.reply("Four, and no more than that.")
+    address = asked(browser, form, "How many?")
+    settled(browser, address)
+    whole = browser.get(f"{address}/events").text
+    numbers = [int(n) for n in re.findall(r"^id: (\d+)$", whole, re.M)]
+    assert numbers == list(range(1, len(numbers) + 1)) and '"type": "final"' in whole
+    rest = browser.get(f"{address}/events?after={numbers[-2]}").text
+    assert re.findall(r"^id: (\d+)$", rest, re.M) == [str(numbers[-1])]
+    assert browser.get("/chat/1/turns/9/events").status_code == 404
+
+
+def test_no_more_streams_than_there_are_places(
+    app: Flask, browser: Actor, form: dict[str, str], stub: StubModel
+) -> None:
+    stub.reply("Four.")
+    address = asked(browser, form, "How many?")
+    settled(browser, address)
+    free = app.extensions["recollect_followers"]
+    for _ in range(following.MAX_FOLLOWERS):
+        assert free.acquire(blocking=False)
+    assert browser.get(f"{address}/events").status_code == 503
+    free.release()
+    assert [browser.get(f"{address}/events").status_code for _ in range(3)] == [200] * 3

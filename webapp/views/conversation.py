@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from store import apps, conversations, timeline
@@ -10,7 +10,7 @@ from store.conversations import Chat
 from store.frames import FrameRow
 from webapp import days, wording
 from webapp.assistant.models import ModelInfo
-from webapp.assistant.turn import stored_turn
+from webapp.assistant.turn import TurnResult, stored_turn
 from webapp.ranges import NO_RANGE, Range
 from webapp.services import Services
 from webapp.viewer import Viewer
@@ -85,6 +85,8 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
     totals = timeline.timeline(
         database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms
     )
+    if turns and not composer.model:
+        composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
     return ChatPage(
         chat=chat,
         turns=tuple(turns),
@@ -103,6 +105,16 @@ def around_frame(frame: FrameRow, viewer: Viewer) -> Composer:
     label = wording.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
     at = wording.clock_short(frame.captured_ms, viewer.zone)
     return Composer(f"What was I doing at {at}?", Range("custom", start_ms, end_ms, label))
+
+
+def edit(turn: TurnResult, viewer: Viewer) -> Composer:
+    """A composer that holds a question again, with its range and its model, to be changed."""
+    chosen = NO_RANGE
+    # One that was read from the words is read again; one of tools is what they happened to show.
+    if turn.mode == "evidence" and not turn.coverage.reading.phrase:
+        label = wording.span(turn.start_ms, turn.end_ms, viewer.zone, viewer.now_ms)
+        chosen = Range("custom", turn.start_ms, turn.end_ms, label)
+    return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id)
 
 
 def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
