@@ -3,6 +3,7 @@
 python -m ingest [--home DIR] [--once]
 python -m ingest [--home DIR] import images DIR
 python -m ingest [--home DIR] import video FILE --start TIME
+python -m ingest [--home DIR] import messages|calendar|location|places FILE
 python -m ingest [--home DIR] demo [--days N]
 python -m ingest [--home DIR] reindex [--text] [--vectors [--all]]
 """
@@ -27,6 +28,7 @@ from ingest.importers.feeding import Feeding
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.importers.progress import Progress
 from ingest.importers.zones import moment_ms, zone_named
+from ingest.sources.command import commands
 from ingest.taking_in import (
     SOME_FAILED,
     embedder_of,
@@ -105,6 +107,10 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
         feeding = Feeding(home, items, step)
         code = take_in(feeding, progress)
     tell(feeding, as_json, code)
+
+
+for _command in commands():
+    imports.add_command(_command)
 
 
 @ingest.command("reindex")

@@ -1,4 +1,7 @@
-"""`import images|video`: bring in what exists already. Repeating an import changes nothing."""
+"""`import images|video|messages|calendar|location|places`: bring in what exists already.
+
+Repeating an import changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,43 @@ def video(home: Path | None, as_json: bool, tz: str | None, file: Path, start: s
     """Import a screen recording; its sound is ignored."""
     arguments = ["import", "video", str(file), "--start", start, "--interval", str(interval)]
     return run_part("ingest", home, [*arguments, *_options(as_json, tz)])
+
+
+_SOURCES = {
+    "messages": "Import messages: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
+    "calendar": "Import the events of an .ics file.",
+    "location": "Import where you were: GPX, GeoJSON, Google's history or CSV.",
+    "places": "Import your places: GeoJSON or CSV.",
+}
+
+
+def _source(kind: str, about: str) -> click.Command:
+    @click.command(kind, help=about)
+    @home_option
+    @json_option
+    @click.option("--tz", "--zone", "tz", help="Zone of times without one (default: this machine's).")
+    @click.option("--format", "format_name", metavar="FORMAT", help="Which format (default: found out).")
+    @click.option("--me", multiple=True, help="Your own name or address in the file.")
+    @click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), help="How its dates are written.")
+    @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+    def source(
+        home: Path | None,
+        as_json: bool,
+        tz: str | None,
+        format_name: str | None,
+        me: tuple[str, ...],
+        dates: str | None,
+        file: Path,
+    ) -> int:
+        given = [("--format", format_name), ("--dates", dates), *(("--me", name) for name in me)]
+        options = [part for name, value in given if value for part in (name, value)]
+        return run_part("ingest", home, ["import", kind, str(file), *_options(as_json, tz), *options])
+
+    return source
+
+
+for _kind, _about in _SOURCES.items():
+    imports.add_command(_source(_kind, _about))
 
 
 def _options(as_json: bool, tz: str | None) -> list[str]:

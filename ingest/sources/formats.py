@@ -1,0 +1,118 @@
+"""Which formats there are, and which one a file is in: by how it begins, not by its name.
+
+fitting("messages", source)  ->  the Format, or `CannotImport` with the formats there are
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.importers.items import CannotImport, Skipped
+from ingest.sources import (
+    geojson,
+    gpx,
+    ics,
+    imessage,
+    location_tables,
+    mbox,
+    message_table,
+    sms_backup,
+    takeout,
+    telegram,
+    whatsapp,
+)
+from ingest.sources.source import Options, Source
+from ingest.sources.tables import Aliases, has_columns
+from store.imports import Kind
+
+Read = Callable[[Source, Options], Iterator[Any | Skipped]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format by its name on the command line. `begins` says whether a file's beginning looks like it."""
+
+    name: str
+    title: str
+    read: Read
+    begins: Callable[[str], bool]
+
+
+def _pattern(pattern: str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.DOTALL)
+    return lambda head: compiled.search(head) is not None
+
+
+def _any_line(*patterns: re.Pattern[str]) -> Callable[[str], bool]:
+    """Whether one of the first lines fits."""
+
+    def begins(head: str) -> bool:
+        lines = (line.lstrip("\u200e\ufeff") for line in head.splitlines(keepends=True)[:50])
+        return any(pattern.match(line) for line in lines for pattern in patterns)
+
+    return begins
+
+
+def _table(aliases: Aliases, needed: tuple[str, ...]) -> Callable[[str], bool]:
+    return lambda head: has_columns(head.partition("\n")[0].rstrip("\r"), aliases, needed)
+
+
+def _element(*names: str) -> Callable[[str], bool]:
+    return _pattern(rf"\A\s*(?=<).*?<(?:\w+:)?(?:{'|'.join(names)})\b")
+
+
+_FEATURES = r'\A\s*\{(?=.*"(?:FeatureCollection|features)")'
+
+FORMATS: dict[Kind, tuple[Format, ...]] = {
+    "messages": (
+        Format("sms-backup", "SMS Backup & Restore", sms_backup.read, _element("smses", "calls")),
+        Format("telegram", "Telegram Desktop, JSON", telegram.read, _pattern(r"\A\s*\{")),
+        Format("mbox", "mbox (e-mail)", mbox.read, _pattern(r"\AFrom ")),
+        Format("imessage", "iMessage, text of imessage-exporter", imessage.read, _any_line(imessage.STARTS)),
+        Format("whatsapp", "WhatsApp, exported chat", whatsapp.read, _any_line(whatsapp.LINE)),
+        Format("csv", "CSV", message_table.read, _table(message_table.COLUMNS, message_table.NEEDED)),
+    ),
+    "calendar": (Format("ics", "iCalendar (.ics)", ics.read, _pattern(r"(?i)\A\s*BEGIN:VCALENDAR")),),
+    "location": (
+        Format("gpx", "GPX", gpx.read, _element("gpx")),
+        Format("geojson", "GeoJSON", geojson.read_points, _pattern(_FEATURES)),
+        Format("takeout", "Google Takeout or Timeline, JSON", takeout.read, _pattern(r"\A\s*[{\[]")),
+        Format(
+            "csv", "CSV", location_tables.read_points,
+            _table(location_tables.POINT_COLUMNS, location_tables.POINT_NEEDED),
+        ),
+    ),
+    "places": (
+        Format("geojson", "GeoJSON", geojson.read_places, _pattern(r"\A\s*\{")),
+        Format(
+            "csv", "CSV", location_tables.read_places,
+            _table(location_tables.PLACE_COLUMNS, location_tables.PLACE_NEEDED),
+        ),
+    ),
+}  # fmt: skip
+
+SUFFIXES: dict[Kind, frozenset[str]] = {
+    "messages": frozenset({".xml", ".json", ".mbox", ".txt", ".csv"}),
+    "calendar": frozenset({".ics"}),
+    "location": frozenset({".gpx", ".geojson", ".json", ".csv"}),
+    "places": frozenset({".geojson", ".json", ".csv"}),
+}
+
+
+def fitting(kind: Kind, source: Source, name: str | None = None) -> Format:
+    """The format of this name, or the one that the file's beginning looks like."""
+    formats = FORMATS[kind]
+    if name is not None:
+        found = next((each for each in formats if each.name == name), None)
+        if found is None:
+            raise CannotImport(f"{name!r} is none of the formats {', '.join(each.name for each in formats)}")
+        return found
+    head = source.head.decode("utf-8", "replace").removeprefix("\ufeff")
+    found = next((each for each in formats if each.begins(head)), None)
+    if found is None:
+        titles = "; ".join(each.title for each in formats)
+        raise CannotImport(f"{source.name!r} is in none of these formats: {titles}")
+    return found

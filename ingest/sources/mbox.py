@@ -1,0 +1,182 @@
+"""E-mail of an mbox file (RFC 4155), as Thunderbird, Apple Mail and Google Takeout write it.
+
+The words are kept and the attachments are not. A message begins with a line ``From …`` after a blank one;
+``>From `` in a body loses its mark again.
+"""
+
+from __future__ import annotations
+
+import email
+import email.errors
+import email.header
+import email.message
+import email.parser
+import email.utils
+import re
+from collections.abc import Iterator
+from datetime import UTC
+from html.parser import HTMLParser
+
+from ingest.importers.items import CannotImport, Skipped
+from ingest.sources.source import Options, Source
+from ingest.sources.telling import made
+from ingest.sources.values import BadRecord, local_ms, name_of, past_ms, text_of
+from store.messages import MessageRecord
+
+_MAX_MESSAGE_BYTES = 1_000_000
+"""What is read of one message: its words stand before its attachments."""
+_QUOTED_FROM = re.compile(rb">+From ")
+_LONGEST_HEAD = 64 * 1024
+_HEADERS = email.parser.BytesHeaderParser()
+_ADDRESS = re.compile(r'"?([^"<>@,()=]*?)"?\s*<?([^\s"<>@,()]+@[^\s"<>@,()]+)>?')
+_SENT_LABELS = {"sent", "gesendet", "enviados", "messages envoyés", "posta inviata"}
+
+
+def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
+    for count, raw in enumerate(_messages(source), 1):
+        yield made(f"record {count}", _record, raw, options)
+
+
+def _messages(source: Source) -> Iterator[bytes]:
+    lines: list[bytes] = []
+    size = 0
+    is_after_blank, is_in_message = True, False
+    for line in source.byte_lines():
+        if is_after_blank and line.startswith(b"From "):
+            if is_in_message:
+                yield b"".join(lines)
+            lines, size, is_in_message = [], 0, True
+        elif not is_in_message:
+            raise CannotImport("this is no mbox file: it does not begin with a line 'From …'")
+        elif size < _MAX_MESSAGE_BYTES:
+            lines.append(line[1:] if line.startswith(b">") and _QUOTED_FROM.match(line) else line)
+            size += len(line)
+        is_after_blank = line in (b"\n", b"\r\n")
+    if is_in_message:
+        yield b"".join(lines)
+
+
+def _record(raw: bytes, options: Options) -> MessageRecord:
+    message = _parsed(raw)
+    body = _body(message)
+    subject = name_of(_header(message, "Subject"))
+    if not body and not subject:
+        raise BadRecord("it has no text")
+    senders = _addresses(_header(message, "From"))
+    sender = senders[0] if senders else ("", "")
+    is_outgoing = _is_outgoing(sender[1], message, options)
+    if is_outgoing:
+        receivers = _addresses(_header(message, "To")) or _addresses(_header(message, "Cc"))
+        sender = receivers[0] if receivers else ("", "")
+    name, address = sender
+    return MessageRecord(
+        service="email",
+        sent_ms=past_ms(_sent(message), options),
+        is_outgoing=is_outgoing,
+        body=text_of(body),
+        address=name_of(address),
+        name=name_of(name),
+        subject=subject,
+        external_id=name_of(_header(message, "Message-ID")),
+    )
+
+
+def _parsed(raw: bytes) -> email.message.Message:
+    """The message; the lines of one without parts are not looked at, which takes half the time."""
+    head, blank, body = raw.partition(b"\r\n\r\n" if b"\r\n\r\n" in raw[:_LONGEST_HEAD] else b"\n\n")
+    message = _HEADERS.parsebytes(head + blank)
+    if message.get_content_maintype() != "multipart":
+        message.set_payload(body.decode("ascii", "surrogateescape"))
+        return message
+    return email.message_from_bytes(raw)
+
+
+def _addresses(text: str) -> list[tuple[str, str]]:
+    """(name, address) of each; most headers have one, in its plainest form."""
+    plain = _ADDRESS.fullmatch(text)
+    return [(plain[1].strip(), plain[2])] if plain else email.utils.getaddresses([text])
+
+
+def _is_outgoing(sender: str, message: email.message.Message, options: Options) -> bool:
+    if options.me:
+        return sender.casefold() in options.me
+    labels = _header(message, "X-Gmail-Labels")
+    if labels:
+        return any(each.strip().casefold() in _SENT_LABELS for each in labels.split(","))
+    raise CannotImport("this file does not say who you are; say your e-mail address with --me")
+
+
+def _sent(message: email.message.Message) -> float:
+    try:
+        at = email.utils.parsedate_to_datetime(_header(message, "Date"))
+    except (ValueError, IndexError, TypeError, OverflowError) as error:
+        raise BadRecord("it has no date that can be read") from error
+    return local_ms(at, UTC)  # -0000 says that the zone is not known, and that this is UTC
+
+
+def _header(message: email.message.Message, name: str) -> str:
+    """A header as text, "" where there is none; one that is wrongly encoded as far as it can be read."""
+    value = message.get(name)
+    if value is None:
+        return ""
+    text = str(value)
+    if "=?" not in text and text.isascii():
+        return text
+    try:
+        return str(email.header.make_header(email.header.decode_header(text)))
+    except (LookupError, ValueError, email.errors.MessageError):
+        return text.encode("ascii", "replace").decode()
+
+
+def _body(message: email.message.Message) -> str:
+    """The plain text, else the words of the HTML."""
+    found: dict[str, str] = {}
+    for part in message.walk():
+        kind = part.get_content_type()
+        if kind in ("text/plain", "text/html") and kind not in found and not part.get_filename():
+            found[kind] = _words(part)
+    plain = found.get("text/plain", "").strip()
+    return plain or _without_markup(found.get("text/html", "")).strip()
+
+
+def _words(part: email.message.Message) -> str:
+    content = part.get_payload(decode=True)
+    if not isinstance(content, bytes):
+        return ""
+    try:
+        text = content.decode(part.get_content_charset("utf-8"), "replace")
+    except LookupError:  # a charset that nobody knows
+        text = content.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\0", "")
+
+
+class _Words(HTMLParser):
+    """Collects what a reader would see."""
+
+    _SILENT = frozenset({"style", "script", "head", "title"})
+    _BREAKS = frozenset({"p", "br", "div", "tr", "li", "h1", "h2", "h3", "blockquote"})
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._silent += tag in self._SILENT
+        if tag in self._BREAKS:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent = max(0, self._silent - (tag in self._SILENT))
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.parts.append(data)
+
+
+def _without_markup(markup: str) -> str:
+    words = _Words()
+    words.feed(markup)
+    words.close()
+    lines = (" ".join(line.split()) for line in "".join(words.parts).splitlines())
+    return "\n".join(line for line in lines if line)

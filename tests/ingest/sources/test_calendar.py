@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingest.importers.items import CannotImport
+from ingest.sources.recurrence import MAX_OCCURRENCES
+from store.calendars import EventRecord
+from tests.ingest.sources.reading import at, read
+
+OUTLOOK = """BEGIN:VTIMEZONE
+TZID:W. Europe Standard Time
+BEGIN:STANDARD
+DTSTART:16010101T030000
+RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=10
+TZOFFSETFROM:+0200
+TZOFFSETTO:+0100
+END:STANDARD
+BEGIN:DAYLIGHT
+DTSTART:16010101T020000
+RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3
+TZOFFSETFROM:+0100
+TZOFFSETTO:+0200
+END:DAYLIGHT
+END:VTIMEZONE
+"""
+
+
+def ics(*events: str, before: str = "") -> str:
+    bodies = "".join(f"BEGIN:VEVENT\n{event.strip()}\nEND:VEVENT\n" for event in events)
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\n{before}{bodies}END:VCALENDAR\n".replace("\n", "\r\n")
+
+
+def starts(folder: Path, *events: str, before: str = "") -> list[int]:
+    records, skipped = read(folder, "calendar", "c.ics", ics(*events, before=before))
+    assert skipped == []
+    return [each.start_ms for each in records]
+
+
+def test_an_event_with_everything_is_read(tmp_path: Path) -> None:
+    text = ics(
+        """UID:1@example.org
+DTSTART;TZID=Europe/Berlin:20251120T130000
+DTEND;TZID=Europe/Berlin:20251120T140000
+SUMMARY:Lunch\\, long and
+  folded
+DESCRIPTION:one\\ntwo
+LOCATION:Room 1
+ATTENDEE;CN="Berg, Anna";ROLE=REQ-PARTICIPANT:mailto:anna@example.net
+ATTENDEE:mailto:ben@example.net
+STATUS:CONFIRMED
+BEGIN:VALARM
+SUMMARY:not this
+END:VALARM""",
+        before="X-WR-CALNAME:Work\n",
+    )
+    records, _ = read(tmp_path, "calendar", "c.ics", text)
+    assert records == [
+        EventRecord(
+            "Lunch, long and folded", at("2025-11-20T13:00:00"), at("2025-11-20T14:00:00"), "1@example.org",
+            calendar="Work", description="one\ntwo", location="Room 1",
+            attendees=("Berg, Anna", "ben@example.net"), status="confirmed",
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("DTSTART:20251120T120000Z", "2025-11-20T12:00:00+00:00"),
+        ("DTSTART:20251120T130000", "2025-11-20T13:00:00"),
+        ("DTSTART;TZID=America/New_York:20251120T130000", "2025-11-20T13:00:00-05:00"),
+        ("DTSTART;TZID=/example.org/1/America/New_York:20251120T130000", "2025-11-20T13:00:00-05:00"),
+        ("DTSTART;TZID=W. Europe Standard Time:20250720T130000", "2025-07-20T13:00:00+02:00"),
+        ("DTSTART;TZID=W. Europe Standard Time:20251120T130000", "2025-11-20T13:00:00+01:00"),
+        ("DTSTART;VALUE=DATE:20251120", "2025-11-20T00:00:00"),
+    ],
+)
+def test_times_are_read_in_the_zone_they_name(tmp_path: Path, written: str, expected: str) -> None:
+    assert starts(tmp_path, f"UID:1\n{written}", before=OUTLOOK) == [at(expected)]
+
+
+def test_the_calendars_own_zone_holds_for_times_without_one(tmp_path: Path) -> None:
+    found = starts(tmp_path, "DTSTART:20251120T130000", before="X-WR-TIMEZONE:Asia/Tokyo\n")
+    assert found == [at("2025-11-20T13:00:00+09:00")]
+
+
+def test_a_day_is_as_long_as_its_clock_says(tmp_path: Path) -> None:
+    text = ics(
+        "DTSTART;VALUE=DATE:20251026", "DTSTART:20251120T130000\nDURATION:PT1H30M", "DTSTART:20251120T130000"
+    )
+    records, _ = read(tmp_path, "calendar", "c.ics", text)
+    assert [(each.end_ms - each.start_ms) / 3_600_000 for each in records] == [25, 1.5, 0]
+    assert [each.is_all_day for each in records] == [True, False, False]
+
+
+def test_nine_oclock_stays_nine_oclock_when_the_clocks_change(tmp_path: Path) -> None:
+    event = "UID:1\nDTSTART;TZID=Europe/Berlin:20251013T090000\nRRULE:FREQ=WEEKLY;COUNT=4"
+    assert starts(tmp_path, event) == [
+        at(f"2025-{day}T09:00:00") for day in ("10-13", "10-20", "10-27", "11-03")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "days"),
+    [
+        ("RRULE:FREQ=WEEKLY;BYDAY=MO,WE;COUNT=3", ["10-13", "10-15", "10-20"]),
+        ("RRULE:FREQ=DAILY;UNTIL=20251015T070000Z", ["10-13", "10-14", "10-15"]),
+        ("RRULE:FREQ=DAILY;UNTIL=20251014", ["10-13", "10-14"]),
+        ("RRULE:FREQ=MONTHLY;BYDAY=2MO;COUNT=3", ["10-13", "11-10", "12-08"]),
+        ("RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20251014T090000,20251015T090000", ["10-13", "10-16"]),
+        ("RDATE:20251020T090000", ["10-13", "10-20"]),
+    ],
+)
+def test_rules_dates_and_exceptions_are_worked_out(tmp_path: Path, rule: str, days: list[str]) -> None:
+    assert starts(tmp_path, f"UID:1\nDTSTART:20251013T090000\n{rule}") == [
+        at(f"2025-{day}T09:00:00") for day in days
+    ]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_changed_occurrence_takes_the_place_of_its_own_wherever_it_stands(
+    tmp_path: Path, is_first: bool
+) -> None:
+    series = "UID:1\nSUMMARY:Series\nDTSTART:20251013T090000\nRRULE:FREQ=DAILY;COUNT=3"
+    moved = "UID:1\nSUMMARY:Moved\nRECURRENCE-ID:20251014T090000\nDTSTART:20251014T110000"
+    cancelled = "UID:1\nRECURRENCE-ID:20251015T090000\nDTSTART:20251015T090000\nSTATUS:CANCELLED"
+    events = [moved, cancelled, series] if is_first else [series, moved, cancelled]
+    records, skipped = read(tmp_path, "calendar", "c.ics", ics(*events))
+    assert sorted((each.title, each.start_ms, each.recurrence) for each in records) == [
+        ("Moved", at("2025-10-14T11:00:00"), str(at("2025-10-14T09:00:00"))),
+        ("Series", at("2025-10-13T09:00:00"), str(at("2025-10-13T09:00:00"))),
+    ]
+    assert [reason for _, reason in skipped] == ["this occurrence was cancelled"]
+
+
+def test_an_event_without_an_end_goes_on_for_two_years(tmp_path: Path) -> None:
+    found = starts(tmp_path, "UID:1\nDTSTART:20201120T090000\nRRULE:FREQ=YEARLY")
+    assert found == [at(f"{year}-11-20T09:00:00") for year in range(2020, 2029)]
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ("DTSTART:20251013T090000\nRRULE:FREQ=SECONDLY", "more often than daily"),
+        ("DTSTART:19300101T090000\nRRULE:FREQ=DAILY", f"more than {MAX_OCCURRENCES:,}"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "never comes true"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;BYHOUR=99", "cannot be read"),
+        ("DTSTART:20251013T090000\nRRULE:nonsense", "cannot be read"),
+        ("DTSTART:20251013T090000\nDTEND:20251013T080000", "ends before it begins"),
+        ("DTSTART:20251399T090000", "cannot be read"),
+        ("DTSTART:00010101T000000", "between 1970 and 2100"),
+        ("DTSTART:99991231T235959\nDURATION:P9999W", "between 1970 and 2100"),
+        ("DTSTART;TZID=Nowhere/Atlantis:20251013T090000", "zone is not known"),
+        ("SUMMARY:when?", "no start"),
+    ],
+)
+def test_an_event_that_cannot_be_taken_is_left_out_with_its_line(
+    tmp_path: Path, event: str, why: str
+) -> None:
+    good = "UID:2\nDTSTART:20251013T090000"
+    records, skipped = read(tmp_path, "calendar", "c.ics", ics(f"UID:1\n{event}", good))
+    assert [each.uid for each in records if not each.recurrence] == ["2"]
+    assert [where for where, _ in skipped] == ["line 3"]
+    assert why in skipped[0][1]
+
+
+def test_a_zone_that_would_change_every_second_is_not_believed(tmp_path: Path) -> None:
+    zone = OUTLOOK.replace("FREQ=YEARLY;BYDAY=-1SU;BYMONTH=10", "FREQ=SECONDLY")
+    event = "DTSTART;TZID=W. Europe Standard Time:20251120T130000"
+    _, skipped = read(tmp_path, "calendar", "c.ics", ics(event, before=zone))
+    assert "zone is not known" in skipped[0][1]
+
+
+def test_a_character_cut_by_folding_is_whole_again(tmp_path: Path) -> None:
+    folded = ics("UID:1\nDTSTART:20251120T130000\nSUMMARY:über").encode()
+    folded = folded.replace("ü".encode(), "ü".encode()[:1] + b"\r\n " + "ü".encode()[1:])
+    records, _ = read(tmp_path, "calendar", "c.ics", folded)
+    assert records[0].title == "über"
+
+
+def test_an_attached_file_of_many_lines_is_passed_over(tmp_path: Path) -> None:
+    attached = "ATTACH;ENCODING=BASE64;VALUE=BINARY:" + "".join(f"\n {'QUJD' * 18}" for _ in range(20_000))
+    records, _ = read(tmp_path, "calendar", "c.ics", ics(f"UID:1\nDTSTART:20251120T130000\n{attached}"))
+    assert [each.uid for each in records] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20251120T130000\n", "ends in the middle"),
+        ("BEGIN:VCALENDAR\nEND:VEVENT\n", "has not begun"),
+        ("BEGIN:VCALENDAR\n" + "BEGIN:X\n" * 20, "nested"),
+        ("BEGIN:VCALENDAR\nEND:VCALENDAR\n", "no events"),
+        ("BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:" + "x\n x" * 60_000 + "\n", "goes on for more than"),
+    ],
+)
+def test_a_broken_calendar_is_refused_as_a_whole(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(CannotImport, match=why):
+        read(tmp_path, "calendar", "c.ics", text)
