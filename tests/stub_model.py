@@ -119,6 +119,12 @@ class StubModel:
         self._script.append(_Scripted(status=status, body=body, content_type=content_type))
         return self
 
+    def anew(self) -> Self:
+        """Forget the script and what was asked."""
+        self._script.clear()
+        self.requests.clear()
+        return self
+
     def prompt(self, n: int = -1) -> str:
         """All messages of a generation call as one text."""
         return "\n\n".join(str(message["content"]) for message in self.requests[n]["messages"])

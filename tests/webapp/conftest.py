@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from store.database import Database
-from store.settings import Settings
+from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
+from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
 from webapp.assistant.models import ChatModels
@@ -69,6 +71,42 @@ def app(make_app: Callable[..., Flask]) -> Flask:
 def own(app: Flask) -> Services:
     services: Services = app.extensions["recollect"]
     return services
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What file tools may read."""
+    found = tmp_path / "notes"
+    found.mkdir()
+    (found / "plan.txt").write_text("the plan <b>for monday</b>", encoding="utf-8")
+    return found
+
+
+@pytest.fixture
+def agent_app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterator[Flask]:
+    """An app whose model can call tools."""
+    made = make_app(agent_settings(stub, folder))
+    yield made
+    made.extensions["recollect"].chat_models.close()
+
+
+def agent_settings(
+    stub: StubModel, folder: Path, form: str = "", *, answer_s: float = 20, **tools: Any
+) -> Settings:
+    """Settings of a model that calls tools natively, or in a text format."""
+    entry = ChatModelSettings(
+        "stub", stub.base_url, "stub", supports_tools=not form, tool_format=form, context_tokens=32_768
+    )
+    return Settings(
+        chat=ChatSettings(models=(entry,), timeout_s=answer_s),
+        tools=ToolsSettings(read_file_roots=(str(folder),), **tools),
+    )
 
 
 class Actor:

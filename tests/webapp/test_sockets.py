@@ -18,20 +18,13 @@ from simple_websocket import Client, ConnectionClosed
 from store.database import Database
 from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
 from tests.stub_model import StubModel
+from tests.webapp.mouths import SocketClient
 from webapp import create_app, following, sockets
 from webapp.address import listen
 from webapp.assistant.models import ChatModels
 from webapp.server import Server
 
 SAID = " ".join(f"word{n}" for n in range(150)) + " 完。"
-
-
-class _Client(Client):  # type: ignore[misc]  # simple_websocket is untyped
-    """Names the port in its Host header, as browsers do."""
-
-    def handshake(self) -> None:
-        self.host = f"{self.host}:{self.port}"
-        super().handshake()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +49,7 @@ class Running:
 
     def socket(self, chat_id: int, **headers: str) -> Client:
         headers = headers or {"Authorization": f"Bearer {self.token}"}
-        return _Client(f"ws://127.0.0.1:{self.port}/ws/chat/{chat_id}", headers=headers)
-
-
-@pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
+        return SocketClient(f"ws://127.0.0.1:{self.port}/ws/chat/{chat_id}", headers=headers)
 
 
 @pytest.fixture

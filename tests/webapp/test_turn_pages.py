@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from flask import Flask
 
 from store.database import Database
 from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
@@ -25,30 +24,8 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    found = tmp_path / "notes"
-    found.mkdir()
-    (found / "plan.txt").write_text("the plan <b>for monday</b>", encoding="utf-8")
-    return found
-
-
-@pytest.fixture
-def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterator[Flask]:
-    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
-    made = make_app(
-        Settings(
-            chat=ChatSettings(models=(entry,), timeout_s=30),
-            tools=ToolsSettings(read_file_roots=(str(folder),)),
-        )
-    )
-    yield made
-    made.extensions["recollect"].chat_models.close()
+def app(agent_app: Flask) -> Flask:
+    return agent_app
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from datetime import tzinfo
 
 from store.decisions import Gap
 from webapp.assistant import facts
+from webapp.assistant.formats.neutral import neutral
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sentences import local_time, reason
 from webapp.assistant.texts import matches, tokens
@@ -142,13 +143,15 @@ _FENCE_WORDS = re.compile(r"(begin|end)\s+(screen)\s+(data)", re.IGNORECASE)
 
 
 def _plain(text: str) -> str:
-    """Without control, format and direction characters, citations and the words of the fence."""
+    """Without control, format and direction characters, citations, the words of the fence, and what a
+    model's template would read as its own.
+    """
     # Twice: what separates the brackets or the words may be one of those characters.
     return _broken("".join(_visible(_broken(text))))
 
 
 def _broken(text: str) -> str:
-    return _FENCE_WORDS.sub(r"\1-\2-\3", text.replace("[[", "[ [").replace("]]", "] ]"))
+    return _FENCE_WORDS.sub(r"\1-\2-\3", neutral(text).replace("[[", "[ [").replace("]]", "] ]"))
 
 
 def _visible(text: str) -> Iterator[str]:

@@ -88,7 +88,7 @@ def _harmless(value: Any) -> Any:
     if isinstance(value, str):
         return neutral(value).replace("[[", "[ [").replace("]]", "] ]")
     if isinstance(value, dict):
-        return {key: _harmless(each) for key, each in value.items()}
+        return {_harmless(key): _harmless(each) for key, each in value.items()}
     return [_harmless(each) for each in value] if isinstance(value, list) else value
 
 

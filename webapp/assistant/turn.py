@@ -37,6 +37,7 @@ from webapp.assistant.errors import (
     UnknownModel,
 )
 from webapp.assistant.failures import interrupted, turn_error
+from webapp.assistant.formats.neutral import neutral
 from webapp.assistant.questions import needs_sound
 from webapp.assistant.records import (
     ApprovalEvent,
@@ -253,7 +254,9 @@ def _history(database: Database, chat_id: int) -> list[Message]:
     messages = []
     for turn in answered[-MAX_HISTORY_TURNS:]:
         messages.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
-        messages.append(Message("assistant", without_numbers(turn.answer_md)[:MAX_HISTORY_CHARS]))
+        # An answer may repeat what the screen said.
+        said = neutral(without_numbers(turn.answer_md))
+        messages.append(Message("assistant", said[:MAX_HISTORY_CHARS]))
     return messages
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from flask import Flask
 from store import tool_calls
 from store.database import Database
 from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock
@@ -25,30 +23,8 @@ ASK = {"message": "Which policy did I read about?", "timezone": "Asia/Shanghai",
 
 
 @pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    found = tmp_path / "notes"
-    found.mkdir()
-    (found / "plan.txt").write_text("the plan for monday", encoding="utf-8")
-    return found
-
-
-@pytest.fixture
-def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterator[Flask]:
-    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
-    made = make_app(
-        Settings(
-            chat=ChatSettings(models=(entry,), timeout_s=10),
-            tools=ToolsSettings(read_file_roots=(str(folder),)),
-        )
-    )
-    yield made
-    made.extensions["recollect"].chat_models.close()
+def app(agent_app: Flask) -> Flask:
+    return agent_app
 
 
 def events_of(body: bytes) -> list[dict[str, Any]]:
