@@ -12,6 +12,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+from capture import processes
 from capture.clock import SystemClock
 from capture.daemon import Daemon, Parts
 from capture.holds import DiskFloor
@@ -19,6 +20,7 @@ from capture.opening import open_sources, parse_source
 from capture.privacy import Rules
 from capture.sources import Sources
 from capture.windows.browser import BrowserWords, WitnessedWindows
+from capture.windows.marked import MarkedWindows, ToolbarsRead
 from store import settings as settings_module
 from store.errors import SettingsError
 from store.paths import DataDir, default_home, restrict_umask
@@ -63,11 +65,13 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         max_bytes=round(settings.spool.max_gb * 1e9),
         max_entries=settings.spool.max_entries,
     )
-    words = BrowserWords(data_dir.spool)
+    words, toolbars = BrowserWords(data_dir.spool), ToolbarsRead(data_dir.spool)
 
     def open_told() -> Sources:
         sources = open_sources(settings.capture, clock)
-        return replace(sources, windows=WitnessedWindows(sources.windows, words, clock.now_ms))
+        witnessed = WitnessedWindows(sources.windows, words, clock.now_ms)
+        windows = MarkedWindows(witnessed, toolbars, processes.command_line, processes.started)
+        return replace(sources, windows=windows)
 
     parts = Parts(
         open_sources=open_told,

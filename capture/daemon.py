@@ -156,7 +156,8 @@ class Daemon:
             self.keeping.leave_out(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
-        self.keeping.decide(Look(shot, verdict.identity, due_s), activity, self._sources.kind)
+        look = Look(shot, verdict.identity, due_s, verdict.toolbars)
+        self.keeping.decide(look, activity, self._sources.kind)
         return ""
 
     def _notice(self, unseen: dict[str, str]) -> None:

@@ -151,6 +151,7 @@ class Keeping:
             trigger=keep.trigger,
             utc_offset_min=utc_offset_min(shot.captured_ms),
             batch_id=self._ledger.batch_id,
+            toolbars=keep.look.toolbars,
         )
 
     def _lose(self, monitor: str, capture: Capture, error: BaseException) -> None:

@@ -4,22 +4,28 @@ Rules are decided over every window that can be seen on the monitor, not only th
 A *dropped* window costs the whole look; a *masked* one is painted over, in one colour, where it
 shows. Windows are read before and after the grab, and both readings count: what appeared in
 between may be in the picture. What cannot be read is not kept while any rule exists (PRI-3).
+
+A browser window that may be private is kept with the place of its toolbar, which ingest reads before
+it stores the picture; where that cannot be seen, and was not seen before, it is painted over.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, floor
 
 from capture.geometry import Rect, uncovered
 from capture.screens import Monitor, Pixels
+from capture.stamps import file_stamp
+from capture.toolbars import is_in_view, may_be_private, shown_parts, strip
 from capture.triggers import Identity
 from capture.windows import WindowInfo
 from store.paths import DataDir
 from store.privacy import RuleSet, load_rules
 from store.settings import PrivacySettings
+from store.toolbar_words import Toolbar
 
 log = logging.getLogger(__name__)
 
@@ -34,12 +40,14 @@ class Verdict:
     """What may be kept of a look at one monitor.
 
     `reason` is "" when the look may be kept, else a ledger reason without names. `masks` are on
-    the desktop, in its units. `identity` never names a window that is left out.
+    the desktop, in its units. `identity` never names a window that is left out. `toolbars` are to
+    be read before the picture is stored.
     """
 
     reason: str = ""
     masks: tuple[Rect, ...] = field(default=())
     identity: Identity = field(default_factory=Identity)
+    toolbars: tuple[Toolbar, ...] = field(default=())
 
 
 class Rules:
@@ -53,20 +61,13 @@ class Rules:
 
     def current(self) -> RuleSet:
         """Costs one stat while nothing changed."""
-        stamp = self._file_stamp()
+        stamp = file_stamp(self._data_dir.privacy_rules)
         if stamp != self._stamp:
             self._stamp = stamp
             self._rules = load_rules(self._data_dir, self._settings)
             if self._rules.unreadable:
                 log.error("nothing is captured: %s", self._rules.unreadable)
         return self._rules
-
-    def _file_stamp(self) -> object:
-        try:
-            status = self._data_dir.privacy_rules.stat()
-        except OSError as error:
-            return error.errno
-        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def judge(
@@ -78,18 +79,31 @@ def judge(
     if before is None or after is None:
         return Verdict("unknown_window") if rules.any else Verdict()
     masks: list[Rect] = []
+    toolbars: list[Toolbar] = []
+    doubtful: list[WindowInfo] = []
     reason = ""
     for windows in (before,) if before == after else (before, after):
         for window, parts in visible_parts(windows, monitor.area):
             decision = rules.decide_on_screen(window.facts)
             if decision.action == "drop":
                 return Verdict(decision.reason)
+            if may_be_private(rules, decision, window):
+                above = windows[: windows.index(window)]
+                parts = shown_parts(window, above, monitor.area)
+                if parts and is_in_view(window, above, monitor.area):
+                    toolbars.append(strip(window, monitor))
+                    continue
+                if window.toolbar_seen or not parts:
+                    continue
+                decision = replace(decision, action="mask", reason="may_be_private")
+                doubtful.append(window)
             if decision.action == "mask":
                 masks += parts
                 reason = decision.reason
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason)  # nothing is left to see
-    return Verdict("", tuple(masks), identity_on(rules, monitor, monitors, after))
+    identity = identity_on(rules, monitor, monitors, after, doubtful)
+    return Verdict("", tuple(masks), identity, tuple(dict.fromkeys(toolbars)))
 
 
 def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[WindowInfo, list[Rect]]]:
@@ -106,11 +120,15 @@ def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[Windo
 
 
 def identity_on(
-    rules: RuleSet, monitor: Monitor, monitors: Sequence[Monitor], windows: Sequence[WindowInfo]
+    rules: RuleSet,
+    monitor: Monitor,
+    monitors: Sequence[Monitor],
+    windows: Sequence[WindowInfo],
+    doubtful: Sequence[WindowInfo] = (),
 ) -> Identity:
     """The window in front on this monitor: the focused one if its home is here, else the topmost (MON-1).
 
-    Windows that are left out stay without a name.
+    Windows that are left out, `doubtful` ones among them, stay without a name.
     """
     shown = [window for window, _ in visible_parts(windows, monitor.area)]
     focused = next((window for window in shown if window.focused), None)
@@ -119,7 +137,7 @@ def identity_on(
     front = focused or next((window for window in shown if window.kind == "window"), None)
     if front is None:
         return Identity()
-    if rules.decide_on_screen(front.facts).action != "keep":
+    if front in doubtful or rules.decide_on_screen(front.facts).action != "keep":
         return Identity(focused=focused is not None)
     return Identity(front.app_name, front.window_name, front.browser_url, focused is not None, front.pid)
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from capture.difference import Restless, changed_tiles, same
 from capture.screens import Pixels, Screenshot
+from store.toolbar_words import Toolbar
 
 SWITCHES_AT_ONCE = 3
 """So many switches are kept at once in `SWITCH_WINDOW_S`; a title that spins faster has to wait."""
@@ -44,12 +45,14 @@ class Look:
     """A screenshot with the window in front of it, ready to be judged.
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
-    so that a look that ran late by a few milliseconds does not cost a whole interval.
+    so that a look that ran late by a few milliseconds does not cost a whole interval. `toolbars` of
+    windows that may be private go with the picture.
     """
 
     shot: Screenshot
     identity: Identity
     due_s: float
+    toolbars: tuple[Toolbar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

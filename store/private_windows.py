@@ -2,14 +2,18 @@
 
 Both are tables, so that they can be read, tested and shown. Whether a browser window is private
 can be told from its title for some browsers only (lesson PRI-5): Chrome and its relatives do not
-say "Incognito" there. The answer for those is "unknown", and it is shown as unknown.
+say "Incognito" there. Theirs are known by the extension, by the command line of their process, or
+by the words that they draw into their toolbar; until one of these speaks the answer is "unknown",
+and it is shown as unknown.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Literal
 
 Privacy = Literal["private", "not_private", "unknown", "not_a_browser"]
@@ -59,16 +63,22 @@ PASSWORD_MANAGERS = (
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """How one family of browsers titles its windows.
+    """How one family of browsers tells its private windows.
 
-    `private` marks a private window, `ordinary` one that surely is not; a title that fits
-    neither is unknown. A browser that is `always_private` has no other kind of window.
+    `private` marks a private window by its title, `ordinary` one that surely is not; a title that
+    fits neither is unknown. A browser that is `always_private` has no other kind of window. A
+    process that was started with one of `switches` has private windows only; with one of
+    `first_switches` the first one is, and the title tells of the others. `toolbar` are the words a
+    private window draws at the right end of its toolbar.
     """
 
     names: tuple[str, ...]
     private: str | None = None
     ordinary: str | None = None
     always_private: bool = False
+    switches: tuple[str, ...] = ()
+    first_switches: tuple[str, ...] = ()
+    toolbar: tuple[str, ...] = ()
 
 
 _PRIVATE_BROWSING = (
@@ -77,6 +87,19 @@ _PRIVATE_BROWSING = (
     "|プライベートブラウジング|隐私浏览|隱私瀏覽|사생활 보호 모드"
 )
 
+_CHROMIUM_PRIVATE = (
+    r"\(incognito\)|\(private\)$|^new incognito tab\b|^new private (?:tab|window)\b"
+    r"|[—–-] private browsing\b|^新的无痕式标签页|^打开新的无痕标签页|^無痕式新分頁"
+    r"|\((?:无痕模式|無痕模式)\)"
+)
+
+_INCOGNITO = (
+    "Incognito", "无痕模式", "無痕模式", "シークレット モード", "シークレット", "시크릿", "시크릿 모드",
+    "Inkognito", "Inkognitomodus", "Incógnito", "Navigation privée", "Navegación privada",
+    "Navigazione in incognito", "Privé", "Инкогнито",
+)  # fmt: skip
+_PRIVATE = ("Private", "Private Window", "Private with Tor", "Privat", "Privado", "Privata", "Приватное")
+
 BROWSERS = (
     Browser(
         ("Firefox", "firefox-esr", "Mozilla Firefox", "Firefox Developer Edition", "Nightly",
@@ -84,19 +107,29 @@ BROWSERS = (
         private=rf"[—–-] [^—–]*({_PRIVATE_BROWSING})[^—–]*$|^[^—–]*firefox ({_PRIVATE_BROWSING})$",
         ordinary=r"(?:mozilla firefox|firefox developer edition|nightly|librewolf|waterfox"
         r"|zen browser|floorp)$",
+        switches=("private",),
+        first_switches=("private-window",),
     ),
     Browser(
         ("Microsoft Edge", "msedge", "Edge", "microsoft-edge", "com.microsoft.edgemac"),
         private=r"\[inprivate\]|[—–-] inprivate [—–-] microsoft\W+edge",
         ordinary=r"[—–-] microsoft\W+edge\b",
+        switches=("inprivate", "incognito"),
+        toolbar=("InPrivate",),
     ),
     Browser(
         ("Google Chrome", "Chrome", "google-chrome", "com.google.Chrome", "Chromium", "chromium-browser",
-         "org.chromium.Chromium", "Brave", "Brave Browser", "brave-browser", "com.brave.Browser",
-         "Vivaldi", "vivaldi-stable", "Opera", "Arc", "Yandex Browser", "Thorium", "Ungoogled Chromium"),
-        private=r"\(incognito\)|\(private\)$|^new incognito tab\b|^new private (?:tab|window)\b"
-        r"|[—–-] private browsing\b|^新的无痕式标签页|^打开新的无痕标签页|^無痕式新分頁"
-        r"|\((?:无痕模式|無痕模式)\)",
+         "org.chromium.Chromium", "Thorium", "Ungoogled Chromium"),
+        private=_CHROMIUM_PRIVATE,
+        switches=("incognito",),
+        toolbar=_INCOGNITO,
+    ),
+    Browser(
+        ("Brave", "Brave Browser", "brave-browser", "com.brave.Browser", "Vivaldi", "vivaldi-stable", "Opera",
+         "Arc", "Yandex Browser"),
+        private=_CHROMIUM_PRIVATE,
+        switches=("incognito", "private", "tor"),
+        toolbar=_INCOGNITO + _PRIVATE,
     ),
     Browser(
         ("Safari", "com.apple.Safari"),
@@ -105,6 +138,7 @@ BROWSERS = (
     Browser(
         ("Epiphany", "GNOME Web", "org.gnome.Epiphany", "Falkon", "Konqueror", "qutebrowser"),
         private=r"\bincognito mode\b|\(private(?: browsing)?\)",
+        switches=("incognito-mode", "private-instance", "private-browsing"),
     ),
     Browser(("Tor Browser", "Mullvad Browser"), always_private=True),
 )  # fmt: skip
@@ -124,6 +158,34 @@ _BY_NAME = {same_name(name): browser for browser in BROWSERS for name in browser
 
 def is_browser(app_name: str | None) -> bool:
     return app_name is not None and same_name(app_name) in _BY_NAME
+
+
+def toolbar_words(app_name: str | None) -> tuple[str, ...]:
+    """What a private window of this app draws into its toolbar; empty when nothing is known."""
+    browser = _BY_NAME.get(same_name(app_name)) if app_name else None
+    return browser.toolbar if browser else ()
+
+
+def is_started_private(app_name: str | None, title: str | None, command_line: Sequence[str]) -> bool:
+    """Whether the command line of a window's own process makes this window a private one.
+
+    `command_line` begins with the program. What follows ``--`` are addresses, not switches.
+    """
+    browser = _BY_NAME.get(same_name(app_name)) if app_name else None
+    if browser is None:
+        return False
+    given = {_switch(argument) for argument in takewhile(lambda text: text != "--", command_line[1:])}
+    if given.intersection(browser.switches):
+        return True
+    return bool(given.intersection(browser.first_switches)) and (
+        private_state(app_name, title) != "not_private"
+    )
+
+
+def _switch(argument: str) -> str:
+    """``--incognito``, ``-incognito`` and ``/incognito`` are one switch; "" for anything else."""
+    found = re.fullmatch(r"(?:--?|/)([a-z][a-z-]*)(?:=.*)?", argument, re.IGNORECASE | re.DOTALL)
+    return found[1].casefold() if found else ""
 
 
 def private_state(app_name: str | None, title: str | None, incognito: bool | None = None) -> Privacy:

@@ -29,6 +29,7 @@ from typing import Any
 
 from store.errors import SpoolEntryInvalid, SpoolFull
 from store.paths import DIRECTORY_MODE, FILE_MODE, sync_directory
+from store.toolbar_words import Toolbar
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Capture:
     utc_offset_min: int | None = None
     sha256: str | None = None  # of the image file, made where it was captured
     batch_id: str | None = None
+    toolbars: tuple[Toolbar, ...] = ()  # of windows that may be private: to be read before it is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +284,8 @@ def _decode(path: Path) -> Capture | LookReport:
         document: dict[str, Any] = json.loads(path.read_bytes())
         kind = document.pop("kind")
         if kind == "capture":
-            capture = Capture(**document)
+            toolbars = tuple(Toolbar(**toolbar) for toolbar in document.pop("toolbars", ()))
+            capture = Capture(**document, toolbars=toolbars)
             uuid.UUID(capture.capture_id)
             if capture.image_type not in IMAGE_NAMES:
                 raise SpoolEntryInvalid(f"unknown image type {capture.image_type!r}")

@@ -19,7 +19,7 @@ ARROWS = {
 # Capture runs alone, and keeps running when the database is down: these store modules only.
 CAPTURE_MAY_USE = {
     "browser_words", "capture_state", "errors", "paths", "privacy", "privacy_rules", "private_windows",
-    "settings", "spool", "times",
+    "settings", "spool", "times", "toolbar_words",
 }  # fmt: skip
 
 

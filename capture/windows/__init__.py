@@ -23,7 +23,10 @@ class WindowInfo:
     `opaque` says that nothing below shines through; only such a window hides another. `kind`
     tells ordinary windows from menus, panels and the desktop's own. `window_id` is the system's
     own number for it, where there is one. `incognito` and `witnessed` are what the browser
-    extension says (`capture.windows.browser`).
+    extension says (`capture.windows.browser`) or, where it says nothing, what is known otherwise
+    (`capture.windows.marked`). `key` tells this window from all others, also later ones of the same
+    number; `toolbar_seen`: ingest read its toolbar, and it did not say private. `role` is what the
+    program calls this kind of window of its own ("browser", "pop-up"), where the system has that.
     """
 
     app_name: str | None
@@ -38,6 +41,9 @@ class WindowInfo:
     wants_no_capture: bool = False
     opaque: bool = False
     kind: Kind = "window"
+    role: str = ""
+    key: str = ""
+    toolbar_seen: bool = False
 
     @property
     def facts(self) -> WindowFacts:

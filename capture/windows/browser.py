@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from capture.stamps import file_stamp
 from capture.windows import WindowInfo, WindowSource
 from store import browser_words
 from store.browser_words import BrowserWord, OrdinaryWindow
@@ -33,7 +34,7 @@ class BrowserWords:
         self._words: list[BrowserWord] = []
 
     def __call__(self) -> list[BrowserWord]:
-        stamp = self._file_stamp()
+        stamp = file_stamp(browser_words.path_of(self._folder))
         if stamp != self._stamp:
             self._stamp = stamp
             self._words = self._read()
@@ -46,13 +47,6 @@ class BrowserWords:
             # Who is paired is not known any more: every browser counts as paired and silent.
             log.error("what the browser extension said cannot be read: %s", error)
             return [BrowserWord("", 0)]
-
-    def _file_stamp(self) -> object:
-        try:
-            status = browser_words.path_of(self._folder).stat()
-        except OSError as error:
-            return error.errno
-        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 class WitnessedWindows:

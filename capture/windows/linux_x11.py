@@ -202,6 +202,7 @@ def _info(child: Child, titles: Mapping[int, str | None], focused: bool) -> Wind
         focused=focused,
         opaque=child.opaque,
         kind=child.kind,
+        role=child.role,
     )
 
 

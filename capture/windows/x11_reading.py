@@ -49,6 +49,7 @@ class Child:
     window_name: str | None = None
     pid: int | None = None
     kind: Kind = "window"
+    role: str = ""
     desktop: int | None = None
     is_hidden: bool = False
     watched: set[int] = field(default_factory=set)
@@ -93,6 +94,7 @@ class X11Reader:
         unnamed: Kind = "popup" if is_override and is_own else "window"
         child.kind = next((kind for kind in named if kind), unnamed)
         child.owner = self.number(client, "WM_TRANSIENT_FOR")
+        child.role = self._text(client, "WM_WINDOW_ROLE")
         child.desktop = self.number(client, "_NET_WM_DESKTOP")
         child.is_hidden = self._atom("_NET_WM_STATE_HIDDEN") in self.numbers(client, "_NET_WM_STATE")
 
@@ -136,6 +138,12 @@ class X11Reader:
                 "latin-1" if found.property_type == Xatom.STRING else "utf-8", "replace"
             )
         return title.strip("\0 ")[:_LONG_TITLE] or None
+
+    def _text(self, window: Any, name: str) -> str:
+        found = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        if found is None or found.format != 8:
+            return ""
+        return found.value if isinstance(found.value, str) else found.value.decode("latin-1")
 
     def numbers(self, window: Any, name: str) -> tuple[int, ...]:
         found = window.get_full_property(self._atom(name), X.AnyPropertyType)

@@ -1,0 +1,41 @@
+"""Which windows of which browsers are private, as titles, command lines and toolbars tell (PRI-5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from store.private_windows import is_started_private, toolbar_words
+
+
+@pytest.mark.parametrize(
+    ("app", "title", "command", "expected"),
+    [
+        ("Chromium", "News - Chromium", "chromium --no-sandbox --incognito", True),
+        ("Google-chrome", "News", "chrome -incognito https://example.org", True),
+        ("chrome.exe", "News", "chrome.exe /incognito", True),
+        ("Brave-browser", "News - Brave", "brave --incognito=1", True),
+        ("Opera", "News - Opera", "opera --private", True),
+        ("Chromium", "News - Chromium", "chromium --private", False),  # a switch of another family
+        ("Chromium", "News - Chromium", "chromium https://example.org/--incognito", False),
+        ("Chromium", "News - Chromium", "chromium -- --incognito", False),  # an address
+        ("Chromium", "News - Chromium", "--incognito", False),  # the program's own name
+        ("Chromium", "News - Chromium", "", False),
+        ("Microsoft-edge", "News - Microsoft Edge", "msedge --inprivate", True),
+        ("firefox", "News — Mozilla Firefox", "firefox -private", True),
+        ("firefox", "News — Mozilla Firefox", "firefox --private-window https://example.org", False),
+        ("firefox", None, "firefox --private-window https://example.org", True),
+        ("Code", "main.py", "code --incognito", False),
+    ],
+)
+def test_a_command_line_that_opens_private_windows_only(
+    app: str, title: str | None, command: str, expected: bool
+) -> None:
+    assert is_started_private(app, title, command.split()) is expected
+
+
+def test_browsers_that_draw_their_private_windows_a_chip() -> None:
+    assert "Incognito" in toolbar_words("chromium-browser") and "无痕模式" in toolbar_words("Google Chrome")
+    assert "Private" in toolbar_words("Brave-browser")
+    assert "Private" not in toolbar_words("Chromium")  # nor is a profile of that name
+    assert not any("Guest" in toolbar_words(app) for app in ("Chromium", "Brave", "Microsoft Edge"))
+    assert toolbar_words("firefox") == toolbar_words("Code") == toolbar_words(None) == ()
