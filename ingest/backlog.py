@@ -64,6 +64,11 @@ class Backlog:
             if not self._fresh:
                 self._changed.wait(timeout_s)
 
+    def wake(self) -> None:
+        """There is something else to read than a frame."""
+        with self._changed:
+            self._changed.notify_all()
+
     def is_idle(self) -> bool:
         """Whether no frame is being read and none is due."""
         with self._changed:

@@ -9,7 +9,8 @@ and done again (CAP-4):
   that ends differently (a rule excludes it now) removes it;
 - killed after the commit: the outcome is known, the entry is only finished.
 
-The text is read later (`ingest.reader_loop`): a frame is browsable before that.
+The text is read later (`ingest.reader_loop`): a frame is browsable before that. A frame with a window
+that may be private is not: its toolbar is read first (`ingest.toolbars`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ingest import duplicates
 from ingest.home import Home
 from ingest.images import Rejected, decode, read_checked
 from ingest.records import checked
-from store import activity, decisions, frames, outcomes, sample_week
+from ingest.toolbars import ReaderBusy, Toolbars
+from store import activity, decisions, deletion, frames, outcomes, sample_week
 from store.media import path_of, temporary_of
 from store.privacy import WindowFacts, load_rules
 from store.spool import Capture, Entry, LookReport
@@ -43,8 +45,11 @@ class Result:
     captured_ms: int | None = None
 
 
-def take_in(home: Home, entry: Entry, now_ms: int) -> Result:
-    """Store one claimed entry. Raises `Rejected`, `NotNow`, and what the store raises."""
+def take_in(home: Home, entry: Entry, now_ms: int, toolbars: Toolbars | None = None) -> Result:
+    """Store one claimed entry. Raises `Rejected`, `NotNow`, and what the store raises.
+
+    `toolbars` reads those of windows that may be private; without it they cannot be stored.
+    """
     if isinstance(entry.record, LookReport):
         return _take_in_report(home, entry.record)
     capture = checked(entry.record)
@@ -63,6 +68,8 @@ def take_in(home: Home, entry: Entry, now_ms: int) -> Result:
         same = duplicates.find(home.database, home.media, capture, image)
         if same is not None:
             return _fold(home, capture, *same)
+    if capture.toolbars:
+        return _store_unless_private(home, capture, content, now_ms, toolbars)
     return _store(home, capture, content, now_ms)
 
 
@@ -92,6 +99,37 @@ def _excluded_because(home: Home, capture: Capture) -> str:
     if decision.reason == "rules_unreadable":
         raise NotNow(decision.detail)
     return "" if decision.reason == "unknown_window" else decision.reason
+
+
+def _store_unless_private(
+    home: Home, capture: Capture, content: bytes, now_ms: int, toolbars: Toolbars | None
+) -> Result:
+    """Some window in this picture may be private: its toolbar tells."""
+    if toolbars is None:
+        return _exclude(home, capture, "may_be_private")
+    reason = _private_by_toolbar(toolbars, capture, content)
+    if not reason:
+        result = _store(home, capture, content, now_ms)
+        if result.outcome == "stored" and result.frame_id is not None:
+            toolbars.stored(capture.toolbars, result.frame_id, capture.captured_ms)
+        return result
+    earlier = toolbars.take_since_read(capture.toolbars)
+    if earlier:
+        deletion.leave_out(home.database, home.media, earlier, reason)
+    return _exclude(home, capture, reason)
+
+
+def _private_by_toolbar(toolbars: Toolbars, capture: Capture, content: bytes) -> str:
+    """Why a window keeps this picture from being stored, or ""."""
+    if toolbars.is_known_private(capture.toolbars):
+        return "private_window"
+    if not toolbars.is_due(capture.toolbars, capture.captured_ms):
+        return ""
+    try:
+        image = decode(content, capture.image_type)
+        return toolbars.judge(capture.toolbars, image, capture.captured_ms)
+    except ReaderBusy as error:
+        raise NotNow(str(error)) from error
 
 
 def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:

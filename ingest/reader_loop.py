@@ -23,6 +23,7 @@ from ingest.backlog import Backlog
 from ingest.home import Home
 from ingest.reading import IncrementalReader
 from ingest.suspect import Suspect
+from ingest.toolbars import Toolbars
 from store import activity, frames, reading_queue, readings
 from store.errors import FrameNotFound, MediaGone, StoreBusy
 from store.frames import FrameRow
@@ -51,6 +52,7 @@ class ReaderLoop(threading.Thread):
         clock: Callable[[], int],
         stop: threading.Event,
         number: int = 0,
+        toolbars: Toolbars | None = None,
     ) -> None:
         # A daemon: a read that is under way at shutdown is abandoned, its frame stays pending.
         super().__init__(name=f"reader-{number}", daemon=True)
@@ -60,6 +62,7 @@ class ReaderLoop(threading.Thread):
         self._open_engine = open_engine
         self._clock = clock
         self._stopping = stop
+        self._toolbars = toolbars
         self._suspect = Suspect(home.data_dir.spool, number)
         self._engine: OcrEngine | None = None
         self._reader: IncrementalReader | None = None
@@ -85,8 +88,10 @@ class ReaderLoop(threading.Thread):
         self._home.database.close_thread()
 
     def step(self) -> bool:
-        """Read one frame, or set frames aside while there is no engine; False when all is done."""
+        """Read a toolbar or a frame, or set frames aside without an engine; False when all is done."""
         reader = self._ready_reader()
+        if self._toolbars is not None and self._toolbars.serve(self._engine):
+            return True  # the thread that stores waits for it
         if reader is None:
             return self._park()
         frame = self._backlog.take()

@@ -7,10 +7,13 @@ from typing import Any
 
 from ingest.images import Rejected
 from store.spool import Capture
+from store.toolbar_words import Toolbar
 
 MAX_MS = 2**43
 """A frame id is ``captured_ms * 1024 + n`` and stays below 2**53: good until the year 2248."""
 MAX_TEXT = 8192
+MAX_TOOLBARS = 400  # as many windows as capture looks at
+MAX_SIDE = 100_000
 _ENTRY_NAME = re.compile(r"(\d{15})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 _TEXTS = ("source", "monitor", "app_name", "window_name", "browser_url", "trigger", "sha256", "batch_id")
@@ -32,6 +35,8 @@ def checked(capture: Capture) -> Capture:
         value = getattr(capture, name)
         if value is not None and not _is_whole(value, low, high):
             raise Rejected("bad_record", f"{name} must be a whole number")
+    if len(capture.toolbars) > MAX_TOOLBARS or not all(map(_is_toolbar, capture.toolbars)):
+        raise Rejected("bad_record", "toolbars must be boxes in whole pixels with the key of their window")
     if capture.focused is not None and not isinstance(capture.focused, bool):
         raise Rejected("bad_record", "focused must be true, false or unknown")
     return capture
@@ -43,6 +48,13 @@ def named_by(entry_name: str) -> Capture | None:
     if found is None or not _is_whole(int(found[1]), 1, MAX_MS):
         return None
     return Capture(capture_id=found[2], captured_ms=int(found[1]), source="unknown")
+
+
+def _is_toolbar(toolbar: Toolbar) -> bool:
+    texts, box = (toolbar.window, toolbar.app), (toolbar.x, toolbar.y, toolbar.w, toolbar.h)
+    return all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts) and all(
+        _is_whole(number, 0, MAX_SIDE) for number in box
+    )
 
 
 def _is_whole(value: Any, low: int, high: int) -> bool:

@@ -19,6 +19,7 @@ from ingest.home import Home
 from ingest.images import Rejected
 from ingest.pipeline import NotNow, take_in
 from ingest.records import checked, named_by
+from ingest.toolbars import Toolbars
 from store import outcomes
 from store.errors import SpoolEntryInvalid, StoreBusy
 from store.spool import Capture, Entry
@@ -33,8 +34,16 @@ _DEATHS = "deaths"
 
 
 class Storing:
-    def __init__(self, home: Home, backlog: Backlog, account: Account, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        backlog: Backlog,
+        account: Account,
+        clock: Callable[[], int],
+        toolbars: Toolbars | None = None,
+    ) -> None:
         self._home = home
+        self._toolbars = toolbars
         self._backlog = backlog
         self._account = account
         self._clock = clock
@@ -97,7 +106,7 @@ class Storing:
         return True
 
     def _take_in(self, entry: Entry) -> None:
-        result = take_in(self._home, entry, self._clock())
+        result = take_in(self._home, entry, self._clock(), self._toolbars)
         try:
             self._home.spool.finish(entry.name)
         except FileNotFoundError:

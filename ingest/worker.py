@@ -22,6 +22,7 @@ from ingest.memory import used_bytes
 from ingest.observations import ObservationLoop
 from ingest.reader_loop import OpenEngine, ReaderLoop
 from ingest.storing import Storing
+from ingest.toolbars import Toolbars
 from store import reading_queue, vectors
 from store.ingest_state import write_state
 from store.times import now_ms
@@ -64,11 +65,12 @@ class Worker:
         self.home = home
         self.account = Account(clock)
         self._backlog = Backlog(home.database, clock)
-        self._storing = Storing(home, self._backlog, self.account, clock)
+        toolbars = Toolbars(home.data_dir, self._backlog.wake)
+        self._storing = Storing(home, self._backlog, self.account, clock, toolbars)
         self._tick = tick
         self._stop = threading.Event()
         self._readers = [
-            ReaderLoop(home, self._backlog, self.account, open_engine, clock, self._stop, number)
+            ReaderLoop(home, self._backlog, self.account, open_engine, clock, self._stop, number, toolbars)
             for number in range(home.settings.ocr.workers)
         ]
         self._embedding = None

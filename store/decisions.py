@@ -10,14 +10,14 @@ was left out is told by its reason and its duration, never by a name (PRI-12).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
 from store import activity, frames
 from store.database import Database, rows, scalar
 from store.gaps import LONGEST_RUN_MS, Gap, gaps
-from store.spool import LookReport
+from store.spool import DecisionRun, LookReport
 
 __all__ = [
     "DecisionCount",
@@ -76,7 +76,8 @@ def add_report(connection: apsw.Connection, report: LookReport) -> bool:
     )
     if not connection.changes():
         return False
-    for run in report.runs:
+    for told in report.runs:
+        run = _as_it_is_known(connection, told)
         add(
             connection, run.decision, run.reason, run.start_ms, run.end_ms,
             monitor=run.monitor, looks=run.looks, batch_id=report.batch_id,
@@ -86,6 +87,19 @@ def add_report(connection: apsw.Connection, report: LookReport) -> bool:
             if frame_id is not None:
                 activity.extend(connection, frame_id, run.end_ms)
     return True
+
+
+def _as_it_is_known(connection: apsw.Connection, run: DecisionRun) -> DecisionRun:
+    """A run that extended a frame which ingest then left out was left out, too."""
+    reason = run.capture_id and scalar(connection, _LEFT_OUT, (run.capture_id,))
+    if run.decision != "deduped" or not reason:
+        return run
+    return replace(run, decision="excluded", reason=reason, capture_id=None)
+
+
+_LEFT_OUT = """
+select 'ingest_' || reason from ingest_records where capture_id = ? and outcome = 'excluded'
+"""
 
 
 def add(

@@ -17,10 +17,12 @@ because they hold what was deleted.
 
 from __future__ import annotations
 
+import json
+import logging
 import time
 from collections.abc import Iterable
 
-from store import browser_words, purge, remains, text_index, times
+from store import browser_words, outcomes, purge, remains, text_index, times
 from store.database import Database, rows, scalar
 from store.erasure import (
     UNDER_WAY,
@@ -34,10 +36,12 @@ from store.erasure import (
     picture_bytes,
     range_scope,
 )
-from store.frames import captured_ms_of
+from store.frames import captured_ms_of, record_outcome
 from store.media import Media
 
-__all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "preview", "sweep"]
+__all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "leave_out", "preview", "sweep"]
+
+log = logging.getLogger(__name__)
 
 _FINISHED_LATER = '{"finished": "at the next start"}'
 _ROUNDS = 10
@@ -100,6 +104,28 @@ def delete_frames(
     erasure = Erasure(database, media, start_ms, end_ms, now_ms)
     erasure.remove(list_scope(ids), with_tombstones=True)
     return erasure.finish(list_scope(ids))
+
+
+def leave_out(database: Database, media: Media, frame_ids: Iterable[int], reason: str) -> int:
+    """Take frames back that should never have been stored; returns how many there were.
+
+    Nobody deleted them: the ledger says that their looks were excluded, for `reason`, and there is no
+    tombstone and no receipt. The order is that of every deletion, so that `sweep` ends it after a crash.
+    """
+    ids = json.dumps(list(frame_ids))
+    with database.write() as connection:
+        purge.doom(connection, "select value from json_each(:ids)", {"ids": ids})
+        captures = rows(
+            connection,
+            "select f.capture_id, f.captured_ms from doomed d cross join frames f on f.id = d.id",
+        )
+        purge.purge(connection, left_out=f"{outcomes.PREFIX}{reason}")
+        for capture_id, captured_ms in captures:
+            record_outcome(connection, capture_id, "excluded", captured_ms, reason=reason)
+    empty_trash(database, media)
+    if not database.checkpoint():
+        log.info("the write-ahead log is being read; the next checkpoint erases what was left out from it")
+    return len(captures)
 
 
 def sweep(database: Database, media: Media) -> int:

@@ -23,7 +23,7 @@ _DECISIONS: dict[LeftOut, str] = {
     "failed": "failed",
 }
 # Ledger reasons of this module, so that a retry finds its own row and never capture's.
-_PREFIX = "ingest_"
+PREFIX = "ingest_"
 
 
 def leave_out(
@@ -50,7 +50,7 @@ def leave_out(
     decisions.add(
         connection,
         _DECISIONS[outcome],
-        f"{_PREFIX}{reason}",
+        f"{PREFIX}{reason}",
         capture.captured_ms,
         capture.captured_ms,
         monitor=capture.monitor,
@@ -72,7 +72,7 @@ def forgive(connection: apsw.Connection, capture: Capture) -> None:
         )
         """,
         {
-            "reasons": f"{_PREFIX}*",
+            "reasons": f"{PREFIX}*",
             "monitor": capture.monitor,
             "at": capture.captured_ms,
             "batch_id": capture.batch_id,

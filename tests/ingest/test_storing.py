@@ -126,10 +126,10 @@ def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
     poison, good = queue(home, picture(1)), queue(home, picture(2), captured_ms=NOON_MS + 1)
     take_in = pipeline.take_in
 
-    def crash(home: Home, entry: Any, now_ms: int) -> Any:
+    def crash(home: Home, entry: Any, *rest: Any) -> Any:
         if poison.capture_id in entry.name:
             raise Died
-        return take_in(home, entry, now_ms)
+        return take_in(home, entry, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(storing, "take_in", crash)
