@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 from store import apps, browser_words, deletion, privacy
 from store.deletion import Counts, Receipt
 from store.privacy import Decision, OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
+from store.private_windows import toolbar_words
 from webapp import fragments, ranges
 from webapp.errors import Problem
 from webapp.ranges import NO_RANGE, Range
@@ -48,6 +49,7 @@ class PrivacyPage:
     errors: dict[str, str]
     tried: WindowFacts | None = None
     decision: Decision | None = None
+    toolbar_tells: bool = False
     erase: Range = NO_RANGE
     erase_app: str = ""
     erase_problem: str = ""
@@ -119,8 +121,10 @@ def test() -> Response:
         incognito=True if args.get("incognito") == "on" else None,
     )
     own = services()
-    decision = privacy.load_rules(own.data_dir, own.settings.privacy).decide_on_screen(window)
-    return _page(tried=window, decision=decision)
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    decision = rules.decide_on_screen(window)
+    tells = rules.defaults and decision.private == "unknown" and bool(toolbar_words(window.app_name))
+    return _page(tried=window, decision=decision, toolbar_tells=tells)
 
 
 @blueprint.get("/privacy/erase")

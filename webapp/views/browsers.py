@@ -8,7 +8,7 @@ from pathlib import Path
 from store import browser_words
 from store.browser_words import BrowserWord
 from store.privacy import RuleSet
-from store.private_windows import BROWSERS
+from store.private_windows import BROWSERS, Browser
 from webapp import access
 from webapp.services import Services
 
@@ -24,11 +24,19 @@ class PairedBrowser:
 
 
 @dataclass(frozen=True, slots=True)
-class BrowserSection:
-    """`telling` browsers say it in their titles, `silent` ones do not."""
+class BrowserLine:
+    """How a family of browsers tells its private windows, and what happens while nothing tells."""
 
-    telling: list[str]
-    silent: list[str]
+    names: list[str]
+    tells: list[str]
+    otherwise: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSection:
+    """`lines` has every family that is known; `masked`: what nothing tells of is blacked out."""
+
+    lines: list[BrowserLine]
     masked: bool
     paired: list[PairedBrowser]
     problem: str
@@ -41,8 +49,7 @@ def section(own: Services, rules: RuleSet, now_ms: int) -> BrowserSection:
     """`problem` is "" unless what the extension said cannot be read."""
     words, problem = _heard(own)
     return BrowserSection(
-        telling=[browser.names[0] for browser in BROWSERS if browser.ordinary or browser.always_private],
-        silent=[browser.names[0] for browser in BROWSERS if not (browser.ordinary or browser.always_private)],
+        lines=[_line(browser, rules) for browser in BROWSERS],
         masked=rules.mask_maybe_private,
         paired=_paired(words, now_ms),
         problem=problem,
@@ -50,6 +57,25 @@ def section(own: Services, rules: RuleSet, now_ms: int) -> BrowserSection:
         address=f"http://127.0.0.1:{own.settings.web.port}",
         token=access.extension_token(own.token),
     )
+
+
+def _line(browser: Browser, rules: RuleSet) -> BrowserLine:
+    first = browser.names[0]
+    others = [
+        name for name in browser.names[1:] if _is_plain(name) and name not in first and first not in name
+    ]
+    if browser.always_private:
+        return BrowserLine([first, *others], ["has no other windows"], "")
+    tells = ["title" if browser.ordinary else "title of some windows"]
+    tells += ["command line"] if browser.switches else []
+    tells += ["toolbar", "extension when paired"] if browser.toolbar else []
+    otherwise = "left out until its toolbar was read" if browser.toolbar else "recorded"
+    return BrowserLine([first, *others], tells, "blacked out" if rules.mask_maybe_private else otherwise)
+
+
+def _is_plain(name: str) -> bool:
+    """A name that people use, not an id or a program's file."""
+    return name[0].isupper() and "." not in name
 
 
 def _heard(own: Services) -> tuple[list[BrowserWord], str]:

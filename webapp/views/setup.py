@@ -95,7 +95,7 @@ def _left_out(own: Services) -> Row:
 
 
 def _private_windows(own: Services, viewer: Viewer) -> Row:
-    """Chrome and its relatives do not tell which windows are private: the person decides (PRI-5)."""
+    """How private windows of Chrome and its relatives are told apart (PRI-5)."""
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
     told = browsers.section(own, rules, viewer.now_ms)
     links = (("Choose", "/privacy#browsers"),)
@@ -110,8 +110,12 @@ def _private_windows(own: Services, viewer: Viewer) -> Row:
         return Row("Private windows", "!" if silent else "OK", sentence, "", links)
     if told.masked:
         return Row("Private windows", "OK", "browsers that do not tell theirs are blacked out", "", links)
-    sentence = "Chrome, Chromium and relatives do not tell theirs, so they are recorded"
-    return Row("Private windows", "!", sentence, "Black them out, or pair the extension.", links)
+    if doctor.check_reading(own.settings.ocr).verdict != "OK":
+        sentence = "no toolbar can be read, so Chrome's and its relatives' windows are left out"
+        return Row(
+            "Private windows", "!", sentence, "Mend the reading of text, or pair the extension.", links
+        )
+    return Row("Private windows", "OK", "left out, Chrome's by what its toolbar says", "", links)
 
 
 def _reading(own: Services) -> Row:

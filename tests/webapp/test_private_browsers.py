@@ -1,0 +1,53 @@
+"""What the pages say of private windows of browsers (PRI-5)."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+
+from store.private_windows import BROWSERS
+from store.settings import OcrSettings, Settings
+from tests.webapp.conftest import Actor
+from webapp.services import services
+from webapp.viewer import viewer
+from webapp.views.setup import page
+
+
+def text_of(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_every_browser_says_what_tells_of_its_private_windows(browser: Actor) -> None:
+    shown = text_of(browser.get("/privacy").text)
+    assert all(known.names[0] in shown for known in BROWSERS)
+    chrome = "title of some windows, command line, toolbar, extension when paired"
+    assert f"Ungoogled Chromium {chrome}; otherwise left out until its toolbar was read" in shown
+    assert "Safari title of some windows; otherwise recorded" in shown
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("app=Chromium&title=News+-+Chromium", "recorded once its toolbar was seen"),
+        ("app=Chromium&title=New+Incognito+tab+-+Chromium", "The frame would be left out"),
+        ("app=Code&title=main.py", "It would be recorded."),
+    ],
+)
+def test_a_tried_window_says_that_its_toolbar_decides(browser: Actor, query: str, expected: str) -> None:
+    assert expected in text_of(browser.get(f"/privacy/test?{query}").text)
+
+
+def test_the_first_page_says_how_private_windows_are_left_out(browser: Actor) -> None:
+    assert "Left out, Chrome's by what its toolbar says." in text_of(browser.get("/welcome").text)
+
+
+def test_the_first_page_says_when_no_toolbar_can_be_read(make_app: Callable[..., Flask]) -> None:
+    app = make_app(Settings(ocr=OcrSettings(engine="off")))
+    with app.test_request_context():
+        own = services()
+        row = next(row for row in page(own, viewer()).rows if row.name == "Private windows")
+    assert row.verdict == "!" and "no toolbar can be read" in row.sentence
