@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from engines.web_search import WebSearch
+
 CLOSE = b"\r\nConnection: close\r\n\r\n"
 Answer = Callable[[socket.socket], None]
 
@@ -33,6 +35,9 @@ class StubSearch:
     @property
     def url(self) -> str:
         return f"http://{self.host}/search"
+
+    def engine(self) -> WebSearch:
+        return WebSearch(self.url)
 
     def finds(self, *results: Mapping[str, Any]) -> None:
         """Answer with these results, as SearXNG does."""

@@ -15,6 +15,7 @@ from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
 from webapp.assistant.agent_session import registry
 from webapp.assistant.findings import Findings
+from webapp.assistant.outside import Vision, Web
 from webapp.assistant.tool import ToolResult
 from webapp.doors.calls import Library
 from webapp.query_embedder import QueryEmbedder
@@ -42,6 +43,9 @@ class Turn:
         self.timeout_s = 30.0
         self.read_file_roots: tuple[Path, ...] = ()
         self.read_file_max_bytes = 0
+        self.never_read: tuple[Path, ...] = ()
+        self.web: Web | None = None
+        self.vision: Vision | None = None
         self.turn_id = turn_id
         self._tools = registry(ToolsSettings())
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import inspect
 import math
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.assistant.tools import calculator
 from webapp.assistant.tools.calculator import MAX_BITS, CannotCalculate, calculate
 
 
@@ -69,3 +74,41 @@ def test_any_text_gives_a_bounded_number_or_a_refusal(text: str) -> None:
         return
     assert type(value) in (int, float)
     assert value.bit_length() <= MAX_BITS if isinstance(value, int) else math.isfinite(value)
+
+
+WORST = [
+    "+".join(["9" * 9] * 49), "**".join(["9"] * 40), "*".join(["9" * 40] * 12), "9" * 500,
+    "factorial(500)*" * 3 + "1", "(" * 180 + "1" + ")" * 180, "2**4095+" * 9 + "1", "-" * 180 + "1",
+    "round(2**4000, -400)", "max(" + ",".join(["1e308"] * 60) + ")", "1e308%1e-308", "10**1233//7**3",
+    "sqrt(2)**0.5" * 3, "0x" + "f" * 498, "1_0" * 166, "'" + "a" * 490 + "'*99999999",
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from(WORST)
+    | st.lists(st.sampled_from([*WORST, *"+-*/%(), ", "**", "//"]), max_size=6).map("".join)
+)
+def test_no_expression_takes_much_memory(expression: str) -> None:
+    """Far below 50 MB: an expression is short, and no operation makes a number of more than 8,192 bits.
+
+    `python -m bench calculator` prints the time.
+    """
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(CannotCalculate):
+            calculate(expression)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_nothing_in_it_could_run_code() -> None:
+    """R2.34: the expression becomes a tree, and no name of what runs, compiles or looks up stands here."""
+    tree = ast.parse(inspect.getsource(calculator))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert not names & {"eval", "exec", "compile", "getattr", "globals", "vars", "open", "__import__"}
+    used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert {each for each in used if each.startswith("ast.")} >= {"ast.parse"}
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert imported == {"ast", "math", "operator"}

@@ -125,3 +125,25 @@ def test_a_link_swapped_in_is_not_followed(root: Path, tmp_path: Path) -> None:
     (folder / "sub").symlink_to(root.parent)
     with pytest.raises(CannotRead):
         read_text([folder], "sub/secret.txt", MAX_BYTES)
+
+
+def test_recollects_own_folder_is_never_read(tmp_path: Path) -> None:
+    """The token and keys in it stay closed, although a root holds them, and whatever name leads there."""
+    home = tmp_path / "documents" / "recollect"
+    (home / "logs").mkdir(parents=True)
+    (home / "token").write_text(SECRET, encoding="utf-8")
+    (home / "logs" / "web.log").write_text(SECRET, encoding="utf-8")
+    (tmp_path / "documents" / "mine.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "alias").symlink_to(home)
+    never = (tmp_path / "alias", tmp_path / "not there")
+    for root in (tmp_path, tmp_path / "documents", home, home / "logs", tmp_path / "alias"):
+        for path in (home, home / "token", home / "logs", home / "logs" / "web.log", root):
+            within = path if path.is_relative_to(root) else root
+            if within in (tmp_path, tmp_path / "documents"):
+                continue
+            with pytest.raises(CannotRead):
+                read_text([root], str(within), MAX_BYTES, never)
+            with pytest.raises(CannotRead):
+                list_folder([root], str(within), never)
+    assert read_text([tmp_path], "documents/mine.txt", MAX_BYTES, never).text == "mine"
+    assert [entry.name for entry in list_folder([tmp_path], "documents", never)] == ["mine.txt", "recollect"]

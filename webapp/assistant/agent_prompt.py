@@ -40,6 +40,8 @@ _GUIDANCE = {
     "get_context_timeline": "get_context_timeline shows what lies around one entry or moment.",
     "calculator": "calculator does every calculation.",
     "get_current_datetime": "get_current_datetime turns words such as “an hour ago” into times.",
+    "describe_frame": "describe_frame looks at one picture where its text is not enough.",
+    "web_search": "web_search is for public facts; what the person did is never on the web.",
     "list_directory": "list_directory and read_file see only the folders that the person allowed.",
 }
 

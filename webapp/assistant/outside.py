@@ -30,7 +30,7 @@ class Web:
     engine: WebSearch
     database: Database
     clock: Callable[[], int]
-    turn_id: int
+    turn_id: int | None
 
     def search(self, query: str, limit: int, timeout_s: float) -> list[WebHit]:
         """Results. Raises `SearchFailed`; `StoreError` when what is sent cannot be noted."""
@@ -52,7 +52,7 @@ class Vision:
     endpoint: Endpoint
     database: Database
     clock: Callable[[], int]
-    turn_id: int
+    turn_id: int | None
     usages: list[Usage] = field(default_factory=list)
 
     @property

@@ -14,6 +14,7 @@ from store.tool_modes import Mode
 from store.tool_rules import Rule
 from webapp.assistant.admission import uses_tools
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
+from webapp.assistant.gates import GATES, Gate, of_turn
 from webapp.assistant.models import ChatModels
 from webapp.assistant.tool import RISKS, Risk, Tool
 from webapp.services import Services
@@ -32,6 +33,15 @@ EVENT_WORDS = {
     "failed": "failed",
     "timed_out": "took too long",
 }
+LACKS: Mapping[Gate, str] = {
+    "has_vision": "None of your models can look at pictures",
+    "places_enabled": "No places are imported, or they are switched off",
+    "daily_summaries_present": "No day is summed up yet",
+    "calendar_present": "No calendar is imported",
+    "location_history_present": "No location history is imported",
+}
+"""Why a tool is not offered at the moment."""
+
 MAX_EVENTS = 30
 _ORDER: tuple[Risk, ...] = ("sends", "files", "changes", "looks")
 
@@ -124,6 +134,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
     """Every tool of this installation, in the order a model is told them."""
     by_name = modes(own.database, own.agent.registry)
     used = tool_log.last_used(own.database)
+    gates = of_turn(own.database, has_vision=bool(_seeing(own.chat_models)))
     for tool in own.agent.registry.list():
         yield ToolView(
             name=tool.name,
@@ -136,7 +147,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
             risk=tool.risk,
             reaches=_reaches(tool, own.settings.tools, own.chat_models),
             last_used_ms=used.get(tool.name),
-            lacks=_lacks(tool, own.chat_models),
+            lacks="" if gates.lets(tool.name) else LACKS[GATES[tool.name]],
         )
 
 
@@ -150,11 +161,6 @@ def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
     if tool.name == "describe_frame" and (seeing := _seeing(models)):
         return f"one picture of your screen, shown to the model that answers: {', '.join(seeing)}"
     return tool.reaches
-
-
-def _lacks(tool: Tool, models: ChatModels) -> str:
-    is_blind = tool.name == "describe_frame" and not _seeing(models)
-    return "None of your models can look at pictures" if is_blind else ""
 
 
 def _seeing(models: ChatModels) -> list[str]:

@@ -1,0 +1,132 @@
+"""R2.51: every tool with good, bad and empty input. A new tool fails here until it has a good example."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store.database import Database
+from store.settings import ChatModelSettings, ChatSettings, ToolsSettings
+from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
+from tests.assistant.looking import Turn
+from tests.stub_model import StubModel
+from tests.stub_search import StubSearch
+from webapp.assistant.agent_session import registry
+from webapp.assistant.models import ChatModels
+from webapp.assistant.outside import Vision, Web
+from webapp.assistant.tool import Registry, Tool, ToolResult, failed_by_bug
+
+START, END = START_MS / 1000, NOW_MS / 1000
+GOOD: dict[str, dict[str, Any]] = {
+    "activity_summary": {"start": START},
+    "calculator": {"expression": "2*(3+4)"},
+    "describe_frame": {"frame_id": 0, "question": "Which chart?"},
+    "get_calendar_events": {"start": START, "end": END},
+    "get_context_timeline": {"anchor": "2026-11-20T14:05:00+08:00"},
+    "get_current_datetime": {},
+    "get_frame": {"frame_id": 0},
+    "get_frame_context": {"frame_id": 0},
+    "get_frame_tags": {"frame_id": 0},
+    "get_location_history": {"start": START, "end": END},
+    "get_place_at": {"latitude": 31.2, "longitude": 121.4},
+    "get_sms_messages": {"date": START},
+    "list_directory": {"path": "."},
+    "read_file": {"path": "plan.txt"},
+    "recall_entities": {"name": "Anna"},
+    "recall_facts_for_frame": {"frame_id": 0},
+    "reverse_geocode": {"latitude": 31.2, "longitude": 121.4},
+    "search_messages": {"query": "dinner"},
+    "search_observations": {"query": "policy"},
+    "search_ocr": {"query": "policy"},
+    "search_rag": {"query": "policy"},
+    "search_sessions": {"query": "policy"},
+    "search_user_prompts": {"query": "policy"},
+    "store_entity": {"kind": "person", "name": "Anna"},
+    "store_fact": {"subject_id": 1, "predicate": "lives in", "object_value": "Delft"},
+    "web_search": {"query": "retention law"},
+}
+"""A frame's id is filled in. The person of the fact is stored by the call before."""
+
+SETTINGS = ToolsSettings(
+    read_file_roots=("/notes",), web_search=True, web_search_url="http://searx.example/search"
+)
+ALL = registry(SETTINGS)
+WRONG: Mapping[str, Any] = {"string": ["x"], "integer": "many", "number": "many", "boolean": "perhaps",
+                            "array": {}, "object": []}  # fmt: skip
+
+
+@pytest.fixture
+def turn(
+    database: Database, afternoon: Afternoon, stub: StubModel, tmp_path: Path
+) -> Iterator[tuple[Turn, Registry, int]]:
+    """What a call is handed, with everything there is to reach; the tools; and a frame."""
+    frame = afternoon.show(5, "the retention policy", app_name="Editor", window_name="policy.md")
+    stub.reply("A page of text.")
+    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, supports_vision=True)
+    models = ChatModels(ChatSettings(models=(entry,), timeout_s=10), {}, waits_s=())
+    endpoint, model = models.endpoint("stub"), models.get("stub")
+    assert endpoint
+    root = tmp_path / "notes"
+    root.mkdir()
+    (root / "plan.txt").write_text("the plan", encoding="utf-8")
+    with StubSearch() as search:
+        search.finds({"title": "Law", "url": "https://example.org/", "content": "Ninety days."})
+        tools = ToolsSettings(read_file_roots=(str(root),), web_search=True, web_search_url=search.url)
+        made = Turn(database)
+        made.read_file_roots, made.read_file_max_bytes = (root,), 1_000
+        made.never_read = (database.data_dir.home,)
+        made.web = Web(search.engine(), database, lambda: NOW_MS, None)
+        made.vision = Vision(model, endpoint, database, lambda: NOW_MS, None)
+        yield made, registry(tools), frame.id
+    models.close()
+
+
+def tried(turn: tuple[Turn, Registry, int], name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    """What came of a call; never a bug."""
+    context, tools, _ = turn
+    result = tools.run(context, "c", name, arguments)
+    assert result.error != failed_by_bug(name)
+    assert bool(result.output) == result.success == (not result.error)
+    return result
+
+
+def test_every_tool_has_a_good_example() -> None:
+    assert set(GOOD) == {tool.name for tool in ALL.list()}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good_input_is_answered(turn: tuple[Turn, Registry, int], name: str) -> None:
+    arguments = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[name].items()}
+    if name == "store_fact":
+        assert tried(turn, "store_entity", GOOD["store_entity"]).success
+    result = tried(turn, name, arguments)
+    assert result.success, result.error
+    assert isinstance(json.loads(result.output), dict)
+
+
+@pytest.mark.parametrize("tool", ALL.list(), ids=lambda tool: tool.name)
+def test_bad_input_is_refused(turn: tuple[Turn, Registry, int], tool: Tool) -> None:
+    """Each argument of another type, one too many, and none of those that are needed."""
+    good = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
+    for key, schema in tool.parameters["properties"].items():
+        kinds = {each.get("type") for each in schema.get("anyOf", [schema])}
+        wrong = {"x": 1} if "array" in kinds else next(WRONG[kind] for kind in WRONG if kind in kinds)
+        result = tried(turn, tool.name, {**good, key: wrong})
+        assert not result.success and key in result.error
+    assert "no_such" in tried(turn, tool.name, {**good, "no_such": 1}).error
+    if tool.parameters["required"]:
+        assert not tried(turn, tool.name, {}).success
+
+
+@pytest.mark.parametrize("tool", ALL.list(), ids=lambda tool: tool.name)
+def test_empty_and_hostile_texts_are_no_accident(turn: tuple[Turn, Registry, int], tool: Tool) -> None:
+    """Blank, odd and hostile texts give an answer or a sentence (R2.45, R2.54)."""
+    good = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
+    texts = [key for key, schema in tool.parameters["properties"].items() if schema.get("type") == "string"]
+    for text in ("", "  ", "\0", "\ud800", "'; drop table frames; --", "$(id) `id` | id; id", "%s{0}{{x}}"):
+        result = tried(turn, tool.name, {**good, **dict.fromkeys(texts, text)})
+        assert "uid=" not in result.output
