@@ -225,6 +225,15 @@ def facts_of(
     return [Fact(*row) for row in found]
 
 
+def fact(database: Database, fact_id: int) -> Fact:
+    """One fact. Raises `LookupError`."""
+    with database.read() as connection:
+        found = rows(connection, _FACTS.format(among="f.id = :id"), {"id": fact_id, "limit": 1, "offset": 0})
+    if not found:
+        raise LookupError(fact_id)
+    return Fact(*found[0])
+
+
 def _entities(database: Database, condition: str, values: dict[str, object]) -> list[Entity]:
     with database.read() as connection:
         found = rows(connection, _ENTITIES.format(condition=condition), {"offset": 0, **values})

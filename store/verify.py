@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, decisions, remains, tokenizer, verify_memory
+from store import activity, decisions, remains, tokenizer, verify_memory, verify_sources
 from store.database import Database, rows, scalar
 from store.errors import MediaGone
 from store.frames import ID_STEP, get_many
@@ -42,6 +42,7 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
             *_vectors(connection),
             *_activity(connection),
             *verify_memory.problems(connection),
+            *verify_sources.problems(connection),
         ]
         counts = _counts(connection)
     problems += _pictures(database, media)

@@ -9,6 +9,7 @@ import pytest
 from store import (
     calendars,
     conversations,
+    entities,
     imports,
     locations,
     messages,
@@ -16,10 +17,12 @@ from store import (
     preferences,
     tool_calls,
     vectors,
+    verify_sources,
 )
 from store.calendars import EventRecord
 from store.conversations import DELETED_ANSWER
 from store.database import Database, rows, scalar
+from store.entities import Learned
 from store.imports import ImportNotFound
 from store.locations import PointRecord
 from store.messages import Filters, MessageRecord
@@ -272,3 +275,33 @@ def test_database_stays_whole(database: Database) -> None:
         )
         assert rows(connection, "pragma integrity_check") == [("ok",)]
         assert rows(connection, "pragma foreign_key_check") == []
+
+
+@pytest.mark.parametrize(
+    ("break_it", "problem"),
+    [
+        (
+            "insert into text_messages_fts (text_messages_fts) values ('delete-all')",
+            "messages are not in their index",
+        ),
+        ("insert into text_messages_fts (rowid, body) values (99, 'x')", "have no message"),
+        ("insert into daily_summaries_fts (rowid, text) values (99, 'x')", "have no summary"),
+        (
+            "insert into vectors (kind, thing_id, model_id, chunk_start, chunk_end, vector) "
+            "values ('day', 99, 1, 0, 1, x'01')",
+            "no message and no day",
+        ),
+        ("insert into entity_frames (entity_id, frame_id) values (1, 99)", "frames that do not exist"),
+        ("insert into frame_tags (frame_id, tag, created_ms) values (99, 'x', 1)", "tags are of frames"),
+    ],
+)
+def test_verify_finds_what_does_not_agree(database: Database, break_it: str, problem: str) -> None:
+    put_messages(database, [message("hello")])
+    with database.write() as connection:
+        entities.store_entity(connection, "person", "Anna", Learned(NOON_MS))
+        connection.execute(
+            "insert into embedding_models (id, name, dimension, is_active) values (1, 'm', 1, 1)"
+        )
+        assert list(verify_sources.problems(connection)) == []
+        connection.execute(break_it)
+        assert [problem in each for each in verify_sources.problems(connection)] == [True]

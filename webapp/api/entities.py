@@ -1,0 +1,229 @@
+"""Persistent memory: people, places, events and things, and the facts about them (R0.68)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from store import entities, frames
+from store.entities import Entity, EntityNotFound, Fact, Learned
+from store.times import to_seconds
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.values import MAX_ID, Answer, QueryInt, Request, Text
+from webapp.errors import FieldError, Problem
+from webapp.services import services
+
+NO_ENTITY = {404: "entity_not_found"}
+MAX_OFFSET = 10_000
+
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+Limit = Annotated[QueryInt, Field(ge=1, le=200)]
+Offset = Annotated[QueryInt, Field(ge=0, le=MAX_OFFSET)]
+
+
+class EntitiesQuery(Request):
+    q: Text = Field("", description="Words that the name or description has, all of them; blank: everything.")
+    kind: Literal["person", "place", "event", "thing"] | None = None
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+class FactsQuery(Request):
+    entity_id: Annotated[QueryInt, Field(ge=0)] | None = Field(
+        None, description="Only facts that name this entity."
+    )
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+class EntityBody(Request):
+    kind: Literal["person", "place", "event", "thing"]
+    name: str = Field(min_length=1, max_length=entities.MAX_NAME_CHARS)
+    description: str = Field("", max_length=entities.MAX_TEXT_CHARS)
+
+
+class FactBody(Request):
+    """Exactly one of `object_entity_id` and `object_value` is given (R0.59)."""
+
+    subject_id: Id
+    predicate: str = Field(min_length=1, max_length=entities.MAX_NAME_CHARS)
+    object_entity_id: Id | None = None
+    object_value: Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)] | None = None
+    source_frame_id: Id | None = Field(None, description="The frame that shows it; the fact goes with it.")
+
+
+class EntityAnswer(Answer):
+    id: int
+    kind: Literal["person", "place", "event", "thing"]
+    name: str
+    description: str
+    frame_ids: list[int] = Field(description="Frames that it was found on.")
+    facts: int = Field(description="How many facts name it.")
+    created_at: float
+    updated_at: float
+
+
+class EntitiesAnswer(Answer):
+    data: list[EntityAnswer]
+
+
+class FactAnswer(Answer):
+    id: int
+    subject_id: int
+    subject: str
+    predicate: str
+    object_entity_id: int | None
+    object_entity: str | None = Field(description="The name of the object where it is an entity.")
+    object_value: str | None
+    source_frame_id: int | None
+    created_at: float
+
+
+class FactsAnswer(Answer):
+    data: list[FactAnswer]
+
+
+class DeletedAnswer(Answer):
+    id: int
+    deleted: Literal[True] = True
+
+
+@endpoint("GET", "/entities", "What is remembered", query=EntitiesQuery, answer=EntitiesAnswer)
+def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
+    """Last changed first."""
+    found = entities.recall(services().database, query.q, query.kind, query.limit, query.offset)
+    return EntitiesAnswer(data=[_entity(each) for each in found])
+
+
+@endpoint(
+    "POST",
+    "/entities",
+    "Remember a person, place, event or thing",
+    body=EntityBody,
+    answer=EntityAnswer,
+    status=201,
+    problems={422: "invalid_entity"},
+)
+def add_entity(body: EntityBody) -> EntityAnswer:
+    """The same kind and name is the same entity; a description replaces the old one."""
+    own = services()
+    try:
+        with own.database.write() as connection:
+            number, _ = entities.store_entity(
+                connection, body.kind, body.name, Learned(own.clock()), body.description
+            )
+    except ValueError as error:
+        raise invalid(422, "invalid_entity", [FieldError("name", str(error))]) from error
+    return _entity(entities.get(own.database, number))
+
+
+@endpoint("GET", "/entities/<id:entity_id>", "One entity", answer=EntityAnswer, problems=NO_ENTITY)
+def one_entity(entity_id: int) -> EntityAnswer:
+    """Its facts are at /facts?entity_id=."""
+    try:
+        return _entity(entities.get(services().database, entity_id))
+    except EntityNotFound as error:
+        raise _no_entity(entity_id) from error
+
+
+@endpoint(
+    "DELETE",
+    "/entities/<id:entity_id>",
+    "Forget an entity and every fact about it",
+    answer=DeletedAnswer,
+    problems=NO_ENTITY,
+)
+def forget_entity(entity_id: int) -> DeletedAnswer:
+    """What chats said of it stays: delete those chats."""
+    database = services().database
+    with database.write() as connection:
+        is_gone = entities.delete_entity(connection, entity_id)
+    if not is_gone:
+        raise _no_entity(entity_id)
+    database.checkpoint()
+    return DeletedAnswer(id=entity_id)
+
+
+@endpoint("GET", "/facts", "Facts that are remembered", query=FactsQuery, answer=FactsAnswer)
+def all_facts(query: FactsQuery) -> FactsAnswer:
+    """Latest first."""
+    about = None if query.entity_id is None else [query.entity_id]
+    found = entities.facts_of(services().database, about, query.limit, query.offset)
+    return FactsAnswer(data=[_fact(each) for each in found])
+
+
+@endpoint(
+    "POST",
+    "/facts",
+    "Remember a fact",
+    body=FactBody,
+    answer=FactAnswer,
+    status=201,
+    problems={404: "entity_not_found, frame_not_found", 422: "invalid_fact"},
+)
+def add_fact(body: FactBody) -> FactAnswer:
+    """A fact that is known already is given back as it is."""
+    own = services()
+    if body.source_frame_id is not None:
+        frames.get(own.database, body.source_frame_id)
+    try:
+        with own.database.write() as connection:
+            number, _ = entities.store_fact(
+                connection,
+                body.subject_id,
+                body.predicate,
+                Learned(own.clock(), frame_id=body.source_frame_id),
+                object_entity_id=body.object_entity_id,
+                object_value=body.object_value,
+            )
+    except ValueError as error:
+        raise invalid(422, "invalid_fact", [FieldError("object_value", str(error))]) from error
+    except EntityNotFound as error:
+        raise _no_entity(error.args[0]) from error
+    return _fact(entities.fact(own.database, number))
+
+
+@endpoint(
+    "DELETE", "/facts/<id:fact_id>", "Forget a fact", answer=DeletedAnswer, problems={404: "fact_not_found"}
+)
+def forget_fact(fact_id: int) -> DeletedAnswer:
+    """The entities that it names stay."""
+    database = services().database
+    with database.write() as connection:
+        is_gone = entities.delete_fact(connection, fact_id)
+    if not is_gone:
+        raise Problem(404, "fact_not_found", f"There is no fact {fact_id}.")
+    database.checkpoint()
+    return DeletedAnswer(id=fact_id)
+
+
+def _no_entity(entity_id: int) -> Problem:
+    return Problem(404, "entity_not_found", f"There is no entity {entity_id}.")
+
+
+def _entity(found: Entity) -> EntityAnswer:
+    return EntityAnswer(
+        id=found.id,
+        kind=found.kind,
+        name=found.name,
+        description=found.description,
+        frame_ids=list(found.frames),
+        facts=found.facts,
+        created_at=to_seconds(found.created_ms),
+        updated_at=to_seconds(found.updated_ms),
+    )
+
+
+def _fact(found: Fact) -> FactAnswer:
+    return FactAnswer(
+        id=found.id,
+        subject_id=found.subject_id,
+        subject=found.subject,
+        predicate=found.predicate,
+        object_entity_id=found.object_entity_id,
+        object_entity=found.object_entity,
+        object_value=found.object_value,
+        source_frame_id=found.source_frame_id,
+        created_at=to_seconds(found.created_ms),
+    )
