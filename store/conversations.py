@@ -44,6 +44,7 @@ __all__ = [
     "finish_turn",
     "forget_answer",
     "get",
+    "identity",
     "list_chats",
     "messages",
     "title_of",
@@ -60,11 +61,25 @@ DELETED_ANSWER = "This answer was removed because a frame it rested on was delet
 # -- chats --------------------------------------------------------------------------------
 
 
-def create(database: Database, title: str, now_ms: int) -> int:
-    """A new chat; returns its id. A title is one line of at most `MAX_TITLE_CHARS`."""
+def create(database: Database, title: str, now_ms: int, identity: str = "") -> int:
+    """A new chat; returns its id. A title is one line of at most `MAX_TITLE_CHARS`.
+
+    `identity` becomes the first message of the transcript: as whom the model was asked to speak.
+    """
     query = Conversation.insert(title=title_of(title), created_ms=now_ms, updated_ms=now_ms)
     with database.write():
-        return int(query.execute(database.peewee))
+        chat_id = int(query.execute(database.peewee))
+        if identity:
+            _say(database, chat_id, 1, "system", identity, now_ms)
+    return chat_id
+
+
+def identity(database: Database, chat_id: int) -> str:
+    """As whom the model speaks in a chat: its first message where that is the system's, else ''."""
+    first = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        row = first.first(database.peewee)
+    return row.content if row is not None and row.role == "system" else ""
 
 
 def title_of(message: str) -> str:

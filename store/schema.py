@@ -323,6 +323,8 @@ class SentRequest(Model):
     first_ms = IntegerField(null=True)  # when the screens were taken that it shows
     last_ms = IntegerField(null=True)
     pictures = IntegerField()
+    blocks = TextField()  # JSON: [name, characters] of each block of the system prompt
+    prefix_sha256 = TextField()  # of the system prompt up to the time
 
     class Meta:
         table_name = "sent_requests"
@@ -557,6 +559,23 @@ class ToolRecord(Model):
         table_name = "tool_log"
 
 
+class ModelPrompt(Model):
+    """A version of what a model is always told first; '' where it was cleared."""
+
+    model_id = TextField()
+    version = IntegerField()
+    content = TextField()
+    sha256 = TextField()
+    saved_by = TextField()  # person, program
+    is_draft = IntegerField()  # saved by the editor while somebody typed
+    begun_ms = IntegerField()
+    saved_ms = IntegerField()
+
+    class Meta:
+        table_name = "model_prompts"
+        primary_key = CompositeKey("model_id", "version")
+
+
 MODELS: tuple[type[Model], ...] = (
     Frame,
     Reading,
@@ -594,4 +613,5 @@ MODELS: tuple[type[Model], ...] = (
     Draft,
     *SOURCE_MODELS,
     *PERSONA_MODELS,
+    ModelPrompt,
 )

@@ -42,7 +42,8 @@ class Leaving:
     """A request about to leave. `url` and `body` as they go out, without the key; None is not kept.
 
     `texts` counts those to be embedded; `first_ms` and `last_ms` are when the screens that it shows
-    were taken, where no turn says so.
+    were taken, where no turn says so. `blocks` says what the system prompt in `body` is made of, without
+    its text, in the caller's words; `prefix_sha256` names the bytes that it begins with (R2.5).
     """
 
     purpose: Purpose
@@ -58,6 +59,8 @@ class Leaving:
     first_ms: int | None = None
     last_ms: int | None = None
     pictures: int = 0
+    blocks: str = ""
+    prefix_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Outcome:
 class SentRequest:
     """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there.
 
-    `texts`, `first_ms` and `last_ms` as in `Leaving`.
+    `texts`, `first_ms`, `last_ms`, `blocks` and `prefix_sha256` as in `Leaving`.
     """
 
     id: int
@@ -98,6 +101,8 @@ class SentRequest:
     first_ms: int | None
     last_ms: int | None
     pictures: int
+    blocks: str
+    prefix_sha256: str
     chat_id: int | None
     turn: int | None
 
@@ -131,9 +136,9 @@ def record(
         connection.execute(
             """
             insert into sent_requests (purpose, turn_id, at_ms, provider, model, url, is_local, size_bytes,
-                body, texts, first_ms, last_ms, pictures)
+                body, texts, first_ms, last_ms, pictures, blocks, prefix_sha256)
             values (:purpose, :turn_id, :at_ms, :provider, :model, :url, :is_local, :size_bytes,
-                :body, :texts, :first_ms, :last_ms, :pictures)
+                :body, :texts, :first_ms, :last_ms, :pictures, :blocks, :prefix_sha256)
             """,
             asdict(leaving),
         )
@@ -248,7 +253,7 @@ def _requests(database: Database, condition: str, parameters: dict[str, Any]) ->
                 f"""
             select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
                 r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
-                r.texts, r.first_ms, r.last_ms, r.pictures, t.conversation_id, t.n
+                r.texts, r.first_ms, r.last_ms, r.pictures, r.blocks, r.prefix_sha256, t.conversation_id, t.n
             from sent_requests r
             left join turns t on t.id = r.turn_id
             where {condition}

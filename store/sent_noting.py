@@ -42,6 +42,7 @@ class About:
 
     Without `keeps_text` the bytes are counted and not kept. `named` are pictures in the body, as
     (their text in it, what is kept in its place).
+    `blocks` and `prefix_sha256` as in `Leaving`.
     """
 
     purpose: Purpose
@@ -52,6 +53,8 @@ class About:
     last_ms: int | None = None
     keeps_text: bool = True
     named: tuple[tuple[str, str], ...] = ()
+    blocks: str = ""
+    prefix_sha256: str = ""
 
     def body(self, sent: bytes) -> str | None:
         """What is kept of a body. Raises `StoreError` for a picture that does not stand in it once."""
@@ -102,6 +105,8 @@ class Noting:
             first_ms=about.first_ms,
             last_ms=about.last_ms,
             pictures=len(about.named),
+            blocks=about.blocks,
+            prefix_sha256=about.prefix_sha256,
         )
         self._open = sent.record(self._database, leaving, self._still)
 

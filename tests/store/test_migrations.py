@@ -90,7 +90,7 @@ def test_what_was_sent_before_is_kept_with_its_number(
     kept = sent.get(newer, 7)
     assert kept == sent.SentRequest(
         7, "test", 1, "work", "big", "https://x/v1", False, 2, "{}", "answered", 3, None, False, 0.5, "EUR",
-        0, None, None, 0, None, None,
+        0, None, None, 0, "", "", None, None,
     )  # fmt: skip
     leaving = sent.Leaving("search", 2, "openai", "m", "https://x/v1", False, "{}", 2)
     assert sent.record(newer, leaving) == 8
