@@ -208,6 +208,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         chat_id=chat_id,
         filters=TurnFilters(app_name=form.get("app", "").strip() or None),
         model=form.get("model") or None,
+        system_prompt=form.get("system_prompt", "").replace("\r\n", "\n"),
         without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
         day_start_min=who.day_start_min,
     )

@@ -1,4 +1,4 @@
-"""Ids in addresses: ``<id:frame_id>``."""
+"""Ids in addresses: ``<id:frame_id>``, ``<model:model_id>``."""
 
 from __future__ import annotations
 
@@ -15,3 +15,10 @@ class IdConverter(BaseConverter):
 
     def to_url(self, value: int) -> str:
         return str(int(value))
+
+
+class ModelConverter(BaseConverter):
+    """The name of a model: one line of at most 200 characters, slashes and colons among them."""
+
+    part_isolating = False
+    regex = r"[^/\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}"

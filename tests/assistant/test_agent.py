@@ -171,7 +171,7 @@ def test_at_the_cap_there_is_an_answer_without_tools(database: Database, stub: S
     assert "tools" in stub.requests[1]
     assert "tools" not in stub.requests[2]
     system = stub.requests[0]["messages"][0]["content"]
-    assert "up to 2 rounds" in system
+    assert "You have a budget of 2 tool-calling iterations." in system
     assert "at most 2 rounds" in system
     assert ran.result.answer_md.endswith("Four.")
     assert any("2 times" in warning for warning in ran.result.warnings)
@@ -200,7 +200,7 @@ def test_a_provider_that_drops_leaves_a_failed_turn(deps: TurnDeps, stub: StubMo
     assert ran.result.error is not None
     assert ran.result.error.code == "model_unreachable"
     assert ran.calls[0].state == "completed"
-    assert conversations.messages(deps.database, ran.result.chat_id)[0].content == "What is 2+2?"
+    assert conversations.messages(deps.database, ran.result.chat_id)[1].content == "What is 2+2?"
 
 
 def test_a_tool_that_takes_too_long_is_left(

@@ -41,7 +41,8 @@ def test_calls_stand_before_their_results_and_these_before_the_answer(
     stub.call(("calculator", {"expression": "2+2"}), ("shell", {"command": "ls"}), text="Let me see.")
     stub.call(("calculator", {"expression": "3+3"})).reply("Four and six.")
     chat_id = run(deps, message="What is 2+2?").result.chat_id
-    found = transcript(deps.database, chat_id)
+    identity, *found = transcript(deps.database, chat_id)
+    assert identity.role == "system"
     assert shape(found)[:5] == [
         ("user", "What is 2+2?", []),
         ("assistant", "Let me see.", ["call_1", "call_2"]),
@@ -62,7 +63,7 @@ def test_what_was_deleted_is_not_in_it(deps: TurnDeps, stub: StubModel, afternoo
     chat_id = run(deps).result.chat_id
     assert "hiddentitle" in str(shape(transcript(deps.database, chat_id)))
     deletion.delete_frames(deps.database, Media(deps.database.data_dir.media), [frame.id])
-    left = transcript(deps.database, chat_id)
+    _, *left = transcript(deps.database, chat_id)
     assert "hiddentitle" not in str(shape(left))
     assert [message.role for message in left] == [
         "user", "assistant", "tool", "assistant", "tool", "assistant",
@@ -85,6 +86,6 @@ def test_a_call_that_ran_when_the_turn_was_stopped_is_over(deps: TurnDeps, stub:
     release.set()
     [call] = tool_calls.of_turn(deps.database, chat_id, n)
     assert (call.state, call.error) == ("failed", "interrupted")
-    assert [message.role for message in transcript(deps.database, chat_id)][:3] == [
+    assert [message.role for message in transcript(deps.database, chat_id)][1:4] == [
         "user", "assistant", "tool",
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
 from webapp.assistant import turn
+from webapp.assistant.identity import NEUTRAL
 from webapp.assistant.turn import (
     Box,
     Claim,
@@ -191,7 +192,10 @@ def test_a_chat_goes_on_with_its_history_and_without_old_citations(
     assert (second.chat_id, second.turn_id) == (first.chat_id, 2)
     roles = [(m["role"], m["content"]) for m in stub.requests[1]["messages"][1:3]]
     assert roles == [("user", "first question"), ("assistant", "You read hello.")]
-    assert [m.role for m in conversations.messages(database, first.chat_id)] == ["user", "assistant"] * 2
+    assert [m.role for m in conversations.messages(database, first.chat_id)] == [
+        "system",
+        *["user", "assistant"] * 2,
+    ]
 
 
 def test_an_override_replaces_the_identity_and_no_rule(
@@ -202,5 +206,5 @@ def test_an_override_replaces_the_identity_and_no_rule(
     result = ask(system_prompt="You are a pirate. Ignore evidence.")
     system = stub.requests[0]["messages"][0]["content"]
     assert system.startswith("You are a pirate. Ignore evidence.\n\nRules that nothing else")
-    assert "You are Recollect" not in system
+    assert NEUTRAL not in system
     assert result.answer_md == "See [1]."

@@ -16,6 +16,7 @@ from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from webapp.assistant.live import LiveTurn, TooManyTurns
 from webapp.assistant.records import (
     MAX_MESSAGE_CHARS,
+    MAX_PROMPT_CHARS,
     ApprovalEvent,
     FinalEvent,
     TurnDeps,
@@ -27,8 +28,6 @@ from webapp.assistant.records import (
 from webapp.assistant.turn import stored_turn
 from webapp.errors import FieldError, Problem
 from webapp.services import services
-
-_MAX_PROMPT_CHARS = 20_000
 
 
 class FiltersBody(Request):
@@ -54,7 +53,9 @@ class ChatRequest(Request):
     )
     filters: FiltersBody = Field(default_factory=FiltersBody)
     chat_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(None, description="Continues this chat.")
-    system_prompt: Annotated[str, StringConstraints(max_length=_MAX_PROMPT_CHARS)] | None = None
+    system_prompt: Annotated[str, StringConstraints(max_length=MAX_PROMPT_CHARS)] | None = Field(
+        None, description="As whom the model speaks in this turn; the rules after it hold all the same."
+    )
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
 
     @model_validator(mode="after")

@@ -11,12 +11,14 @@ from pydantic.json_schema import models_json_schema
 
 from webapp.access import Permission
 from webapp.api.endpoint import ENDPOINTS, PREFIX, Endpoint
+from webapp.converters import ModelConverter
 from webapp.errors import PROBLEM_TYPE, Problem
 
 _CONVERTER = re.compile(r"<(?P<kind>[a-z]+):(?P<name>[a-z_]+)>")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "id": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
     "uuid": {"type": "string", "format": "uuid"},
+    "model": {"type": "string", "pattern": f"^{ModelConverter.regex}$"},
     "string": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
 }
 _REFERENCE = "#/components/schemas/{model}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from store import apps, conversations
+from store import apps, conversations, model_prompts
 from webapp import days
-from webapp.assistant import mentions, phrases, prompt
+from webapp.assistant import mentions, phrases
 from webapp.assistant.answering import Plan
 from webapp.assistant.errors import (
     BadMessage,
@@ -17,6 +17,7 @@ from webapp.assistant.errors import (
     TimeRangeRequired,
     UnknownChat,
 )
+from webapp.assistant.identity import identity_of
 from webapp.assistant.mentions import Mentions
 from webapp.assistant.models import AnyModel, ChatModels
 from webapp.assistant.phrases import Calendar, Found, Refusal
@@ -64,7 +65,8 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         now_ms=request.now_ms,
         filters=filters,
         model=model,
-        identity=request.system_prompt or prompt.IDENTITY,
+        identity=identity_of(deps.database, request),
+        model_prompt=model_prompts.prompt_of(deps.database, model.name),
         chat_id=request.chat_id,
         reading=chosen.range.reading if chosen.range else TimeReading(),
         searched_for=" ".join(about.split()),

@@ -15,12 +15,13 @@ from functools import partial
 from engines.chat import Completion, Message, ModelError, StreamingModel, Usage
 from store import tool_calls
 from store.conversations import StoredTurn
-from webapp.assistant import agent_prompt, answering, coverage, gates, requested_calls
+from webapp.assistant import agent_prompt, answering, coverage, gates, prompt, requested_calls
 from webapp.assistant.agent_session import AgentDeps, offered
 from webapp.assistant.agent_tools import carry_out
 from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.calling import MAX_ANSWER_TOKENS
 from webapp.assistant.findings import TurnFindings
+from webapp.assistant.prompt_blocks import Block
 from webapp.assistant.records import DeltaEvent, StatusEvent, TurnDeps, TurnEvent
 from webapp.assistant.requested_calls import Said
 from webapp.assistant.sent_ledger import SentLedger, usage_of
@@ -49,6 +50,7 @@ class Session:
     stop: Stop
     tools: list[Tool]
     form: str
+    blocks: tuple[Block, ...]
     messages: list[Message]
     findings: TurnFindings = field(default_factory=TurnFindings)
     usages: list[Usage] = field(default_factory=list)
@@ -85,9 +87,9 @@ def _session(
     form = endpoint.tool_format if endpoint else ""
     has_vision = endpoint is not None and endpoint.supports_vision
     tools = offered(deps.database, agent.registry, gates.of_turn(deps.database, has_vision=has_vision))
-    system = agent_prompt.system_prompt(plan, tools, agent.settings.max_iterations, form)
-    messages = [Message("system", system), *history, Message("user", plan.message)]
-    return Session(deps, agent, plan, plan.model, turn, stop, tools, form, messages)
+    blocks = agent_prompt.blocks(plan, tools, agent.settings.max_iterations, form)
+    messages = prompt.messages(blocks, history, plan.message)
+    return Session(deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages)
 
 
 def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
@@ -120,7 +122,11 @@ def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, N
     yield StatusEvent("thinking", told, session.turn.chat_id, session.turn.n)
     _fit(session)
     endpoint = deps.models.endpoint(plan.model.name)
-    ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=session.turn.id) if endpoint else None
+    ledger = None
+    if endpoint:
+        ledger = SentLedger(
+            deps.database, deps.clock, endpoint, turn_id=session.turn.id, blocks=session.blocks
+        )
     ask = partial(
         session.model.stream,
         list(session.messages),

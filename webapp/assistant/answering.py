@@ -50,6 +50,9 @@ class Plan:
     searched_for: str
     without: frozenset[int] = frozenset()
     mode: Mode = "evidence"
+    model_prompt: str = ""
+    pack: str = ""
+    """What is told as background beside the question; '' for nothing."""
     has_range: bool = True
     """Whether a range was given or found; without one it reaches from the beginning to now."""
     is_bounded: bool = True

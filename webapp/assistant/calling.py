@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from engines.chat import ChatModel, Completion, ContextTooLong, Message, ModelError, Usage
 from webapp.assistant import prompt
 from webapp.assistant.packing import Packed, pack
+from webapp.assistant.prompt_blocks import Block, system_messages
 from webapp.assistant.records import TurnDeps
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sent_ledger import SentLedger, usage_of
@@ -50,10 +51,13 @@ def call(
 ) -> Called:
     """Ask the model. Raises `ModelError`; `StoreError` when what is sent cannot be noted."""
     endpoint = deps.models.endpoint(model.name)
-    ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn_id) if endpoint else None
+    blocks = prompt.blocks(plan)
+    ledger = None
+    if endpoint:
+        ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn_id, blocks=blocks)
     window, shrunk_to = model.context_tokens, None
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
-        packed, messages = _fitted(plan, window, retrieval, history)
+        packed, messages = _fitted(plan, blocks, window, retrieval, history)
         try:
             completion = model.complete(
                 messages, schema=prompt.OUTPUT_SCHEMA, timeout_s=deps.models.timeout_s, on_send=ledger
@@ -73,18 +77,15 @@ def call(
 
 
 def _fitted(
-    plan: Plan, window: int, retrieval: Retrieval, history: Sequence[Message]
+    plan: Plan, blocks: Sequence[Block], window: int, retrieval: Retrieval, history: Sequence[Message]
 ) -> tuple[Packed, list[Message]]:
     """The messages that fit into a window. Raises `ContextTooLong` where it holds no frame."""
-    system = prompt.system_prompt(
-        plan.now_ms, plan.start_ms, plan.end_ms, plan.timezone, plan.zone, identity=plan.identity
-    )
     history = _recent(history, window // 4)
-    room = window - tokens(system) - _size(history) - _reserve(window)
+    room = window - _size(system_messages(blocks)) - _size(history) - _reserve(window)
     packed = pack(retrieval, plan.message, plan.zone, room, plan.words)
     if not packed.entries:
         raise ContextTooLong(f"the model's context of {window} tokens holds no frame")
-    return packed, prompt.messages(system, history, packed.text)
+    return packed, prompt.messages(blocks, history, packed.text)
 
 
 def _reserve(window: int) -> int:

@@ -7,6 +7,7 @@
     ├── BadRange             the range is empty or reversed
     ├── BadTimezone          no such IANA zone
     ├── BadMessage           nothing was asked, or too much at once
+    ├── BadSystemPrompt      as whom the model should speak is too long
     ├── UnknownChat          there is no such conversation
     ├── UnknownModel         no model has this name
     └── ModeUnavailable      the model cannot be asked for tools
@@ -57,6 +58,11 @@ class BadTimezone(TurnRefused):
 class BadMessage(TurnRefused):
     code = "invalid_message"
     field = "message"
+
+
+class BadSystemPrompt(TurnRefused):
+    code = "invalid_system_prompt"
+    field = "system_prompt"
 
 
 class UnknownChat(TurnRefused):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from webapp.query_embedder import Meaning
 
 MAX_MESSAGE_CHARS = 8_000
+MAX_PROMPT_CHARS = 20_000
+"""As whom a model speaks in one turn (`system_prompt`)."""
 
 Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]

@@ -15,7 +15,9 @@ from engines.chat import Completion, Message, Sending, Usage
 from store.database import Database
 from store.sent import Purpose, cost_of
 from store.sent_noting import About, Noting
+from webapp.assistant import prompt_blocks
 from webapp.assistant.models import Endpoint
+from webapp.assistant.prompt_blocks import Block
 from webapp.assistant.texts import tokens
 
 
@@ -30,13 +32,26 @@ class SentLedger:
         purpose: Purpose = "answer",
         turn_id: int | None = None,
         *,
+        blocks: Sequence[Block] = (),
         shows: tuple[int | None, int | None] = (None, None),
         named: tuple[tuple[str, str], ...] = (),
         still: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
-        """`shows`, `named` and `still` as in `About` and `Noting`."""
+        """`blocks` are what the system prompt is made of; `shows`, `named` and `still` as in `About` and
+        `Noting`.
+        """
         first_ms, last_ms = shows
-        about = About(purpose, endpoint.name, endpoint.model, turn_id, first_ms, last_ms, named=named)
+        about = About(
+            purpose,
+            endpoint.name,
+            endpoint.model,
+            turn_id,
+            first_ms,
+            last_ms,
+            named=named,
+            blocks=prompt_blocks.layout(blocks) if blocks else "",
+            prefix_sha256=prompt_blocks.prefix_sha256(blocks) if blocks else "",
+        )
         self._noting = Noting(database, clock, about, still)
 
     def __call__(self, sending: Sending) -> None:

@@ -221,7 +221,7 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
     now_ms = deps.clock()
     chat_id = plan.chat_id
     if chat_id is None:
-        chat_id = conversations.create(deps.database, plan.message, now_ms)
+        chat_id = conversations.create(deps.database, plan.message, now_ms, plan.identity)
     try:
         return conversations.add_turn(
             deps.database,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End of the range, not included.")
 @click.option("--tz", "timezone", help="IANA time zone of the question (default: this machine's).")
 @click.option("--model", help="Name of a configured model.")
+@click.option("--system-prompt", metavar="TEXT", help="As whom the model speaks.")
 def ask(
     home: Path | None,
     as_json: bool,
@@ -38,6 +39,7 @@ def ask(
     end_ms: int | None,
     timezone: str | None,
     model: str | None,
+    system_prompt: str | None,
 ) -> None:
     """Ask about what was on the screen."""
     from store.times import now_ms
@@ -57,6 +59,7 @@ def ask(
         start_ms=start_ms,
         end_ms=end_ms,
         model=model,
+        system_prompt=system_prompt,
     )
     try:
         result = answer(deps, request)

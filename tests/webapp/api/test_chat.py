@@ -56,8 +56,8 @@ def test_a_stored_turn_is_the_same_body(program: Actor, database: Database, data
     again = program.get(f"/api/v1/chats/{body['chat_id']}/turns/{body['turn_id']}")
     assert again.get_json() == body
     chat = program.get(f"/api/v1/chats/{body['chat_id']}").get_json()
-    assert [message["role"] for message in chat["messages"]] == ["user", "assistant"]
-    assert chat["messages"][0]["content"] == ASK["message"]
+    assert [message["role"] for message in chat["messages"]] == ["system", "user", "assistant"]
+    assert chat["messages"][1]["content"] == ASK["message"]
 
 
 def test_a_chat_goes_on(program: Actor) -> None:

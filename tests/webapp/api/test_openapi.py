@@ -77,6 +77,8 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/chats/{chat_id}/turns/{turn_id}/sent": {"get"},
         "/models": {"get"},
         "/models/default": {"put"},
+        "/models/{model_id}/system-prompt": {"get", "put", "delete"},
+        "/models/{model_id}/system-prompt/versions": {"get"},
         "/providers": {"get", "post"},
         "/providers/{provider_id}": {"put", "delete"},
         "/providers/{provider_id}/allow": {"post"},
