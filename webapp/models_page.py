@@ -20,6 +20,7 @@ from webapp.assistant.models import ModelInfo
 from webapp.errors import Problem
 from webapp.providing import HostNotAllowed
 from webapp.services import services
+from webapp.views.prompts import PromptEditor, editor
 
 blueprint = Blueprint("models", __name__)
 
@@ -34,12 +35,15 @@ _STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class ModelsPage:
-    """What `models/models.html` draws. `found` is None until servers were looked for."""
+    """What `models/models.html` draws. `found` is None until servers were looked for, `prompt` where no
+    model takes one.
+    """
 
     models: list[ModelInfo]
     problem: str
     form: Mapping[str, str]
     errors: Mapping[str, str]
+    prompt: PromptEditor | None
     found: list[FoundServer] | None = None
     ports: str = ", ".join(f"{name} ({port})" for port, name in PORTS.items())
 
@@ -83,7 +87,7 @@ def find() -> Response:
     """Look for model servers on this machine, and nowhere else."""
     found = find_servers()
     if fragments.wants_fragment():
-        return make_response(render_template("models/found.html", page=_models_page(found=found)))
+        return make_response(render_template("models/found.html", page=models_page(found=found)))
     return _page(found=found)
 
 
@@ -219,14 +223,21 @@ def _form(provider: Provider) -> dict[str, str]:
     return {**texts, **numbers, **flags, "context_tokens": str(provider.context_tokens)}
 
 
-def _models_page(**changes: object) -> ModelsPage:
+def models_page(**changes: object) -> ModelsPage:
+    """The page as its address says: ``model`` is the one whose prompt is edited."""
     models = services().chat_models
     values: dict[str, object] = {"form": {}, "errors": {}, **changes}
-    return ModelsPage(models=models.listed(), problem=models.problem, **values)  # type: ignore[arg-type]
+    undo = request.args.get("undo", "")
+    prompt = editor(
+        services(),
+        request.args.get("model", ""),
+        undo=int(undo) if undo.isdecimal() and len(undo) < 10 else None,
+    )
+    return ModelsPage(models=models.listed(), problem=models.problem, prompt=prompt, **values)  # type: ignore[arg-type]
 
 
 def _page(status: int = 200, **changes: object) -> Response:
-    html = render_template("models/models.html", page=_models_page(**changes), section="settings")
+    html = render_template("models/models.html", page=models_page(**changes), section="settings")
     return make_response(html, status)
 
 

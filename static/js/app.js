@@ -8,12 +8,13 @@ import { listen } from './events.js'
 import * as keys from './keys.js'
 import * as phrasing from './phrasing.js'
 import * as pictures from './pictures.js'
+import * as prompts from './prompts.js'
 import * as range from './range.js'
 import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
 
-const components = [citations, copy, dialogs, pictures, range, strip, timeline, chat, phrasing]
+const components = [citations, copy, dialogs, pictures, range, strip, timeline, chat, phrasing, prompts]
 
 zone.agree()
 keys.listen()

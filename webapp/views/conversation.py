@@ -14,6 +14,8 @@ from webapp.assistant.turn import TurnResult, stored_turn
 from webapp.ranges import NO_RANGE, Range
 from webapp.services import Services
 from webapp.viewer import Viewer
+from webapp.views import prompt_blocks
+from webapp.views.prompt_blocks import PromptView
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
@@ -46,6 +48,16 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """What a chat's model is told beside the questions: as whom it speaks, and all of it as last sent."""
+
+    chat_id: int
+    identity: str
+    turn: int | None
+    view: PromptView | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChatPage:
     """Everything `chat/chat.html` draws."""
 
@@ -57,6 +69,7 @@ class ChatPage:
     suggestions: list[Suggestion]
     has_frames: bool
     apps: tuple[str, ...]  # what @mentions may name
+    system: SystemMessage | None = None
 
     @property
     def title(self) -> str:
@@ -96,6 +109,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         suggestions=[] if chat else _suggestions(totals),
         has_frames=totals.frames > 0,
         apps=tuple(apps.colour_slots(database)),
+        system=_system(own, chat.id, [turn.turn.turn_id for turn in turns]) if chat else None,
     )
 
 
@@ -115,6 +129,13 @@ def edit(turn: TurnResult, viewer: Viewer) -> Composer:
         label = wording.span(turn.start_ms, turn.end_ms, viewer.zone, viewer.now_ms)
         chosen = Range("custom", turn.start_ms, turn.end_ms, label)
     return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id)
+
+
+def _system(own: Services, chat_id: int, turns: list[int]) -> SystemMessage | None:
+    """None for a chat from before identities were stored, of which nothing sent is kept either."""
+    identity = conversations.identity(own.database, chat_id)
+    n, view = prompt_blocks.latest(own.database, chat_id, turns) or (None, None)
+    return SystemMessage(chat_id, identity, n, view) if identity or view else None
 
 
 def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:

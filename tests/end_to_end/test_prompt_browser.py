@@ -1,0 +1,248 @@
+"""The editor of a system prompt and the blocks that were sent, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from store import model_prompts, providers
+from store.database import Database, open_database
+from store.paths import DataDir
+from store.providers import Provider
+from store.settings import Settings
+from store.times import now_ms
+from tests.factories import store_frame
+from tests.stub_model import StubModel
+from webapp import create_app
+from webapp.access import make_launch_code
+from webapp.assistant.models import ChatModels
+from webapp.server import Server
+
+pytestmark = pytest.mark.end_to_end
+
+WIDTHS = {390: 844, 768: 1024, 1440: 900}
+QWEN = "library/qwen3:8b"
+EDITOR = f"/settings/models?model={QWEN}#prompt"
+SAVED = re.compile("^Saved ")
+
+
+@dataclass
+class Site:
+    origin: str
+    token: str
+    database: Database
+    chat: str = ""
+
+    def prompt(self, model: str = QWEN) -> str:
+        return model_prompts.prompt_of(self.database, model)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    data_dir = DataDir(tmp_path_factory.mktemp("prompts") / "home").create()
+    database = open_database(data_dir)
+    store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    settings = replace(Settings(), web=replace(Settings().web, port=port))
+    with StubModel() as stub:
+        stub.reply({"answer_md": "14 days [[e1]].", "evidence": [{"id": "e1", "quote": "14 days"}]})
+        for name in (QWEN, "with-tools"):
+            added = Provider(0, name, stub.base_url, "m", supports_tools=name != QWEN)
+            providers.add(data_dir, added)
+        models = ChatModels(settings.chat, {}, data_dir)
+        app = create_app(settings, database, chat_models=models)
+        server = Server(app, listener, database.close_thread)
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database)
+        server.stop()
+        thread.join(10)
+    listener.close()
+    database.close_thread()
+
+
+def visit(browser: Browser, site: Site, **options: Any) -> Page:
+    page = browser.new_context(timezone_id="Asia/Shanghai", locale="en-GB", **options).new_page()
+    page.goto(f"{site.origin}/launch?code={make_launch_code(site.token, now_ms())}")
+    return page
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """The editor with nothing in it."""
+    for model in (QWEN, "with-tools"):
+        model_prompts.save(site.database, model, "", now_ms(), saved_by="program")
+    found = visit(browser, site)
+    complaints: list[str] = []
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    found.goto(f"{site.origin}{EDITOR}")
+    yield found
+    found.context.close()
+    assert complaints == []
+
+
+def state(page: Page) -> Any:
+    return page.locator("[data-prompt-state]")
+
+
+def type_in(page: Page, text: str) -> None:
+    page.locator("#prompt-text").press_sequentially(text)
+
+
+def test_r2_7_it_saves_itself_and_counts(page: Page, site: Site) -> None:
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_hidden()
+    type_in(page, "Brief. 今天")
+    expect(page.locator("#prompt-count")).to_contain_text("9 of 8,000 characters")
+    expect(state(page)).to_have_text(SAVED)
+    expect(page.locator("#prompt-count")).to_have_text("9 of 8,000 characters, about 4 tokens")
+    assert site.prompt() == "Brief. 今天"
+    page.reload()
+    expect(page.locator("#prompt-text")).to_have_value("Brief. 今天")
+
+
+def test_r2_8_switching_the_model_saves_and_loads_its_own(page: Page, site: Site) -> None:
+    type_in(page, "not saved yet")
+    page.select_option("[data-prompt-model]", "with-tools")
+    expect(page).to_have_url(re.compile("model=with-tools"))
+    assert site.prompt() == "not saved yet"
+    expect(page.locator("#prompt-text")).to_have_value("")
+
+
+def test_what_was_just_typed_is_saved_when_the_page_goes(page: Page, site: Site) -> None:
+    type_in(page, "last words")
+    page.goto(f"{site.origin}/status")
+    page.goto(f"{site.origin}{EDITOR}")
+    expect(page.locator("#prompt-text")).to_have_value("last words")
+
+
+def test_what_cannot_be_saved_stays_and_is_tried_again(page: Page, site: Site) -> None:
+    page.context.set_offline(True)
+    type_in(page, "offline")
+    expect(state(page)).to_have_text(re.compile("^Not saved"))
+    page.select_option("[data-prompt-model]", "with-tools")  # it does not lead away from unsaved words
+    expect(page.locator("[data-prompt-model]")).to_have_value(QWEN)
+    expect(page.locator("#prompt-text")).to_have_value("offline")
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Retry").click()
+    expect(state(page)).to_have_text(SAVED)
+    assert site.prompt() == "offline"
+
+
+def test_too_long_a_text_stays_and_is_refused_in_words(page: Page, site: Site) -> None:
+    page.locator("#prompt-text").fill("x" * 8_010)
+    expect(page.locator("#prompt-facts")).to_contain_text("Not saved: the text has 8010 characters")
+    expect(page.locator("[data-prompt-limit]")).to_have_text("10 characters too many")
+    page.locator("#prompt-text").fill("x" * 8_000)
+    expect(state(page)).to_have_text(SAVED)
+    assert site.prompt() == "x" * 8_000
+
+
+def test_a_change_elsewhere_is_shown_beside_ones_own(page: Page, site: Site) -> None:
+    model_prompts.save(site.database, QWEN, "by a program", now_ms(), saved_by="program")
+    type_in(page, "mine")
+    expect(page.locator("#prompt-facts")).to_contain_text("changed elsewhere by a program")
+    assert site.prompt() == "by a program"
+    page.get_by_role("button", name="Keep mine").click()
+    expect(page.locator("#prompt-facts")).not_to_contain_text("changed elsewhere")
+    expect(page.locator("#prompt-text")).to_have_value("mine")
+    assert site.prompt() == "mine"
+
+
+def test_clearing_asks_nothing_and_can_be_undone(page: Page, site: Site) -> None:
+    type_in(page, "precious")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    assert site.prompt() == ""
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#prompt-text")).to_have_value("precious")
+
+
+def test_by_keyboard_alone(page: Page, site: Site) -> None:
+    summary = page.locator("#prompt > summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#prompt-text")).to_be_hidden()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.locator("[data-prompt-model]")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.type("typed")
+    page.keyboard.press("Tab")
+    expect(state(page)).to_have_text(SAVED)
+    assert site.prompt() == "typed"
+
+
+def test_without_scripts_a_button_saves(browser: Browser, site: Site) -> None:
+    page = visit(browser, site, java_script_enabled=False)
+    page.goto(f"{site.origin}{EDITOR}")
+    page.fill("#prompt-text", "No scripts\nhere")
+    page.get_by_role("button", name="Save", exact=True).click()
+    assert site.prompt() == "No scripts\nhere"
+    page.select_option("select[name=model]", "with-tools")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.locator("#prompt-text")).to_have_value(site.prompt("with-tools"))
+    page.context.close()
+
+
+@pytest.fixture(scope="module")
+def asked(browser: Browser, site: Site) -> Site:
+    """The site with a prompt, its history, and an answer by a model that was told it."""
+    for text in ("First line.\nSecond line.", "First line.\nAnother line."):
+        model_prompts.save(site.database, QWEN, text, now_ms(), saved_by="person")
+    page = visit(browser, site)
+    page.goto(f"{site.origin}/chat")
+    page.fill("#message", "Which retention?")
+    page.select_option("select[name=when]", "today")
+    page.select_option("select[name=model]", QWEN)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("link", name="System prompt")).to_be_visible()
+    site.chat = page.url.removeprefix(site.origin).partition("#")[0]
+    page.context.close()
+    return site
+
+
+def test_r2_9_the_system_message_stands_in_the_conversation_and_folds(browser: Browser, asked: Site) -> None:
+    page = visit(browser, asked)
+    page.goto(f"{asked.origin}{asked.chat}")
+    message = page.locator(".system-message")
+    expect(message.get_by_text("Another line.")).to_be_hidden()
+    message.locator("summary").click()
+    expect(message.get_by_text("Another line.")).to_be_visible()
+    expect(message.get_by_text("Rules that nothing else")).to_be_visible()
+    page.get_by_role("link", name="System prompt").click()
+    expect(page.get_by_role("group", name="Block 1, Model prompt")).to_contain_text("Another line.")
+    page.context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_of_prompts_is_accessible_and_fits(
+    browser: Browser, asked: Site, width: int, theme: str
+) -> None:
+    page = visit(browser, asked, viewport={"width": width, "height": WIDTHS[width]}, color_scheme=theme)
+    complaints: list[str] = []
+    page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+    for path, opened in (
+        (EDITOR, ".presets > summary"),
+        (f"/settings/models/prompt/history?model={QWEN}", ""),
+        ("/settings/models/prompt/preview?model=with-tools", ""),
+        (f"{asked.chat}/turns/1/prompt", ""),
+        (asked.chat, ".system-message > summary"),
+    ):
+        page.goto(f"{asked.origin}{path}")
+        if opened:
+            page.locator(opened).click()
+        violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in violations] == [], path
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+    page.context.close()
+    assert complaints == []

@@ -1,0 +1,184 @@
+"""A system prompt as it was sent, or would be now, block by block with sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from store import conversations, model_prompts, sent
+from store.database import Database
+from store.sent import SentRequest
+from webapp.assistant import agent_prompt, gates, prompt
+from webapp.assistant.agent_session import offered
+from webapp.assistant.answering import Plan
+from webapp.assistant.identity import NEUTRAL
+from webapp.assistant.models import ModelInfo
+from webapp.assistant.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
+from webapp.assistant.records import Mode, TimeReading, TurnFilters
+from webapp.assistant.texts import tokens
+from webapp.services import Services
+from webapp.viewer import Viewer
+
+TITLES: dict[BlockName, str] = {
+    "model_prompt": "Model prompt",
+    "identity": "Identity",
+    "rules": "Hard rules",
+    "guidance": "Use of tools",
+    "tools": "Tool definitions",
+    "time": "Time",
+    "budget": "Budget",
+    "background": "Background",
+}
+_LOOKED_BACK = 20
+"""How many turns before one are looked through for the last that was sent to the same model."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockView:
+    number: int
+    title: str
+    text: str
+    is_prefix: bool
+
+    @property
+    def characters(self) -> int:
+        return len(self.text)
+
+    @property
+    def tokens(self) -> int:
+        return tokens(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptView:
+    """What `prompts/_blocks.html` draws.
+
+    `tools` is what travels beside the messages as ``tools``, '' for nothing. `before` is the turn that
+    was sent to the same model before, None for none; `changed` are the titles of the blocks of the
+    beginning that differ from it, None where that is no longer known.
+    """
+
+    blocks: tuple[BlockView, ...]
+    absent: tuple[str, ...]
+    prefix_sha256: str
+    tools: str = ""
+    requests: tuple[SentRequest, ...] = ()
+    before: int | None = None
+    is_same_prefix: bool = False
+    changed: tuple[str, ...] | None = None
+
+    @property
+    def characters(self) -> int:
+        return sum(block.characters for block in self.blocks)
+
+    @property
+    def tokens(self) -> int:
+        return sum(block.tokens for block in self.blocks)
+
+    @property
+    def prefix_tokens(self) -> int:
+        return sum(block.tokens for block in self.blocks if block.is_prefix)
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
+    """The system prompts of a turn's requests, in order; requests with the same one stand together.
+
+    Requests whose text was erased, or that were sent before blocks were noted, have no blocks.
+    """
+    requests = sent.of_turn(database, chat_id, n)
+    before = _before(database, chat_id, n, requests[0]) if requests else None
+    return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
+
+
+def latest(database: Database, chat_id: int, turns: Sequence[int]) -> tuple[int, PromptView] | None:
+    """The last of the turns of which it is known what was sent, with its last system prompt."""
+    for n in reversed(turns[-_LOOKED_BACK:]):
+        found = [view for view in of_turn(database, chat_id, n) if view.blocks]
+        if found:
+            return n, found[-1]
+    return None
+
+
+def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
+    """What the model would be sent now for a question about today."""
+    today = who.today
+    plan = Plan(
+        message="", language="en", words=(), start_ms=today.start_ms, end_ms=who.now_ms,
+        timezone=who.zone_name, zone=who.zone, now_ms=who.now_ms, filters=TurnFilters(),
+        model=own.chat_models.get("extractive"), identity=NEUTRAL, chat_id=None, reading=TimeReading(),
+        searched_for="", mode=mode, model_prompt=model_prompts.prompt_of(own.database, info.name),
+    )  # fmt: skip
+    if mode == "evidence":
+        return _view(prompt.blocks(plan))
+    opts = gates.of_turn(own.database, has_vision=info.supports_vision)
+    tools = offered(own.database, own.agent.registry, opts)
+    blocks = agent_prompt.blocks(plan, tools, own.agent.settings.max_iterations, info.tool_format)
+    beside = "" if info.tool_format else json.dumps([tool.definition() for tool in tools], ensure_ascii=False)
+    return _view(blocks, tools=beside)
+
+
+def _sent(requests: tuple[SentRequest, ...], before: tuple[int, SentRequest] | None) -> PromptView:
+    first = requests[0]
+    blocks = _blocks_of(first)
+    tools = _document(first).get("tools") if blocks else None
+    told = json.dumps(tools, ensure_ascii=False) if tools else ""
+    if before is None:
+        return _view(blocks, first.prefix_sha256, told, requests=requests)
+    turn, other = before
+    return _view(
+        blocks,
+        first.prefix_sha256,
+        told,
+        requests=requests,
+        before=turn,
+        is_same_prefix=first.prefix_sha256 == other.prefix_sha256,
+        changed=_changed(_blocks_of(other), blocks),
+    )
+
+
+def _view(blocks: Sequence[Block], sha256: str = "", tools: str = "", **more: Any) -> PromptView:
+    drawn = tuple(
+        BlockView(block.number, TITLES[block.name], block.text, block.name in PREFIX) for block in blocks
+    )
+    there = {block.name for block in blocks}
+    absent = tuple(TITLES[name] for name in NAMES if name not in there)
+    return PromptView(drawn, absent, sha256 or prefix_sha256(blocks), tools, **more)
+
+
+def _before(database: Database, chat_id: int, n: int, request: SentRequest) -> tuple[int, SentRequest] | None:
+    """The last request to the same model in an earlier turn, with its turn."""
+    earlier = [turn.n for turn in conversations.turns(database, chat_id) if turn.n < n]
+    for number in reversed(earlier[-_LOOKED_BACK:]):
+        for each in reversed(sent.of_turn(database, chat_id, number)):
+            if each.prefix_sha256 and each.provider == request.provider:
+                return number, each
+    return None
+
+
+def _changed(before: Sequence[Block], after: Sequence[Block]) -> tuple[str, ...] | None:
+    if not before or not after:
+        return None
+    old, new = ({block.name: block.text for block in blocks} for blocks in (before, after))
+    return tuple(TITLES[name] for name in NAMES if name in PREFIX and old.get(name) != new.get(name))
+
+
+def _blocks_of(request: SentRequest) -> tuple[Block, ...]:
+    return taken_apart(request.blocks, list(_system_of(request)))
+
+
+def _system_of(request: SentRequest) -> tuple[str, ...]:
+    return tuple(_contents(_document(request)))
+
+
+def _contents(document: dict[str, Any]) -> Iterator[str]:
+    for message in document.get("messages", ()):
+        if message.get("role") == "system":
+            yield str(message.get("content"))
+
+
+def _document(request: SentRequest) -> dict[str, Any]:
+    """The body of an answer's request, which is always an object of ours; {} once it was erased."""
+    return json.loads(request.body) if request.body and request.blocks else {}
