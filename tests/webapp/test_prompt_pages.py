@@ -19,7 +19,7 @@ from store.providers import Provider
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.assistant.agent_prompt import HARD_RULES
 from webapp.prompt_presets import PRESETS
-from webapp.views.prompts import difference
+from webapp.views.difference import difference
 
 PAGE = "/settings/models"
 PROMPT = f"{PAGE}/prompt"
@@ -200,5 +200,5 @@ def test_any_two_versions_are_compared_and_one_restored(
 @given(st.text(alphabet="ab\n", max_size=40), st.text(alphabet="ab\n", max_size=40))
 def test_a_comparison_leaves_nothing_out(older: str, newer: str) -> None:
     lines = difference(older, newer)
-    assert "\n".join(each.text for each in lines if each.kind != "new") == older
-    assert "\n".join(each.text for each in lines if each.kind != "gone") == newer
+    assert "\n".join(each.text for each in lines if each.kind != "added") == older
+    assert "\n".join(each.text for each in lines if each.kind != "removed") == newer

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Literal
 
 from store import model_prompts
 from store.model_prompts import MAX_CHARS, PromptVersion
@@ -13,6 +11,7 @@ from webapp.assistant.models import ModelInfo
 from webapp.assistant.texts import tokens
 from webapp.prompt_presets import PRESETS, Preset
 from webapp.services import Services
+from webapp.views.difference import DiffLine, difference
 
 LARGE_SHARE = 0.25
 """From this part of a model's window on the editor says how much of it the prompt takes."""
@@ -51,14 +50,6 @@ class PromptEditor:
     def is_large(self) -> bool:
         """Whether it takes much of what the model can read at once."""
         return self.tokens > LARGE_SHARE * self.info.context_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """A line of a comparison, as it is in the newer text, the older one, or both."""
-
-    kind: Literal["same", "gone", "new"]
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +106,3 @@ def history(
     old = by_number.get(older or 0) or (before[0] if before else None)
     lines = difference(old.content, new.content) if old and new else []
     return PromptHistory(model, list(found), old, new, lines)
-
-
-def difference(older: str, newer: str) -> list[DiffLine]:
-    """Two texts line by line, by Python's `difflib`; nothing of either is left out."""
-    before, after = (text.split("\n") if text else [] for text in (older, newer))
-    lines: list[DiffLine] = []
-    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag == "equal":
-            lines += [DiffLine("same", text) for text in before[a:b]]
-            continue
-        lines += [DiffLine("gone", text) for text in before[a:b]]
-        lines += [DiffLine("new", text) for text in after[c:d]]
-    return lines
