@@ -44,6 +44,8 @@ _USES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("get_context_timeline",), "{tools}: what lies around one entry or moment."),
     (("calculator",), "{tools}: every calculation."),
     (("get_current_datetime",), "{tools}: times for words such as “an hour ago”."),
+    (("describe_frame",), "{tools}: one picture, where its text is not enough."),
+    (("web_search",), "{tools}: public facts; what the person did is never on the web."),
     (("list_directory", "read_file"), "{tools}: only the folders that the person allowed."),
 )
 """What to use each tool for; a line names those of its tools that are on."""
