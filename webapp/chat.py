@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from flask import Blueprint, make_response, redirect, render_template, request
@@ -9,11 +10,12 @@ from werkzeug.wrappers import Response
 
 from store import conversations, drafts, frames, tool_calls
 from store.conversations import Chat
-from store.tool_calls import Scope
+from store.tool_calls import Scope, ToolCall
 from webapp import following, fragments, ranges
 from webapp.api.tool_calls import decide
 from webapp.assistant.errors import BadRange
-from webapp.assistant.live import TooManyTurns
+from webapp.assistant.live import LiveTurn, TooManyTurns
+from webapp.assistant.records import FirstCall
 from webapp.assistant.turn import (
     TimeRangeRequired,
     TurnDeps,
@@ -27,6 +29,7 @@ from webapp.assistant.turn import (
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
+from webapp.views.calls import is_retryable
 from webapp.views.conversation import Composer, around_frame, edit, page
 from webapp.views.turns import turn_view
 
@@ -66,20 +69,15 @@ def show(chat_id: int) -> Response:
 @blueprint.post("/chat/<id:chat_id>")
 def ask(chat_id: int | None) -> Response:
     """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
-    own, who = services(), viewer()
+    who = viewer()
     chat = None if chat_id is None else _chat(chat_id)
-    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent)
+    is_edited = bool(request.form.get("edited"))
     try:
-        live = own.turns.start(deps, _request(chat_id, who))
-    except UnknownChat as error:
-        raise _no_chat(error.chat_id) from error
+        live = _started(_request(chat_id, who))
     except TurnRefused as refusal:
         return _refused(chat, refusal, who)
-    except TooManyTurns as error:
-        raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
-    is_edited = bool(request.form.get("edited"))
     if not is_edited:
-        drafts.forget(own.database, chat_id)
+        drafts.forget(services().database, chat_id)
     live.settle(PATIENCE_S)
     if chat is None or is_edited or not fragments.wants_fragment():
         return fragments.go(f"/chat/{live.chat_id}#t{live.n}")
@@ -119,9 +117,7 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
     decision = request.form.get("decision", "")
     if decision not in _DECISIONS:
         raise Problem(400, "invalid_request", "A decision is deny, once, chat or always.")
-    call = tool_calls.get(services().database, call_id)
-    if call is None or (call.chat_id, call.turn) != (chat_id, n):
-        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
+    _call(chat_id, n, call_id)
     try:
         decide(services(), call_id, _DECISIONS[decision])
     except Problem as problem:
@@ -129,6 +125,33 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
         if problem.status != 409 or not fragments.wants_fragment():
             raise
     return _turn(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
+
+
+@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
+def retry_call(chat_id: int, n: int, call_id: int) -> Response:
+    """Make a call that failed again, in a new turn that goes on from its result."""
+    chat, asked, who = _chat(chat_id), _stored(chat_id, n), viewer()
+    call = _call(chat_id, n, call_id)
+    if not is_retryable(call) or asked.status == "running":
+        raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
+    question = TurnRequest(
+        message=asked.question,
+        timezone=asked.timezone,
+        now_ms=who.now_ms,
+        chat_id=chat_id,
+        model=asked.model,
+        mode="agent",
+        day_start_min=who.day_start_min,
+        first_call=FirstCall(call.tool, json.loads(call.arguments)),
+    )
+    try:
+        live = _started(question)
+    except TurnRefused as refusal:
+        return _refused(chat, refusal, who)
+    live.settle(PATIENCE_S)
+    if fragments.wants_fragment():
+        return _turn(chat_id, live.n)
+    return fragments.go(f"/chat/{chat_id}#t{live.n}")
 
 
 @blueprint.get("/chat/<id:chat_id>/delete")
@@ -150,6 +173,26 @@ def _chat(chat_id: int) -> Chat:
     if chat is None:
         raise _no_chat(chat_id)
     return chat
+
+
+def _started(question: TurnRequest) -> LiveTurn:
+    """The turn as it runs. Raises `TurnRefused`, 404 and 503."""
+    own = services()
+    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent)
+    try:
+        return own.turns.start(deps, question)
+    except UnknownChat as error:
+        raise _no_chat(error.chat_id) from error
+    except TooManyTurns as error:
+        raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
+
+
+def _call(chat_id: int, n: int, call_id: int) -> ToolCall:
+    """A tool call of this turn. Raises 404."""
+    call = tool_calls.get(services().database, call_id)
+    if call is None or (call.chat_id, call.turn) != (chat_id, n):
+        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
+    return call
 
 
 def _kept(chat_id: int | None) -> Composer:

@@ -7,6 +7,11 @@ import { all } from './dom.js'
 const NEAR_END_PX = 80
 const SAY_EVERY_MS = 7000
 
+// Other forms that ask: what they bring stands at the end as well.
+document.addEventListener('page:answered', event => {
+  if (event.detail.status === 200 && event.detail.elt.matches?.('[data-asks]')) arrived(newest())
+})
+
 export function enhance(root) {
   for (const form of all(root, '[data-composer]')) {
     if (!form.dataset.ready) composer(form)
@@ -94,8 +99,12 @@ function settled(form, message, status) {
   if (status === 200) {
     message.value = ''
     form.querySelector('#refusal')?.remove()
-    arrived(document.querySelector('#transcript').lastElementChild)
+    arrived(newest())
   }
+}
+
+function newest() {
+  return document.querySelector('#transcript').lastElementChild
 }
 
 function arrived(turn) {

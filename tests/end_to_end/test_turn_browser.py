@@ -191,6 +191,17 @@ def test_cards_change_in_place_and_a_decision_survives_a_reload(visitor: Talk, s
     expect(page.locator("#call-3")).to_contain_text("Denied")
 
 
+def test_a_failed_call_is_tried_again_below(visitor: Talk, site: TalkSite) -> None:
+    site.stub.call(("calculator", {"expression": "7/0"})).reply("It cannot be divided.")
+    page = begun(visitor, "What is seven by nothing?")
+    ended(page)
+    page.get_by_role("button", name="Try again").click()
+    ended(page, 2)
+    expect(page.locator("#t2 .call-error")).to_have_text("Division by zero.")
+    expect(page.locator("#t1 .call-error")).to_have_count(1)
+    assert page.locator("#message").input_value() == ""
+
+
 def test_a_question_meanwhile_waits_for_the_answer(visitor: Talk, site: TalkSite) -> None:
     go_on = threading.Event()
     site.stub.reply("First answer.", wait_for=go_on).reply("Second answer.")

@@ -101,6 +101,7 @@ def test_there_is_no_way_to_run_a_call_but_to_decide_about_it(app: Flask) -> Non
         ("approve", "OPTIONS", "POST"),
         ("deny", "OPTIONS", "POST"),
         ("<id:call_id>", "OPTIONS", "POST"),  # the decision of the page
+        ("retry", "OPTIONS", "POST"),  # a new turn with a new call, which is decided about like any
     }
 
 

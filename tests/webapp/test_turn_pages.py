@@ -230,3 +230,36 @@ def test_no_more_streams_than_there_are_places(
     assert browser.get(f"{address}/events").status_code == 503
     free.release()
     assert [browser.get(f"{address}/events").status_code for _ in range(3)] == [200] * 3
+
+
+def test_a_call_that_failed_is_tried_again_and_asked_about_again(
+    browser: Actor, form: dict[str, str], stub: StubModel, folder: Path
+) -> None:
+    """R2.41."""
+    path = {"path": str(folder / "late.txt")}
+    stub.call(("read_file", path), ("calculator", {"expression": "6*7"})).reply("It is not there.")
+    address = asked(browser, form, "What is in it?")
+    decision = re.findall(r'action="(/chat/1/turns/1/calls/\d+)"', browser.get(address, headers=HTMX).text)
+    browser.post(decision[0], data={**form, "decision": "once"})
+    html = settled(browser, address)
+    retry = re.findall(r'action="(/chat/1/turns/1/calls/\d+/retry)"', html)
+    assert len(retry) == 1 and "Try again" in html
+    calculator = f"{address}/calls/2/retry"
+    assert browser.post(calculator, data=form).status_code == 409  # it did not fail
+    assert browser.post(f"{address}/calls/9/retry", data=form).status_code == 404
+    assert browser.post(retry[0]).status_code == 403  # no CSRF token
+
+    (folder / "late.txt").write_text("it is here now", encoding="utf-8")
+    stub._script.clear()
+    stub.reply("Now it is there.")
+    before = len(stub.requests)
+    again = browser.post(retry[0], data=form, headers=HTMX).text
+    assert "Waits for you" in again and "late.txt" in again and 'id="t2"' in again
+    assert len(stub.requests) == before, "the model was asked before the call was made"
+    decision = re.findall(r'action="(/chat/1/turns/2/calls/\d+)"', again)
+    browser.post(decision[0], data={**form, "decision": "once"})
+    html = settled(browser, "/chat/1/turns/2")
+    assert "Now it is there." in html and "it is here now" in html
+    roles = [message["role"] for message in stub.requests[-1]["messages"][-3:]]
+    assert roles == ["user", "assistant", "tool"]
+    assert "It is not there." in browser.get("/chat/1").text

@@ -74,6 +74,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         mode=chosen.mode,
         has_range=chosen.range is not None,
         is_bounded=request.start_ms is not None,
+        first_call=request.first_call if chosen.mode == "agent" else None,
     )
 
 

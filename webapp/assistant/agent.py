@@ -22,8 +22,8 @@ from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.calling import MAX_ANSWER_TOKENS
 from webapp.assistant.findings import TurnFindings
 from webapp.assistant.prompt_blocks import Block
-from webapp.assistant.records import DeltaEvent, StatusEvent, TurnDeps, TurnEvent
-from webapp.assistant.requested_calls import Said
+from webapp.assistant.records import DeltaEvent, FirstCall, StatusEvent, TurnDeps, TurnEvent
+from webapp.assistant.requested_calls import Said, Wanted
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 from webapp.assistant.sentences import say
 from webapp.assistant.texts import tokens
@@ -96,7 +96,11 @@ def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
     """Rounds of calls until there is an answer."""
     rounds = session.agent.settings.max_iterations
     for iteration in range(1, rounds + 1):
-        completion, said = yield from _generate(session, session.tools)
+        first = session.plan.first_call if iteration == 1 else None
+        if first:
+            completion, said = _given(session, first)
+        else:
+            completion, said = yield from _generate(session, session.tools)
         if not said.wanted:
             if said.prose:
                 return replace(completion, text=said.prose)
@@ -108,6 +112,16 @@ def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
     session.messages.append(Message("user", agent_prompt.ANSWER_NOW))
     completion, said = yield from _generate(session, [])
     return replace(completion, text=said.prose or completion.text)
+
+
+def _given(session: Session, first: FirstCall) -> tuple[Completion, Said]:
+    """A call as if the model had just asked for it; it is decided about like any other."""
+    session.parts += 1
+    is_offered = any(tool.name == first.tool for tool in session.tools)
+    error = "" if is_offered else f"There is no tool {first.tool!r}."
+    wanted = Wanted("again_1", first.tool, first.arguments, error)
+    text = requested_calls.written(wanted, session.form)
+    return Completion(text, None, session.plan.model.name), Said("", (wanted,))
 
 
 def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None, tuple[Completion, Said]]:

@@ -17,7 +17,16 @@ from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import Facts, facts
 from webapp.assistant.models import AnyModel
-from webapp.assistant.records import Claim, Coverage, EvidenceItem, Mode, TimeReading, TurnDeps, TurnFilters
+from webapp.assistant.records import (
+    Claim,
+    Coverage,
+    EvidenceItem,
+    FirstCall,
+    Mode,
+    TimeReading,
+    TurnDeps,
+    TurnFilters,
+)
 from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
 from webapp.assistant.sentences import clock, duration, moment, say
@@ -57,6 +66,7 @@ class Plan:
     """Whether a range was given or found; without one it reaches from the beginning to now."""
     is_bounded: bool = True
     """Whether nothing outside the range may be shown: it was given, not only found in the message."""
+    first_call: FirstCall | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ epoch milliseconds; ranges are half-open. Nothing here is from the model uncheck
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engines.chat import Usage
 from store.database import Database
@@ -42,6 +42,14 @@ class TurnFilters:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstCall:
+    """A call that a turn with tools makes before the model is asked: one that failed, tried again (R2.41)."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRequest:
     """A question. Without `start_ms` the range is looked for in the message.
 
@@ -64,6 +72,7 @@ class TurnRequest:
     without: tuple[int, ...] = ()
     day_start_min: int = 0
     week_start: int = 0  # 0 = Monday
+    first_call: FirstCall | None = None
 
 
 @dataclass(frozen=True, slots=True)

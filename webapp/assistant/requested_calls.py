@@ -77,6 +77,20 @@ def told(said: Said, completion: Completion, results: Mapping[str, str], form: s
     ]
 
 
+def written(call: Wanted, form: str) -> str:
+    """A call as a model with this text format writes it; "" for native calls."""
+    arguments = dict(call.arguments)
+    if form == "functionary":
+        return f"<function={call.name}>{json.dumps(arguments, ensure_ascii=False)}</function>"
+    if form == "command-r":
+        made = [{"tool_name": call.name, "parameters": arguments}]
+        return f"Action: ```json\n{json.dumps(made, ensure_ascii=False)}\n```"
+    if form == "llama31":
+        made_one = {"name": call.name, "parameters": arguments}
+        return f"<|python_tag|>{json.dumps(made_one, ensure_ascii=False)}"
+    return ""
+
+
 def result_text(output: str, error: str) -> str:
     """A result as the model gets it: JSON that cannot imitate a call or a citation."""
     if error:

@@ -110,11 +110,15 @@ def _call(call: ToolCall) -> CallView:
         word=word,
         icon=icon,
         took="" if call.duration_ms is None else _took(call.duration_ms),
-        # One that was never decided about could not be made at all, and would fail again.
-        can_retry=call.state in ("failed", "timed_out") and bool(call.decided_by) and not call.is_forgotten,
+        can_retry=is_retryable(call),
         by_rule=call.decided_by in ("chat", "always"),
         picture=json.loads(call.arguments).get("frame_id") if call.tool == describe_frame.name else None,
     )
+
+
+def is_retryable(call: ToolCall) -> bool:
+    """One that ran and failed. One that nobody decided about could not be made, and would fail again."""
+    return call.state in ("failed", "timed_out") and bool(call.decided_by) and not call.is_forgotten
 
 
 def _took(duration_ms: int) -> str:

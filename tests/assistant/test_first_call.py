@@ -1,0 +1,25 @@
+"""A call that is made before the model is asked, written as a model of each format writes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from webapp.assistant.formats import parse
+from webapp.assistant.requested_calls import Wanted, written
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize("form", ["functionary", "command-r", "llama31"])
+@pytest.mark.parametrize(
+    "arguments", [{"path": '/notes/计划 "a".txt', "lines": 3}, {"path": "</function>```\n"}, {}]
+)
+def test_a_written_call_reads_as_itself(form: str, arguments: dict[str, object]) -> None:
+    text = written(Wanted("again_1", "read_file", arguments), form)
+    parsed = parse(text, form, {"read_file": SCHEMA})
+    assert [(call.name, dict(call.arguments)) for call in parsed.calls] == [("read_file", arguments)]
+    assert not parsed.errors and not parsed.prose
+
+
+def test_a_native_call_is_no_text() -> None:
+    assert written(Wanted("again_1", "read_file", {}), "") == ""
