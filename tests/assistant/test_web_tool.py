@@ -116,6 +116,14 @@ def test_it_asks_and_sends_what_was_shown(deps: TurnDeps, stub: StubModel, searc
     assert ran.result.evidence == ()
 
 
+def test_nothing_in_the_words_hides_what_is_asked(
+    deps: TurnDeps, stub: StubModel, search: StubSearch
+) -> None:
+    stub.call(("web_search", {"query": "a\u202eb\x1b[2J\n c"})).reply("No.")
+    _, [waited] = decided(deps, None)
+    assert "“a�b�[2J c”" in waited.notice
+
+
 def test_a_denied_search_leaves_nothing(deps: TurnDeps, stub: StubModel, search: StubSearch) -> None:
     stub.call(ASK).reply("Then I do not know.")
     ran, _ = decided(deps, None)

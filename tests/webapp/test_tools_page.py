@@ -28,12 +28,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
-
-
-@pytest.fixture
 def app(make_app: Callable[..., Flask], stub: StubModel, tmp_path: Path) -> Iterator[Flask]:
     sees = ChatModelSettings("seeing", stub.base_url, "stub", supports_tools=True, supports_vision=True)
     made = make_app(

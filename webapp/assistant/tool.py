@@ -171,6 +171,13 @@ class Registry:
         return ToolResult(call_id, True, output)
 
 
+def legible(text: str) -> str:
+    """A model's text within a sentence for a person: on one line, with a mark for what does not print, so
+    that nothing in it hides or turns around what is said.
+    """
+    return "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
+
+
 def failed_by_bug(name: str) -> str:
     """What is told of a failure that is in the log."""
     return f"{name} failed; the log of the web process says why."

@@ -16,13 +16,11 @@ from pydantic import Field
 from engines.chat import Message, ModelError, Picture
 from store.errors import StoreError
 from store.frames import FrameRow
-from webapp.assistant.findings import Findings
 from webapp.assistant.outside import Vision
 from webapp.assistant.tool import ToolFailed, tool
-from webapp.assistant.tools.screen import DOOR, outside_range
+from webapp.assistant.tools.screen import DOOR, ScreenContext, outside_range
 from webapp.doors import calls, moments, reading
 from webapp.doors.answers import moment
-from webapp.doors.calls import Library
 from webapp.doors.errors import Refused
 from webapp.doors.frame_tools import FrameId
 
@@ -41,17 +39,9 @@ NOTE = (
 )
 
 
-class DescribeContext(Protocol):
+class DescribeContext(ScreenContext, Protocol):
     """What this tool is handed. `vision` is None where the model cannot see."""
 
-    @property
-    def library(self) -> Library: ...
-    @property
-    def findings(self) -> Findings: ...
-    @property
-    def range_ms(self) -> tuple[int, int] | None: ...
-    @property
-    def timeout_s(self) -> float: ...
     @property
     def vision(self) -> Vision | None: ...
 

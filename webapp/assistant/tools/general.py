@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from webapp.assistant.tool import ToolFailed, tool
+from webapp.assistant.tool import ToolFailed, legible, tool
 from webapp.assistant.tools.calculator import CannotCalculate, calculate
 from webapp.assistant.tools.files import CannotRead, list_folder, read_text
 
@@ -61,11 +61,11 @@ def _covers_files(context: GeneralContext) -> str:
 
 
 def _tells_read(context: GeneralContext, path: str) -> str:
-    return f"Reads {path}, at most {context.read_file_max_bytes:,} bytes of it."
+    return f"Reads {legible(path)}, at most {context.read_file_max_bytes:,} bytes of it."
 
 
 def _tells_list(context: GeneralContext, path: str) -> str:
-    return f"Lists the names in {path}."
+    return f"Lists the names in {legible(path)}."
 
 
 @tool(

@@ -14,7 +14,7 @@ from pydantic import Field
 from engines.web_search import SearchFailed
 from store.errors import StoreError
 from webapp.assistant.outside import Web
-from webapp.assistant.tool import ToolFailed, tool
+from webapp.assistant.tool import ToolFailed, legible, tool
 
 MAX_QUERY_CHARS = 300
 
@@ -53,7 +53,7 @@ def _set_up(context: WebContext) -> Web:
 def _tells(context: WebContext, query: str, limit: int) -> str:
     engine = _set_up(context).engine
     how = "" if engine.is_local or engine.is_encrypted else ", not encrypted on its way"
-    return f"Sends the search “{' '.join(query.split())}” to {engine.host}{how}."
+    return f"Sends the search “{legible(query)}” to {engine.host}{how}."
 
 
 def _covers(context: WebContext) -> str:
