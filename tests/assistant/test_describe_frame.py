@@ -22,6 +22,7 @@ from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
 from tests.assistant.test_web_tool import decided, offered
 from tests.stub_model import StubModel
+from webapp.assistant.agent_tools import CHANGED
 from webapp.assistant.turn import ApprovalEvent, TurnDeps, run_turn
 
 SAID = "A bar chart with three bars."
@@ -239,3 +240,24 @@ def test_hostile_descriptions_call_nothing(deps: TurnDeps, stub: StubModel, fram
     content = stub.requests[2]["messages"][-1]["content"]
     assert "<|" not in content and "<function=" not in content and "[[" not in content
     assert [call.tool for call in ran.calls] == ["describe_frame"]
+
+
+def test_another_picture_than_was_shown_is_not_sent(
+    deps: TurnDeps, stub: StubModel, frame: FrameRow, afternoon: Afternoon
+) -> None:
+    """What runs is what was shown: here the frame has another picture by then."""
+    other = afternoon.show(6, "another screen")
+    stub.call(call_of(frame)).reply("I cannot see it.")
+    events = []
+    for event in run_turn(deps, asked()):
+        events.append(event)
+        if isinstance(event, ApprovalEvent):
+            tool_calls.approve(deps.database, event.calls[0].id, "once", NOW_MS)
+            with deps.database.write() as connection:
+                connection.execute(
+                    "update frames set media_path = ?, sha256 = ? where id = ?",
+                    (other.media_path, other.sha256, frame.id),
+                )
+    [call] = Ran(events).calls
+    assert (call.state, call.error) == ("failed", CHANGED)
+    assert ledger(deps) == []
