@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import date
 
 import pytest
 
@@ -13,15 +14,26 @@ from ingest.account import Account
 from ingest.embedding_loop import EmbeddingLoop
 from ingest.home import Home
 from ingest.worker import Worker
-from store import deletion, reading_queue, readings, search, vectors
+from store import (
+    daily_summaries,
+    deletion,
+    message_search,
+    reading_queue,
+    readings,
+    search,
+    vectors,
+)
 from store.database import Database, rows
 from store.filters import Filters
 from store.ingest_state import read_state
+from store.media import Media
+from store.memory_legs import Asking
 from store.spool import Spool
 from store.verify import verify
 from tests.factories import NOON_MS, store_frame, text_draft
 from tests.fake_embedder import FakeEmbedder
 from tests.ingest.conftest import ScriptedEngine, opener, queue
+from tests.sources import message, put_messages
 
 MINUTE = 60_000
 
@@ -86,6 +98,23 @@ def test_newest_comes_first(home: Home) -> None:
     desk.loop.step()
     assert desk.texts[0] == "text of number19 here"
     assert vectors.count_missing(home.database) == 12
+
+
+def test_messages_and_days_have_vectors_and_messages_wait_for_the_screen(home: Home) -> None:
+    put_messages(home.database, [message("see you at lunch"), message("ok", external_id="2")])
+    frame_id = put(home, "the login system")
+    with home.database.write() as connection:
+        daily_summaries.put(connection, date(2026, 11, 20), "UTC", NOON_MS, NOON_MS + 1, "a day", "rule", 1)
+    desk = Desk(home)
+    assert desk.work() == 3
+    assert [desk.texts[0], desk.texts[1]] == ["a day", "the login system"]
+    assert set(desk.texts[2:]) == {"see you at lunch", "ok"}
+    assert (vectors.count_missing(home.database), found_by(home, "login")) == (0, [frame_id])
+    [vector] = FakeEmbedder().embed(["pizza"])
+    page = message_search.search(home.database, Asking("pizza", vector, "fake"))
+    assert [hit.message.body for hit in page.hits] == ["see you at lunch"]
+    problems = verify(home.database, Media(home.data_dir.media), Spool(home.data_dir.spool)).problems
+    assert [each for each in problems if "vector" in each] == []
 
 
 def test_restart_embeds_nothing_again(home: Home) -> None:

@@ -136,7 +136,10 @@ class TurnAnswer(Answer):
     evidence: list[EvidenceAnswer]
     claims: list[ClaimAnswer]
     coverage: CoverageAnswer
-    sources: list[str] = Field(default_factory=list, description="Sources beside frames; none yet.")
+    sources: list[str] = Field(
+        description="What tools showed beside frames (calendar, days, location, messages, places, "
+        "remembered). None of it is evidence."
+    )
     usage: UsageAnswer | None
     warnings: list[str]
     dropped_citations: int = Field(description="Ids in the model's answer that name nothing it was given.")
@@ -169,6 +172,7 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
         ],
         coverage=_coverage(result),
         usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
+        sources=list(result.sources),
         warnings=list(result.warnings),
         dropped_citations=result.dropped,
     )

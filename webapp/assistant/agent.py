@@ -202,7 +202,9 @@ def _draft(session: Session, completion: Completion) -> Draft:
         deps, plan, retrieval, retrieval.entries, completion, session.warnings, measured=measured
     )
     covered = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
-    return replace(draft, usage=_sum(session.usages), coverage=covered)
+    return replace(
+        draft, usage=_sum(session.usages), coverage=covered, sources=tuple(sorted(findings.sources))
+    )
 
 
 def _sum(usages: Sequence[Usage]) -> Usage | None:

@@ -81,6 +81,7 @@ class Draft:
     dropped: int = 0
     measured: Facts | None = None
     coverage: Coverage | None = None  # where it is known only with the answer
+    sources: tuple[str, ...] = ()
 
 
 def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int) -> Draft:

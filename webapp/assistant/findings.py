@@ -26,7 +26,7 @@ from webapp.assistant.sentences import local_time
 @dataclass(slots=True)
 class Findings:
     """What one call has shown. `known` are the ids of frames, those of earlier calls among them; `frames`
-    are the ones that are new.
+    are the ones that are new. `sources` names what was shown beside frames (C3).
     """
 
     known: dict[int, str] = field(default_factory=dict)
@@ -34,6 +34,7 @@ class Findings:
     searched: list[Searched] = field(default_factory=list)
     durations: list[Told] = field(default_factory=list)
     moments: set[int] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
     from_ms: int | None = None
     until_ms: int | None = None
 
@@ -68,6 +69,7 @@ class TurnFindings:
     searched: list[Searched] = field(default_factory=list)
     durations: list[Told] = field(default_factory=list)
     moments: set[int] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
 
     def of_call(self) -> Findings:
         """A place for what one call finds; it counts only once it is taken in."""
@@ -80,6 +82,7 @@ class TurnFindings:
         self.searched += found.searched
         self.durations += found.durations
         self.moments |= found.moments
+        self.sources |= found.sources
 
     def retrieval(self, database: Database, words: Sequence[str], range_ms: tuple[int, int]) -> Retrieval:
         """The frames as a retrieval, for the checks that every answer passes."""

@@ -221,7 +221,8 @@ class TurnError:
 class TurnResult:
     """A turn as it is stored. Failed, it has no answer but an `error`, and what was retrieved.
 
-    `dropped` counts the ids the model cited that name nothing this turn retrieved.
+    `dropped` counts the ids the model cited that name nothing this turn retrieved. `sources` names what its
+    tools showed beside frames; none of it is evidence (C3).
     """
 
     chat_id: int
@@ -242,6 +243,7 @@ class TurnResult:
     error: TurnError | None = None
     status: TurnStatus = "done"
     created_ms: int = 0
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

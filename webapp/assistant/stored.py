@@ -37,6 +37,7 @@ def payload(
     error: TurnError | None = None,
     dropped: int = 0,
     measured: Facts | None = None,
+    sources: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The part of a turn that the store keeps as JSON; `measured` as `store.measured` has it."""
     return {
@@ -46,6 +47,7 @@ def payload(
         "usage": asdict(usage) if usage else None,
         "warnings": list(warnings),
         "dropped": dropped,
+        "sources": list(sources),
         "error": asdict(error) if error else None,
     }
 
@@ -92,6 +94,7 @@ def result(turn: StoredTurn) -> TurnResult:
         usage=Usage(**kept["usage"]) if kept.get("usage") else None,
         warnings=tuple(kept.get("warnings", ())),
         dropped=kept.get("dropped", 0),
+        sources=tuple(kept.get("sources", ())),
         error=TurnError(**kept["error"]) if kept.get("error") else None,
         status=cast(TurnStatus, turn.status),
         created_ms=turn.created_ms,

@@ -158,6 +158,7 @@ def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
             draft.warnings,
             dropped=draft.dropped,
             measured=draft.measured,
+            sources=draft.sources,
         )
         rows = stored.evidence_rows(draft.evidence)
         conversations.finish_turn(deps.database, turn.id, draft.answer_md, payload, rows, deps.clock())

@@ -13,7 +13,7 @@ from webapp.doors.answers import Time, Words
 _TEXT_CHARS = 300
 
 
-@source_tool(mode="auto", reaches="the calendars you imported")
+@source_tool(mode="auto", reaches="the calendars you imported", source="calendar")
 def get_calendar_events(
     look: Look,
     start: Time,

@@ -31,7 +31,7 @@ Name = Annotated[str, Field(min_length=1, max_length=entities.MAX_NAME_CHARS)]
 Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
 
 
-@source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules")
+@source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules", source="days")
 def search_rag(
     look: Look,
     query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
@@ -70,7 +70,7 @@ def search_rag(
     return told if kept else {**told, "note": "No summary of a day fits."}
 
 
-@source_tool(mode="auto", reaches=REMEMBERED)
+@source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
 def recall_facts_for_frame(look: Look, frame_id: FrameId) -> object:
     """Recalls the facts that are remembered about the subjects of a frame: the entities found on it, and
     those whose name stands on it; call it before writing about a frame, to know who and what is on it.
@@ -87,7 +87,7 @@ def recall_facts_for_frame(look: Look, frame_id: FrameId) -> object:
     return told
 
 
-@source_tool(mode="auto", reaches=REMEMBERED)
+@source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
 def recall_entities(
     look: Look,
     name: Annotated[str, Field(max_length=200, description="Words of name or description; blank: all.")] = "",
@@ -137,7 +137,7 @@ def _named(context: SourceContext, entity_id: int) -> str:
     return f"{found.name} ({found.kind} {found.id})"
 
 
-@source_tool(mode="ask", reaches=REMEMBERED, risk="changes", tells=_tells_entity)
+@source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_entity)
 def store_entity(
     look: Look,
     kind: Literal["person", "place", "event", "thing"],
@@ -161,7 +161,7 @@ def store_entity(
     return {"entity_id": number, "is_new": is_new}
 
 
-@source_tool(mode="ask", reaches=REMEMBERED, risk="changes", tells=_tells_fact)
+@source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_fact)
 def store_fact(
     look: Look,
     subject_id: EntityId,
@@ -196,7 +196,7 @@ def store_fact(
     return {"fact_id": number, "is_new": is_new}
 
 
-@source_tool(mode="auto", reaches="tags of frames, past your exclusion rules")
+@source_tool(mode="auto", reaches="tags of frames, past your exclusion rules", source="remembered")
 def get_frame_tags(look: Look, frame_id: FrameId) -> object:
     """Gives the tags that a frame was marked with; call it to see how the person sorted a frame. For what
     stands on it use get_frame."""

@@ -28,7 +28,7 @@ Limit = Annotated[int, Field(ge=1, le=100, description="Messages at most.")]
 UnixSeconds = Annotated[float | None, Field(ge=0, le=1e11, description="Real-UTC Unix seconds.")]
 
 
-@source_tool(mode="auto", reaches=REACHES)
+@source_tool(mode="auto", reaches=REACHES, source="messages")
 def get_sms_messages(
     look: Look,
     date: TimeOrNone = None,
@@ -59,7 +59,7 @@ def get_sms_messages(
     return told
 
 
-@source_tool(mode="auto", reaches=REACHES)
+@source_tool(mode="auto", reaches=REACHES, source="messages")
 def search_messages(
     look: Look,
     query: Annotated[Words, Field(description="What to look for.")],

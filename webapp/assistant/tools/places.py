@@ -18,7 +18,7 @@ North = Annotated[float, Latitude]
 East = Annotated[float, Longitude]
 
 
-@source_tool(mode="auto", reaches="the location history you imported")
+@source_tool(mode="auto", reaches="the location history you imported", source="location")
 def get_location_history(
     look: Look,
     start: Time,
@@ -50,7 +50,7 @@ def get_location_history(
     }
 
 
-@source_tool(mode="auto", reaches=PLACES)
+@source_tool(mode="auto", reaches=PLACES, source="places")
 def get_place_at(look: Look, latitude: North, longitude: East) -> object:
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
@@ -67,7 +67,7 @@ def get_place_at(look: Look, latitude: North, longitude: East) -> object:
     return {"places": kept, **({} if kept else {"note": "The position lies in none of the person's places."})}
 
 
-@source_tool(mode="auto", reaches=PLACES)
+@source_tool(mode="auto", reaches=PLACES, source="places")
 def reverse_geocode(look: Look, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""

@@ -74,15 +74,26 @@ class Look:
 
 
 def source_tool(
-    mode: Mode, reaches: str, *, risk: Risk = "looks", tells: Callable[..., str] | None = None
+    mode: Mode,
+    reaches: str,
+    source: str,
+    *,
+    risk: Risk = "looks",
+    tells: Callable[..., str] | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
-    """Make a `Tool` of a function whose first parameter is a `Look`; its docstring is the description."""
+    """Make a `Tool` of a function whose first parameter is a `Look`; its docstring is the description.
+
+    A turn that was given rows names their `source` (C3).
+    """
 
     def make(function: Callable[..., object]) -> Tool:
         def run(context: SourceContext, **values: Any) -> object:
             try:
                 with calls.call(context.library, DOOR, function.__name__) as call:
-                    return function(Look(call, context), **values)
+                    answer = function(Look(call, context), **values)
+                if call.returned and risk == "looks":
+                    context.findings.sources.add(source)
+                return answer
             except Refused as error:
                 raise ToolFailed(str(error)) from error
 
