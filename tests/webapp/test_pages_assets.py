@@ -32,8 +32,9 @@ def test_the_weights_stay_under_their_bars() -> None:
     assert compressed(*scripts, STATIC / "vendor" / HTMX) <= 36_000
     # The grammar of time phrases comes when somebody begins to type one.
     assert compressed(*(STATIC / "js" / "time").glob("*.js")) <= 13_500
-    # What follows a turn comes when one runs.
+    # What follows a turn comes when one runs, the editor of prompts with its page.
     assert compressed(*(STATIC / "js" / "chat").glob("*.js")) <= 6_000
+    assert compressed(*(STATIC / "js" / "editing").glob("*.js")) <= 2_000
     assert (STATIC / "sprite.svg").stat().st_size <= 12_000
 
 
@@ -75,7 +76,9 @@ def test_a_fragment_extends_nothing() -> None:
 
 
 def test_scripts_import_only_neighbours_and_leave_no_globals() -> None:
-    for file in [*(STATIC / "js").glob("*.js"), *(STATIC / "js" / "chat").glob("*.js")]:
+    for file in [
+        each for folder in (".", "chat", "editing") for each in (STATIC / "js" / folder).glob("*.js")
+    ]:
         text = file.read_text(encoding="utf-8")
         for source in re.findall(r"^import .*?from '([^']+)'", text, re.M):
             assert (file.parent / source).is_file(), (file.name, source)

@@ -95,12 +95,22 @@ def test_a_turn_is_ended_by_hand(
     assert browser.post(f"{address}/stop", data=form, headers=HTMX).status_code == 200  # again: nothing
 
 
+def asking(browser: Actor, address: str) -> str:
+    """The turn as soon as a call of it waits for a decision."""
+    for _ in range(300):
+        html = browser.get(address, headers=HTMX).text
+        if "Waits for you" in html:
+            return html
+        time.sleep(0.05)
+    raise AssertionError("no call waited")
+
+
 def waiting(browser: Actor, form: dict[str, str], stub: StubModel, folder: Path) -> tuple[str, str]:
     """(address of the turn, address of the decision) of a call that asks for a file."""
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("It is for monday.")
     address = asked(browser, form, "What is my plan?")
-    html = browser.get(address, headers=HTMX).text
-    assert "Waits for you" in html and "plan.txt" in html and "Its results stay on this computer." in html
+    html = asking(browser, address)
+    assert "plan.txt" in html and "Its results stay on this computer." in html
     assert html.index(">Deny<") < html.index(">Allow once<")
     found = re.search(r'action="(/chat/\d+/turns/\d+/calls/\d+)"', html)
     assert found
@@ -239,7 +249,7 @@ def test_a_call_that_failed_is_tried_again_and_asked_about_again(
     path = {"path": str(folder / "late.txt")}
     stub.call(("read_file", path), ("calculator", {"expression": "6*7"})).reply("It is not there.")
     address = asked(browser, form, "What is in it?")
-    decision = re.findall(r'action="(/chat/1/turns/1/calls/\d+)"', browser.get(address, headers=HTMX).text)
+    decision = re.findall(r'action="(/chat/1/turns/1/calls/\d+)"', asking(browser, address))
     browser.post(decision[0], data={**form, "decision": "once"})
     html = settled(browser, address)
     retry = re.findall(r'action="(/chat/1/turns/1/calls/\d+/retry)"', html)
@@ -253,8 +263,9 @@ def test_a_call_that_failed_is_tried_again_and_asked_about_again(
     stub._script.clear()
     stub.reply("Now it is there.")
     before = len(stub.requests)
-    again = browser.post(retry[0], data=form, headers=HTMX).text
-    assert "Waits for you" in again and "late.txt" in again and 'id="t2"' in again
+    assert 'id="t2"' in browser.post(retry[0], data=form, headers=HTMX).text
+    again = asking(browser, "/chat/1/turns/2")
+    assert "late.txt" in again
     assert len(stub.requests) == before, "the model was asked before the call was made"
     decision = re.findall(r'action="(/chat/1/turns/2/calls/\d+)"', again)
     browser.post(decision[0], data={**form, "decision": "once"})

@@ -2,7 +2,7 @@
 // What it says of the text comes from the server, which also counts the tokens. What could not be saved
 // stays in the field, says so, and is tried again on request.
 
-import { all } from './dom.js'
+import { all } from '../dom.js'
 
 const PAUSE_MS = 800
 const WARN_AT = 0.9
