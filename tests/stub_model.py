@@ -15,8 +15,8 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -36,6 +36,7 @@ class _Scripted:
     content_type: str = "application/json"
     wait_for: threading.Event | None = None
     tool_calls: tuple[Mapping[str, Any], ...] = ()
+    choose: Callable[[Request], Sequence[tuple[str, Mapping[str, Any]]]] | None = None
     breaks_after: int | None = None  # bytes of the body, after which the connection is cut
     pace_s: float = 0.0  # between two pieces of a streamed answer
 
@@ -87,18 +88,12 @@ class StubModel:
 
     def call(self, *calls: tuple[str, Mapping[str, Any] | str], text: str = "") -> Self:
         """Add an answer that asks for tools: (name, arguments), the arguments as they are if text."""
-        asked = [
-            {
-                "id": f"call_{n}",
-                "type": "function",
-                "function": {
-                    "name": name,
-                    "arguments": given if isinstance(given, str) else json.dumps(given),
-                },
-            }
-            for n, (name, given) in enumerate(calls, 1)
-        ]
-        self._script.append(_Scripted(text, tool_calls=tuple(asked)))
+        self._script.append(_Scripted(text, tool_calls=_wanted(calls)))
+        return self
+
+    def choose(self, choose: Callable[[Request], Sequence[tuple[str, Mapping[str, Any]]]]) -> Self:
+        """Add an answer that asks for the tools that a function of the request names; none is prose."""
+        self._script.append(_Scripted("", choose=choose))
         return self
 
     def fail(
@@ -161,6 +156,10 @@ class StubModel:
             return scripted
         self.requests.append(request)
         answer = scripted.answer(request) if callable(scripted.answer) else scripted.answer
+        if scripted.choose is not None:
+            chosen = _wanted(scripted.choose(request))
+            scripted = replace(scripted, tool_calls=chosen)
+            answer = "" if chosen else "Nothing to look up."
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         if request.get("stream") and self.streams:
             body = _stream(request, text, scripted.tool_calls)
@@ -220,6 +219,21 @@ class StubModel:
                 pass  # pytest shows what matters
 
         return Handler
+
+
+def _wanted(calls: Sequence[tuple[str, Mapping[str, Any] | str]]) -> tuple[Mapping[str, Any], ...]:
+    """Calls as the protocol has them."""
+    return tuple(
+        {
+            "id": f"call_{n}",
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": given if isinstance(given, str) else json.dumps(given),
+            },
+        }
+        for n, (name, given) in enumerate(calls, 1)
+    )
 
 
 def _error(status: int, message: str) -> _Scripted:

@@ -34,6 +34,7 @@ COMMANDS = {
     "doctor": "webapp.commands.care:doctor",
     "verify": "webapp.commands.care:verify",
     "check-answers": "webapp.commands.checking:check_answers",
+    "check-tools": "webapp.commands.tool_checking:check_tools",
     "reindex": "webapp.commands.care:reindex",
     "mcp": "webapp.commands.doors:mcp",
     "token": "webapp.commands.door:token",

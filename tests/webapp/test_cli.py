@@ -25,6 +25,7 @@ from store.spool import Spool
 from store.times import now_ms
 from tests.demo_week import DemoHome
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
+from tests.stub_model import StubModel
 from webapp.access import load_token
 from webapp.cli import COMMANDS, run
 from webapp.commands.common import parse_moment
@@ -63,6 +64,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
         "resume", "delete", "verify", "reindex", "mcp", "demo", "check-answers",
+        "check-tools",
     }  # fmt: skip
     for later in ("backup", "restore", "export", "retention"):
         assert run([later]) == 2
@@ -344,3 +346,28 @@ def test_check_answers_says_where_questions_come_from(recollect: Recollect) -> N
     code, _, err = recollect("check-answers")
     assert code == 1
     assert "nothing to check here" in err
+
+
+# -- check-tools --------------------------------------------------------------------------
+
+
+def test_check_tools_scores_a_configured_model(recollect: Recollect, data_dir: DataDir) -> None:
+    with StubModel() as stub:
+        (data_dir.home / "config.toml").write_text(
+            f'[[chat.models]]\nname = "mine"\nbase_url = "{stub.base_url}"\nmodel = "stub"\n'
+            "supports_tools = true\n"
+        )
+        stub.choose(lambda request: [("calculator", {"expression": "0.175 * 2340"})])
+        of_two = ("check-tools", "--model", "mine", "--language", "en", "--limit", "2")
+        code, out, err = recollect(*of_two, "--json")
+        printed = json.loads(out)
+        assert (code, printed["figures"]["right"]) == (0, {"count": 1, "of": 2, "share": 0.5})
+        assert [each["outcome"] for each in printed["choices"]] == ["right", "wrong"]
+        assert err.count("\n") == 2, "each is told as it comes"
+        code, out, _ = recollect(*of_two)
+        assert re.search(r"^OK +sum .*\nX +power .*\nright +50.0%  1 of 2$", out, re.MULTILINE)
+    code, _, err = recollect("check-tools", "--model", "mine", "--limit", "1")
+    assert code == 1
+    assert "the model gave no answer" in err
+    code, _, err = recollect("check-tools", "--model", "extractive")
+    assert (code, "extractive cannot use tools" in err) == (1, True)
