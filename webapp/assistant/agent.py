@@ -21,6 +21,7 @@ from webapp.assistant.agent_tools import carry_out
 from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.calling import MAX_ANSWER_TOKENS
 from webapp.assistant.findings import TurnFindings
+from webapp.assistant.off_screen import OffScreen
 from webapp.assistant.prompt_blocks import Block
 from webapp.assistant.records import DeltaEvent, FirstCall, StatusEvent, TurnDeps, TurnEvent
 from webapp.assistant.requested_calls import Said, Wanted
@@ -52,6 +53,7 @@ class Session:
     form: str
     blocks: tuple[Block, ...]
     messages: list[Message]
+    off_screen: OffScreen
     findings: TurnFindings = field(default_factory=TurnFindings)
     usages: list[Usage] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -89,7 +91,10 @@ def _session(
     tools = offered(deps.database, agent.registry, gates.of_turn(deps.database, has_vision=has_vision))
     blocks = agent_prompt.blocks(plan, tools, agent.settings.max_iterations, form)
     messages = prompt.messages(blocks, history, plan.message)
-    return Session(deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages)
+    off_screen = OffScreen(bool(history), [plan.message])
+    return Session(
+        deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages, off_screen
+    )
 
 
 def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
@@ -199,7 +204,14 @@ def _draft(session: Session, completion: Completion) -> Draft:
     range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
     measured = findings.facts(plan.now_ms, plan.zone, range_ms)
     draft = answering.checked(
-        deps, plan, retrieval, retrieval.entries, completion, session.warnings, measured=measured
+        deps,
+        plan,
+        retrieval,
+        retrieval.entries,
+        completion,
+        session.warnings,
+        measured=measured,
+        off_screen=session.off_screen,
     )
     covered = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
     return replace(

@@ -173,6 +173,7 @@ def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
     if not result.success:
         return Outcome("failed", error=result.error)
     session.findings.take(found)
+    session.off_screen.take(wanted.name, result.output)
     return Outcome("completed", result.output, "", found.from_ms, found.until_ms)
 
 

@@ -17,6 +17,7 @@ from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import Facts, facts
 from webapp.assistant.models import AnyModel
+from webapp.assistant.off_screen import OffScreen
 from webapp.assistant.records import (
     Claim,
     Coverage,
@@ -135,10 +136,11 @@ def checked(
     warnings: list[str],
     opening: str = "",
     measured: Facts | None = None,
+    off_screen: OffScreen | None = None,
 ) -> Draft:
     """The completion with its citations numbered, its quotes verified and its claims judged.
 
-    `measured` are facts from elsewhere than the retrieval.
+    `measured` are facts from elsewhere than the retrieval, `off_screen` is what is not of the screen.
     """
     reply = read_reply(completion.text)
     by_id = {entry.id: entry for entry in entries}
@@ -148,7 +150,12 @@ def checked(
     items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)
     given = measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
     texts = {n: by_id[name].frame.text for n, name in enumerate(numbered.order, 1)}
-    opening = opening or _opening(claims.check(numbered.answer_md, items, given, texts), plan.language)
+
+    def judged(text: str) -> tuple[Claim, ...]:
+        found = claims.check(text, items, given, texts)
+        return off_screen.judged(found) if off_screen else found
+
+    opening = opening or _opening(judged(numbered.answer_md), plan.language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
     if numbered.unknown:
         warnings.append(say("unknown_ids", plan.language, count=numbered.unknown))
@@ -158,8 +165,9 @@ def checked(
     unread = sum(entry.frame.reading_id is None for entry in entries)
     if unread:
         warnings.append(say("unread", plan.language, count=unread))
-    found = claims.check(answer_md, items, given, texts)
-    return Draft(answer_md, items, found, completion.usage, tuple(warnings), numbered.unknown, given)
+    return Draft(
+        answer_md, items, judged(answer_md), completion.usage, tuple(warnings), numbered.unknown, given
+    )
 
 
 def _opening(found: Sequence[Claim], language: Language) -> str:

@@ -88,6 +88,11 @@ def claims_something(sentence: str, kind: Kind, facts: Facts) -> bool:
     return True
 
 
+def tells_what_happened(said: str) -> bool:
+    """Whether a statement tells what a person did or what was done to something of theirs."""
+    return bool(_HAPPENED.search(said))
+
+
 def _is_label(sentence: str) -> bool:
     """A few bold words on their own, which stand for a heading."""
     text = sentence.strip()

@@ -13,6 +13,7 @@ not_found   the cited quotes are not in their frames, or `missing` stands in non
 no_evidence nothing is cited: marked, never presented as a fact (R3.18)
 =========== ================================================================================
 
+`webapp.assistant.off_screen` adds `not_from_screen` for what nobody looked for on a screen.
 Only `found` and `measured` are proof. `webapp.assistant.assertions` says what claims nothing.
 """
 
@@ -97,8 +98,9 @@ def check(
 
 
 def is_proven(claims: Sequence[Claim]) -> bool:
-    """Whether at least one claim holds, or nothing is claimed at all."""
-    return not claims or any(claim.state in _PROVEN for claim in claims)
+    """Whether at least one claim holds, or nothing is claimed of the screen at all."""
+    of_screen = [claim for claim in claims if claim.state != "not_from_screen"]
+    return not of_screen or any(claim.state in _PROVEN for claim in of_screen)
 
 
 def plain(statement: str) -> str:

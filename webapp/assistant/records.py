@@ -26,7 +26,9 @@ MAX_PROMPT_CHARS = 20_000
 
 Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
-ClaimState = Literal["found", "measured", "paraphrase", "not_checked", "not_found", "no_evidence"]
+ClaimState = Literal[
+    "found", "measured", "paraphrase", "not_checked", "not_found", "no_evidence", "not_from_screen"
+]
 TurnStatus = Literal["running", "done", "failed"]
 Stage = Literal["searching", "thinking", "waiting"]
 

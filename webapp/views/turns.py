@@ -17,6 +17,7 @@ from store.answer_reports import Report
 from store.database import Database
 from store.media import Media
 from webapp import markdown, wording
+from webapp.assistant import claims
 from webapp.assistant.live import LiveTurn
 from webapp.assistant.sentences import say
 from webapp.assistant.texts import language_of
@@ -37,8 +38,8 @@ CLAIM_WORDS = {
     "not_checked": ("unchecked", "not checked"),
     "paraphrase": ("paraphrase", "paraphrase"),
     "measured": ("measured", "measured"),
+    "not_from_screen": ("unchecked", "not from your screen"),
 }
-_PROVEN = ("found", "measured")
 _DISPUTED = ("unproven", "source marked wrong")
 
 
@@ -168,7 +169,7 @@ def _named(missing: tuple[str, ...], most: int = 3) -> str:
 
 def _opening(turn: TurnResult) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
-    if turn.error or not turn.claims or any(claim.state in _PROVEN for claim in turn.claims):
+    if turn.error or claims.is_proven(turn.claims):
         return ""
     if turn.answer_md.startswith(say("unconfirmed", language_of(turn.question))):
         return ""  # it says so itself
