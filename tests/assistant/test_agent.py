@@ -18,7 +18,7 @@ from store.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
 from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.errors import ModeUnavailable
+from webapp.assistant.errors import ModeUnavailable, TimeRangeRequired
 from webapp.assistant.turn import (
     ApprovalEvent,
     DeltaEvent,
@@ -395,6 +395,16 @@ def test_evidence_mode_where_there_is_a_range_and_tools_without_one(
     assert run(deps, message="What did I do today?", mode=None).result.mode == "evidence"
     assert "tools" not in stub.requests[0]
     assert run(deps, message="What is a policy?", mode=None).result.mode == "agent"
+
+
+def test_a_time_to_come_is_asked_with_tools(deps: TurnDeps, stub: StubModel) -> None:
+    """A calendar may tell; evidence mode has nothing to look at, and says so."""
+    stub.reply("Nothing is planned.")
+    for mode in (None, "agent"):
+        ran = run(deps, message="What is planned for tomorrow?", mode=mode)
+        assert (ran.result.mode, ran.result.status) == ("agent", "done")
+    with pytest.raises(TimeRangeRequired, match="not come yet"):
+        run_turn(deps, asked("What is planned for tomorrow?", mode="evidence"))
 
 
 def test_a_model_without_tools_cannot_be_asked_for_them(database: Database, stub: StubModel) -> None:

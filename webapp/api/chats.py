@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from store import conversations
+from store.conversation_search import find_chats
 from store.times import to_seconds
 from store.tool_calls import State, ToolCall
 from webapp.api.endpoint import endpoint, invalid
@@ -23,6 +24,7 @@ _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 class ChatsQuery(Request):
     limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
     cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
+    q: Text = Field("", description="Words of which each stands in the title, a question or an answer.")
 
 
 class ChatSummary(Answer):
@@ -47,9 +49,13 @@ class ChatsAnswer(Answer):
     "GET", "/chats", "Conversations", query=ChatsQuery, answer=ChatsAnswer, problems={400: "invalid_cursor"}
 )
 def chats(query: ChatsQuery) -> ChatsAnswer:
-    """The one used last first."""
+    """The one used last first; with `q` those that have its words."""
     before = None if query.cursor is None else _place(query.cursor)
-    found = conversations.list_chats(services().database, query.limit + 1, before)
+    database = services().database
+    if query.q.strip():
+        found = find_chats(database, query.q, query.limit + 1, before)
+    else:
+        found = conversations.list_chats(database, query.limit + 1, before)
     shown = found[: query.limit]
     has_more = len(found) > query.limit
     return ChatsAnswer(

@@ -98,7 +98,8 @@ def _chosen(
     try:
         found = _range(request, mentioned, understood)
     except TimeRangeRequired as error:
-        if request.mode == "evidence" or not can_use_tools or error.problem != "missing":
+        # Of a time to come nothing is recorded, but a calendar may tell.
+        if request.mode == "evidence" or not can_use_tools or error.problem not in ("missing", "future"):
             raise
         return _Chosen("agent", None)
     return _Chosen(request.mode or "evidence", found)

@@ -92,9 +92,7 @@ def _session(
     blocks = agent_prompt.blocks(plan, tools, agent.settings.max_iterations, form)
     messages = prompt.messages(blocks, history, plan.message)
     off_screen = OffScreen(bool(history), [plan.message])
-    return Session(
-        deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages, off_screen
-    )
+    return Session(deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages, off_screen)
 
 
 def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from store import apps, conversations, timeline
 from store.conversations import Chat
 from store.frames import FrameRow
-from webapp import days, wording
+from webapp import wording
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.turn import TurnResult, stored_turn
 from webapp.ranges import NO_RANGE, Range
 from webapp.services import Services
 from webapp.viewer import Viewer
 from webapp.views import prompt_blocks
+from webapp.views.chat_list import ChatList, chat_list
 from webapp.views.prompt_blocks import PromptView
 from webapp.views.turns import TurnView, turn_view
 
-LISTED_CHATS = 60
 AROUND_MS = 5 * 60_000
 
 
@@ -63,7 +62,7 @@ class ChatPage:
 
     chat: Chat | None
     turns: tuple[TurnView, ...]
-    groups: list[tuple[str, list[Chat]]]
+    chats: ChatList
     composer: Composer
     models: list[ModelInfo]
     suggestions: list[Suggestion]
@@ -103,7 +102,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
     return ChatPage(
         chat=chat,
         turns=tuple(turns),
-        groups=_groups(conversations.list_chats(database, LISTED_CHATS), viewer),
+        chats=chat_list(database, viewer),
         composer=composer,
         models=own.chat_models.describe(),
         suggestions=[] if chat else _suggestions(totals),

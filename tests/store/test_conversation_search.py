@@ -1,0 +1,76 @@
+"""Chats found by the words of their titles, questions and answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from store import conversations
+from store.conversation_search import MAX_WORDS, find_chats
+from store.database import Database
+
+
+def talk(database: Database, at_ms: int, *turns: tuple[str, str]) -> int:
+    """A chat of questions and answers; returns its id."""
+    chat_id = conversations.create(database, turns[0][0], at_ms)
+    for question, answer in turns:
+        turn = conversations.add_turn(
+            database, chat_id, mode="agent", model="m", question=question, start_ms=None, end_ms=None,
+            timezone="UTC", now_ms=at_ms,
+        )  # fmt: skip
+        conversations.finish_turn(database, turn.id, answer, {}, (), at_ms)
+    return chat_id
+
+
+@pytest.fixture
+def chats(database: Database) -> list[int]:
+    """Three chats, the newest last."""
+    return [
+        talk(database, 10, ("How long do we keep frames?", "Fourteen days, as the Policy says [1].")),
+        talk(database, 20, ("我的预算是多少？", "预算是 1,840 欧元。"), ("And who approved it?", "Zoë did.")),
+        talk(database, 30, ("Which policy?", "The 100 % travel policy_draft.")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("policy", [2, 0]),
+        ("POLICY fourteen", [0]),
+        ("keep policy", [0]),  # one word in the question, one in the answer
+        ("预算", [1]),
+        ("预算 approved", [1]),  # in two turns
+        ("zoË", [1]),
+        ("giraffe", []),
+        ("policy giraffe", []),
+        ("%", [2]),
+        ("policy_", [2]),
+        ("y'); drop table turns --", []),
+        ("", [2, 1, 0]),
+        ("   ", [2, 1, 0]),
+    ],
+)
+def test_every_word_has_to_be_there(
+    text: str, places: list[int], database: Database, chats: list[int]
+) -> None:
+    assert [chat.id for chat in find_chats(database, text)] == [chats[place] for place in places]
+
+
+def test_they_come_page_by_page_with_their_turns(database: Database, chats: list[int]) -> None:
+    [first] = find_chats(database, "policy", 1)
+    [second] = find_chats(database, "policy", 1, (first.updated_ms, first.id))
+    assert [first.id, second.id] == [chats[2], chats[0]]
+    assert find_chats(database, "policy", 1, (second.updated_ms, second.id)) == []
+    assert first == conversations.get(database, first.id)
+    assert [chat.turns for chat in find_chats(database, "approved")] == [2]
+
+
+def test_what_is_deleted_is_not_found(database: Database, chats: list[int]) -> None:
+    with database.write() as connection:
+        conversations.forget_answer(connection, conversations.turns(database, chats[0])[0].id)
+    assert find_chats(database, "fourteen") == []
+    conversations.delete(database, chats[2])
+    assert find_chats(database, "travel") == []
+
+
+def test_only_so_many_words_count(database: Database, chats: list[int]) -> None:
+    assert len(find_chats(database, " ".join(["policy"] * MAX_WORDS + ["giraffe"]))) == 2
