@@ -67,6 +67,8 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "search-none": "/search?q=command&app=Firefox",
         "frame": f"/frames/{frame}?q=command&hit=2",
         "chat-new": "/chat",
+        "chats": "/chats",
+        "chats-found": "/chats?q=today",
         "chat": answer,
         "chat-sent": f"{answer}/turns/1/sent",
         "chat-export": f"{answer}/turns/1/export",

@@ -207,6 +207,9 @@ def addresses(site: Site) -> list[str]:
         site.cite,
         "/frames/5",
         "/chat",
+        "/chats",
+        "/chats?q=retention",
+        "/chats?q=zzzz",
         site.answer,
         f"{site.answer.split('#')[0]}/turns/1/export",
         f"{site.answer.split('#')[0]}/turns/1/sent",
@@ -224,6 +227,22 @@ def addresses(site: Site) -> list[str]:
         "/settings/tools",
         "/status",
     ]
+
+
+def test_chats_are_found_while_their_words_are_typed(visitor: Visit) -> None:
+    page = visitor.go("/chats")
+    row = page.locator(".chat-list li a").first
+    title = row.inner_text()
+    field = page.get_by_role("searchbox", name="Search chats")
+    field.press_sequentially("zzzz")
+    expect(page.get_by_role("status").filter(has_text="0 chats with “zzzz”")).to_be_visible()
+    expect(field).to_be_focused()
+    field.fill(title.split()[-1].strip("?").upper())
+    expect(row).to_have_text(title)
+    page.keyboard.press("Tab")
+    expect(row).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/chat/\d+$"))
 
 
 def test_the_sheet_and_the_palette_are_accessible(visitor: Visit) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from engines.chat import Completion, Message, ModelError, StreamingModel
-from webapp.assistant import agent_prompt, requested_calls
+from webapp.assistant import agent_prompt, prompt, requested_calls
 from webapp.assistant.admission import admit
 from webapp.assistant.answer_check import Share
 from webapp.assistant.answering import Plan
@@ -167,8 +167,7 @@ def _asked(deps: TurnDeps, plan: Plan, tools: Sequence[Tool], case: Case) -> lis
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
     rounds = deps.agent.settings.max_iterations
-    system = agent_prompt.system_prompt(plan, tools, rounds, form)
-    messages = [Message("system", system), Message("user", plan.message)]
+    messages = prompt.messages(agent_prompt.blocks(plan, tools, rounds, form), (), plan.message)
     is_clock_right = any(right.tool in CLOCKS for right in case.right)
     for _ in range(_MAX_STEPS):
         completion = _completed(deps, plan, [] if form else tools, messages)

@@ -137,19 +137,6 @@ def _system(own: Services, chat_id: int, turns: list[int]) -> SystemMessage | No
     return SystemMessage(chat_id, identity, n, view) if identity or view else None
 
 
-def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
-    today = viewer.today.date
-    names = {today: "Today", today - timedelta(days=1): "Yesterday"}
-    groups: list[tuple[str, list[Chat]]] = []
-    for chat in chats:
-        on = days.local(chat.updated_ms, viewer.zone).date()
-        name = names.get(on) or wording.date_long(on)
-        if not groups or groups[-1][0] != name:
-            groups.append((name, []))
-        groups[-1][1].append(chat)
-    return groups
-
-
 def _suggestions(today: timeline.Timeline) -> list[Suggestion]:
     """Three questions from what today really held."""
     used = [total.name for total in today.totals.by_app if total.name]
