@@ -21,7 +21,7 @@ from webapp.assistant.turn import TurnDeps
 
 TOOLS: list[Tool] = registry(
     ToolsSettings(
-        read_file_roots=("/home/me/notes",), web_search=True, web_search_url="http://127.0.0.1:8888/search"
+        read_file_roots=("/notes",), web_search=True, web_search_url="http://127.0.0.1:8888/search"
     )
 ).list()
 BY_NAME = {tool.name: tool for tool in TOOLS}

@@ -101,7 +101,7 @@ def _deps(home: Path | None) -> Any:
     )
     whole = dataclasses.replace(
         settings.tools,
-        read_file_roots=("/home/me/notes",),
+        read_file_roots=("/notes",),
         web_search=True,
         web_search_url="http://127.0.0.1:8888/search",
     )
