@@ -20,9 +20,7 @@ from webapp.assistant.tool_choice import CLOCKS, Case, Right, case_set, check, j
 from webapp.assistant.turn import TurnDeps
 
 TOOLS: list[Tool] = registry(
-    ToolsSettings(
-        read_file_roots=("/notes",), web_search=True, web_search_url="http://127.0.0.1:8888/search"
-    )
+    ToolsSettings(read_file_roots=("/notes",), web_search=True, web_search_url="http://127.0.0.1:8888/search")
 ).list()
 BY_NAME = {tool.name: tool for tool in TOOLS}
 CASES = case_set().cases
