@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import deletion, model_prompts, sent
+from store import conversations, deletion, model_prompts, sent
 from store.database import Database
 from store.frames import FrameRow
 from store.media import Media
 from store.paths import DataDir
+from store.sent import Leaving
 from store.settings import ChatModelSettings, ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
@@ -103,6 +104,7 @@ def test_with_tools_all_requests_of_a_turn_stand_together(
     page = browser.get("/chat/1/turns/1/prompt").text
     assert "".join(label[6] for label, _ in blocks(page)) == numbers
     assert "the same in 2 requests" in words(page)
+    assert "Not part of it: Background." in words(page)
     assert ("Tool definitions travel beside the messages" in page) == (model == "native")
     assert "\n\n".join(text for _, text in blocks(page)) == stub.requests[1]["messages"][0]["content"]
     if model == "native":
@@ -147,6 +149,18 @@ def test_what_was_sent_before_blocks_were_noted_says_so(
         connection.execute("update sent_requests set blocks = '', prefix_sha256 = ''")
     page = browser.get("/chat/1/turns/1/prompt").text
     assert "before blocks were noted" in page and blocks(page) == []
+
+
+def test_what_else_a_turn_sent_is_no_system_prompt(
+    program: Actor, browser: Actor, database: Database
+) -> None:
+    ask(program, model="extractive")
+    turn = conversations.turn(database, 1, 1)
+    assert turn is not None
+    body = '{"model": "e", "input": ["What did I read?"]}'
+    sent.record(database, Leaving("search", 1, "embedding", "e", "https://x/v1", False, body, 9, turn.id))
+    assert "No model was asked" in browser.get("/chat/1/turns/1/prompt").text
+    assert "As whom a model is asked to speak here." in browser.get("/chat/1").text
 
 
 def test_nothing_was_told_where_no_model_was_asked(program: Actor, browser: Actor) -> None:

@@ -212,6 +212,19 @@ def test_ask_answers_with_evidence(recollect: Recollect, database: Database, dat
     assert f"/api/v1/frames/{frame.id}" in out
 
 
+def test_r2_10_ask_says_as_whom_the_model_speaks(
+    recollect: Recollect, database: Database, data_dir: DataDir
+) -> None:
+    store_frame(database, data_dir, text="the retention policy was changed")
+    with StubModel() as stub:
+        stub.reply("It was changed.")
+        config = f'[chat]\nbase_url = "{stub.base_url}"\nmodel = "stub"\n'
+        (data_dir.home / "config.toml").write_text(config, encoding="utf-8")
+        span = ("--from", str(NOON_MS / 1000), "--to", str(NOON_MS / 1000 + 60), "--tz", "UTC")
+        assert recollect("ask", "What did I do?", *span, "--system-prompt", "Speak like a pirate.")[0] == 0
+    assert stub.prompt().startswith("Speak like a pirate.\n\nRules that nothing else")
+
+
 def test_delete_shows_what_would_go_and_asks(
     recollect: Recollect, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:

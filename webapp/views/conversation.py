@@ -108,7 +108,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         suggestions=[] if chat else _suggestions(totals),
         has_frames=totals.frames > 0,
         apps=tuple(apps.colour_slots(database)),
-        system=_system(own, chat.id, [turn.turn.turn_id for turn in turns]) if chat else None,
+        system=_system(own, chat.id) if chat else None,
     )
 
 
@@ -130,10 +130,10 @@ def edit(turn: TurnResult, viewer: Viewer) -> Composer:
     return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id)
 
 
-def _system(own: Services, chat_id: int, turns: list[int]) -> SystemMessage | None:
+def _system(own: Services, chat_id: int) -> SystemMessage | None:
     """None for a chat from before identities were stored, of which nothing sent is kept either."""
     identity = conversations.identity(own.database, chat_id)
-    n, view = prompt_blocks.latest(own.database, chat_id, turns) or (None, None)
+    n, view = prompt_blocks.latest(own.database, chat_id) or (None, None)
     return SystemMessage(chat_id, identity, n, view) if identity or view else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from store import conversations, model_prompts, sent
+from store import model_prompts, sent
 from store.database import Database
 from store.sent import SentRequest
 from webapp.assistant import agent_prompt, gates, prompt
@@ -32,8 +32,6 @@ TITLES: dict[BlockName, str] = {
     "budget": "Budget",
     "background": "Background",
 }
-_LOOKED_BACK = 20
-"""How many turns before one are looked through for the last that was sent to the same model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +86,17 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
 
     Requests whose text was erased, or that were sent before blocks were noted, have no blocks.
     """
-    requests = sent.of_turn(database, chat_id, n)
-    before = _before(database, chat_id, n, requests[0]) if requests else None
+    # A turn may also have searched by meaning, or shown a picture: those tell no model who it is.
+    requests = [each for each in sent.of_turn(database, chat_id, n) if each.purpose == "answer"]
+    before = sent.last_told(database, chat_id, n, requests[0].provider) if requests else None
     return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
 
 
-def latest(database: Database, chat_id: int, turns: Sequence[int]) -> tuple[int, PromptView] | None:
-    """The last of the turns of which it is known what was sent, with its last system prompt."""
-    for n in reversed(turns[-_LOOKED_BACK:]):
-        found = [view for view in of_turn(database, chat_id, n) if view.blocks]
-        if found:
-            return n, found[-1]
-    return None
+def latest(database: Database, chat_id: int) -> tuple[int, PromptView] | None:
+    """The last system prompt of a chat, with its turn; None where nothing was sent, or it was erased."""
+    request = sent.last_told(database, chat_id)
+    view = None if request is None else _sent((request,), None)
+    return (request.turn, view) if request and request.turn and view and view.blocks else None
 
 
 def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
@@ -120,22 +117,21 @@ def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptVi
     return _view(blocks, tools=beside)
 
 
-def _sent(requests: tuple[SentRequest, ...], before: tuple[int, SentRequest] | None) -> PromptView:
+def _sent(requests: tuple[SentRequest, ...], before: SentRequest | None) -> PromptView:
     first = requests[0]
     blocks = _blocks_of(first)
     tools = _document(first).get("tools") if blocks else None
     told = json.dumps(tools, ensure_ascii=False) if tools else ""
     if before is None:
         return _view(blocks, first.prefix_sha256, told, requests=requests)
-    turn, other = before
     return _view(
         blocks,
         first.prefix_sha256,
         told,
         requests=requests,
-        before=turn,
-        is_same_prefix=first.prefix_sha256 == other.prefix_sha256,
-        changed=_changed(_blocks_of(other), blocks),
+        before=before.turn,
+        is_same_prefix=first.prefix_sha256 == before.prefix_sha256,
+        changed=_changed(_blocks_of(before), blocks),
     )
 
 
@@ -144,18 +140,10 @@ def _view(blocks: Sequence[Block], sha256: str = "", tools: str = "", **more: An
         BlockView(block.number, TITLES[block.name], block.text, block.name in PREFIX) for block in blocks
     )
     there = {block.name for block in blocks}
+    if tools:
+        there.add("tools")
     absent = tuple(TITLES[name] for name in NAMES if name not in there)
     return PromptView(drawn, absent, sha256 or prefix_sha256(blocks), tools, **more)
-
-
-def _before(database: Database, chat_id: int, n: int, request: SentRequest) -> tuple[int, SentRequest] | None:
-    """The last request to the same model in an earlier turn, with its turn."""
-    earlier = [turn.n for turn in conversations.turns(database, chat_id) if turn.n < n]
-    for number in reversed(earlier[-_LOOKED_BACK:]):
-        for each in reversed(sent.of_turn(database, chat_id, number)):
-            if each.prefix_sha256 and each.provider == request.provider:
-                return number, each
-    return None
 
 
 def _changed(before: Sequence[Block], after: Sequence[Block]) -> tuple[str, ...] | None:
