@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from engines.ocr import OcrEngine, OcrError, OcrLine
 from engines.registry import UnknownName
@@ -178,8 +178,7 @@ class ReaderLoop(threading.Thread):
 
     def _store(self, frame: FrameRow, lines: list[OcrLine], duration_ms: int) -> None:
         assert self._engine is not None
-        language = "+".join(self._engine.languages)
-        draft = TextDraft(tuple(_draft(line) for line in lines), self._engine.name, language, duration_ms)
+        draft = draft_of(self._engine, lines, duration_ms)
         found = urls.in_text(line.text for line in lines)
         address = None
         if frame.browser_url is None:
@@ -214,6 +213,11 @@ class ReaderLoop(threading.Thread):
 
 def _exists(home: Home, frame_id: int) -> bool:
     return bool(frames.get_many(home.database, [frame_id]))
+
+
+def draft_of(engine: OcrEngine, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:
+    """What an engine read, as it is stored."""
+    return TextDraft(tuple(map(_draft, lines)), engine.name, "+".join(engine.languages), duration_ms)
 
 
 def _draft(line: OcrLine) -> DraftLine:

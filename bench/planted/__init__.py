@@ -2,6 +2,8 @@
 
 ``english.txt``, ``chinese.txt`` and ``more.txt`` were written by hand against the story, and the
 checker was made better by them; ``held_out.txt`` was written after that and changed nothing.
+``fresh.txt`` and ``sealed.txt`` were written together on the frames as they are really read; the
+checker was made better by the first, and the second changed nothing.
 `variants` adds what can be made of a right answer without understanding it: its citation taken
 away, invented, moved to another frame, or the whole sentence set beside another answer's true quote.
 """
@@ -18,7 +20,8 @@ from typing import Literal
 Verdict = Literal["ok", "bad", "none"]
 Language = Literal["en", "zh"]
 
-SETS = ("english", "chinese", "more", "held_out")
+SETS = ("english", "chinese", "more", "held_out", "fresh", "sealed")
+SEALED = "sealed"
 
 _MARK = re.compile(r"\[\[([a-z_]+)\]\]")
 _HAN = re.compile("[\u4e00-\u9fff]")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from zoneinfo import ZoneInfo
 
 from bench.planted import Answer, Part
@@ -45,6 +45,10 @@ class Tally:
     planted_ids: int = 0
     dropped_ids: int = 0
     misses: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)  # of each missed sentence: its language, verdict, states
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     @property
     def recall(self) -> float:
@@ -135,6 +139,8 @@ def _count(tally: Tally, answer: Answer, result: TurnResult) -> None:
         if is_flagged != (part.verdict == "bad"):
             missing = [word for claim in result.claims if _is_of(claim, part) for word in claim.missing]
             tally.misses.append(told + (f" (missing {', '.join(missing)})" if missing else ""))
+            wrongly = "trusted" if part.verdict == "bad" else "flagged"
+            tally.reasons.append(f"{answer.language}, {wrongly} as {', '.join(states) or 'no claim'}")
     _count_quotes(tally, answer, result)
     tally.planted_ids += answer.dropped
     tally.dropped_ids += min(answer.dropped, result.dropped)

@@ -1,7 +1,7 @@
-"""The sample week's scenes in a database, one frame each, read without a mistake.
+"""The sample week's scenes in a database, one frame each: as they were drawn, or as they are read.
 
-The lines are those that the demo draws; reading itself is measured elsewhere (`bench.reading`). So
-what `bench.claims` finds is the checker's doing alone.
+The drawn lines show what is the checker's doing alone; read by the engine of this machine, with its
+slips, torn lines and confidences, they show what a person gets.
 """
 
 from __future__ import annotations
@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from io import BytesIO
 from zoneinfo import ZoneInfo
 
+from PIL import Image
+
+from engines.ocr import OcrEngine
 from ingest.demo import captures, fonts
 from ingest.demo.days import Moment, Options, Visit, all_visits, plan
+from ingest.demo.drawing import Canvas
 from ingest.demo.story import figures
+from ingest.reader_loop import draft_of
 from store import activity, frames, readings
 from store.database import Database
 from store.media import Still
@@ -27,11 +33,12 @@ _STILL = Still("none", "image/webp", 1, "0" * 64, "0" * 64, 1280, 800)
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """The frame that stands for a scene, and every line that was on it."""
+    """The frame that stands for a scene, every line that was on it, and the text it is stored with."""
 
     frame_id: int
     captured_ms: int
     lines: tuple[str, ...]
+    text: str
 
 
 def values() -> dict[str, str]:
@@ -39,14 +46,16 @@ def values() -> dict[str, str]:
     return figures(SEED, 0)
 
 
-def fill(database: Database) -> dict[str, Screen]:
-    """One frame for each scene, at its last and fullest; by the scene's name in the story."""
+def fill(database: Database, engine: OcrEngine | None = None) -> dict[str, Screen]:
+    """One frame for each scene, at its last and fullest; by the scene's name in the story. Without an
+    engine the frames are read without a mistake.
+    """
     found = fonts.find()
     options = Options(date(2026, 11, 20), ZONE, seed=SEED, chinese=found.chinese is not None)
     fullest: dict[str, tuple[Visit, Moment]] = {}
     for visit in all_visits(plan(options)):
         fullest[visit.script.id] = visit, visit.moments[-1]
-    return {name: _stored(database, found, *shown) for name, shown in fullest.items()}
+    return {name: _stored(database, found, engine, *shown) for name, shown in fullest.items()}
 
 
 def measured(database: Database, screens: Mapping[str, Screen]) -> dict[str, str]:
@@ -56,18 +65,29 @@ def measured(database: Database, screens: Mapping[str, Screen]) -> dict[str, str
     return {"app": first.name or "", "spent": duration(first.duration_ms), "other_app": second.name or ""}
 
 
-def _stored(database: Database, found: fonts.Fonts, visit: Visit, moment: Moment) -> Screen:
-    lines = tuple(captures.picture(found, ZONE, visit, moment).lines)
+def _stored(
+    database: Database, found: fonts.Fonts, engine: OcrEngine | None, visit: Visit, moment: Moment
+) -> Screen:
+    canvas = captures.picture(found, ZONE, visit, moment)
+    lines = tuple(canvas.lines)
+    draft = _drawn(lines) if engine is None else _read(engine, canvas)
     with database.write() as connection:
         frame_id = frames.insert(connection, captures.capture(SEED, ZONE, visit, moment), _STILL, 0)
-        readings.add(connection, frame_id, _draft(lines), (), 0)
+        readings.add(connection, frame_id, draft, (), 0)
         row = frames.get(database, frame_id)
         frames.extend(connection, row.capture_id, moment.ended_ms)
         activity.heartbeat(connection, frames.get(database, frame_id))
-    return Screen(frame_id, moment.captured_ms, lines)
+    stored = readings.current(database, frame_id)
+    assert stored is not None
+    return Screen(frame_id, moment.captured_ms, lines, stored.text)
 
 
-def _draft(lines: tuple[str, ...]) -> TextDraft:
+def _read(engine: OcrEngine, canvas: Canvas) -> TextDraft:
+    with Image.open(BytesIO(canvas.webp())) as image:
+        return draft_of(engine, engine.read(image.convert("RGB")), 0)
+
+
+def _drawn(lines: tuple[str, ...]) -> TextDraft:
     drafted = []
     for at, line in enumerate(lines):
         words, x = [], 0
