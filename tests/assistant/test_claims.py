@@ -86,8 +86,8 @@ def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("14:32, 2pm, 下午2点半", {"clock 14:32", "clock 14", "clock 14:30"}),
-        ("12 am and 12:05 pm", {"clock 0", "clock 12:05"}),
+        ("14:32, 2pm, 下午2点半", {"clock 14:32", "clock 14:00", "clock 14:30"}),
+        ("12 am and 12:05 pm", {"clock 0:00", "clock 12:05"}),
         ("1 h 20 min; 1.5 hours; 35 s; 1 小时 20 分钟", {"minutes 80", "minutes 90", "seconds 35"}),
         ("Nov 20, 2026 and 3 March", {"date 2026-11-20", "date 3-3"}),
         ("2026-11-20 / 2026年11月20日 / 11月20日", {"date 2026-11-20", "date 11-20"}),
@@ -97,6 +97,13 @@ def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> 
             {"minutes 180", "minutes 30", "number 2", "minutes 210"},
         ),
         ("on Friday the 20th, 星期五", {"weekday 5", "ordinal 20"}),
+        (
+            "half past two in the afternoon, noon, at half past one",
+            {"clock 14:30", "clock 12:00", "clock 1:30≈"},
+        ),
+        ("500 ms, half a second, 0.5 秒, TIMEOUT_S = 20", {"seconds 0.5", "seconds 20"}),
+        ("€19.2k, 1.92 万, EUR 19 200.00", {"number 19200"}),
+        ("７号, 七号, 六级, 百分之八", {"number 7", "number 6", "number 8"}),
         ("no figures", set()),
     ],
 )

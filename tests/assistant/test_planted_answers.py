@@ -15,6 +15,7 @@ from ingest.demo.days import SCRIPTS
 from store.database import Database
 
 BOUND = 0.03
+_UNTUNED = ("held_out", "sealed")
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_every_quote_in_the_set_stands_where_it_says(database: Database, screens
 
 def _planted(database: Database, screens: dict[str, Screen]) -> list[Answer]:
     told = values() | measured(database, screens)
-    written = chain.from_iterable(answers(name, told) for name in SETS if name != "held_out")
+    written = chain.from_iterable(answers(name, told) for name in SETS if name not in _UNTUNED)
     return [answer for answer in written if set(answer.scenes) <= set(screens)]
 
 

@@ -1,4 +1,4 @@
-"""A quote stands in a text or it does not; digits never differ (CHAT-1)."""
+"""A quote stands in a text, but for slips of reading, or it does not; digits never differ (CHAT-1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ TEXT = "File  Edit View\nretention set to 14 days\n总 结 一 下 今天 的工
         ("“retention set to 14 days”", ["retention set to 14 days"]),
         ("File Edit View", ["File  Edit View"]),
         ("View retention", ["View\nretention"]),
-        ("retention sett to 14 day", ["retention set to 14 day"]),
+        ("retention set to 14 da", ["retention set to 14 da"]),
+        ("retention sett to 14 days", []),
+        ("retention let to 14 days", []),
         ("总结一下今天的工作", ["总 结 一 下 今天 的工作"]),
         ("总结", ["总 结"]),
         ("cafe abc", ["Café ＡＢＣ"]),
@@ -42,10 +44,42 @@ def test_a_quote_is_found_where_it_stands(quote: str, found: list[str]) -> None:
 
 
 @pytest.mark.parametrize("at", range(24))
-def test_changing_any_character_of_a_short_figure_breaks_the_quote(at: int) -> None:
+@pytest.mark.parametrize("other", ["9", "#", "z"])
+def test_changing_any_letter_or_figure_breaks_the_quote(at: int, other: str) -> None:
     quote = "retention set to 14 days"
-    changed = quote[:at] + ("9" if quote[at].isdigit() else "#") + quote[at + 1 :]
-    assert bool(find(TEXT, changed)) == (not quote[at].isdigit())
+    changed = quote[:at] + other + quote[at + 1 :]
+    # A mark in the place of a space takes nothing away that is said.
+    assert bool(find(TEXT, changed)) == (quote[at] == " " and other == "#")
+
+
+@pytest.mark.parametrize(
+    ("read", "quoted", "is_same"),
+    [
+        ("« Mend the clock of buoy 7", "• Mend the clock of buoy 7.", True),
+        ("the oscillator again. | take it.", "the oscillator again. I take it.", True),
+        ("the lights bum again in #Iunch", "the lights burn again in #lunch", True),
+        ("def test_one_late _packet_does", "def test_one_late_packet_does", True),
+        ("switch to branch ‘clock-offset'", "switch to branch 'clock-offset'", True),
+        ("commit 7f3c2le of today", "commit 7f3c21e of today", False),
+        ("serial LT-0093 of buoy", "serial LT-0098 of buoy", False),
+        ("assert 212.0 < 2 in test", "assert 212.0 > 2 in test", False),
+        ("a drift of -5 ms today", "a drift of 5 ms today", False),
+        ("approved by the manager on Monday", "rejected by the manager on Monday", False),
+        ("the tests fail at night", "the tests fall at night", False),
+        ("then it is approved", "then it is not approved", False),
+        ("风力超过六级时禁止出海作业", "风力超过七级时禁止出海作业", False),
+    ],
+)
+def test_what_a_slip_of_reading_is(read: str, quoted: str, is_same: bool) -> None:
+    assert bool(find(read, quoted)) == is_same
+
+
+def test_a_letter_may_differ_in_a_word_that_the_reader_was_unsure_of() -> None:
+    read, quoted = "the harbonr of Saltmere", "the harbour of Saltmere"
+    assert not find(read, quoted)
+    assert find(read, quoted, [(4, 11)])
+    assert not find("14 harbonr days", "15 harbour days", [(0, 10)])
+    assert not find("it is usual here", "it is unusual here", [(6, 11)])
 
 
 def test_titles_and_addresses_can_be_quoted() -> None:
@@ -69,11 +103,3 @@ def test_every_part_of_a_text_that_says_enough_is_found_in_it(text: str, data: s
 def test_looking_for_anything_in_anything_ends_well(text: str, quote: str) -> None:
     for start, end in find(text, quote):
         assert 0 <= start < end <= len(text)
-
-
-@given(st.text("abcdef ", min_size=30, max_size=60), st.integers(0, 29), st.sampled_from("abc"))
-def test_a_few_slips_are_forgiven_in_a_long_quote(text: str, at: int, letter: str) -> None:
-    inside = " ".join(text.split())
-    if len(inside) >= 20:
-        slipped = inside[: at % len(inside)] + letter + inside[at % len(inside) + 1 :]
-        assert find(f"before {inside} after", slipped)

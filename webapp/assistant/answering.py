@@ -146,7 +146,8 @@ def checked(
     by_id = {entry.id: entry for entry in entries}
     mentioned = [name for name, _ in reply.quotes]
     numbered = citations.number(reply.answer_md, by_id, mentioned, say("evidence", plan.language))
-    verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes)
+    said = {numbered.order[n - 1]: told for n, told in claims.citing(numbered.answer_md).items()}
+    verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes, said)
     items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)
     given = measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
     texts = {n: by_id[name].frame.text for n, name in enumerate(numbered.order, 1)}

@@ -25,13 +25,36 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from webapp.assistant import own_words, quotes, specifics
+from webapp.assistant.agreement import agree
 from webapp.assistant.assertions import claims_something
 from webapp.assistant.evidence import JOINT
 from webapp.assistant.facts import Facts
-from webapp.assistant.figures import days_told, figures, of_moment, parts_told, units
-from webapp.assistant.outcomes import contrasts, denied_parts, denies, direction, is_denied, outcomes
+from webapp.assistant.figures import (
+    days_told,
+    figures,
+    is_among,
+    of_moment,
+    parts_of_clocks,
+    parts_told,
+    shown,
+    units,
+)
+from webapp.assistant.numerals import in_digits
+from webapp.assistant.outcomes import (
+    contrasts,
+    denies,
+    direction,
+    exceptions,
+    includes_otherwise,
+    is_denied,
+    is_shown_by_figures,
+    outcomes,
+)
+from webapp.assistant.reasons import unproven_reason
 from webapp.assistant.records import Claim, ClaimState, EvidenceItem
+from webapp.assistant.relations import contradictions
 from webapp.assistant.sentences import OWN_SENTENCES
+from webapp.assistant.speakers import wrong_speakers
 from webapp.assistant.statements import Statement, statements
 from webapp.assistant.texts import normal
 
@@ -95,6 +118,16 @@ def check(
             state, missing = _judged(plain(text), items, given, texts)
             claims.append(Claim(text, statement.start, statement.end, cited, state, missing))
     return tuple(claims)
+
+
+def citing(answer_md: str) -> dict[int, list[str]]:
+    """The statements that cite each number, without their citations."""
+    found: dict[int, list[str]] = {}
+    for statement in statements(answer_md):
+        text = answer_md[statement.start : statement.end]
+        for n in dict.fromkeys(map(int, _NUMBERS.findall(text))):
+            found.setdefault(n, []).append(plain(text))
+    return found
 
 
 def is_proven(claims: Sequence[Claim]) -> bool:
@@ -170,17 +203,28 @@ def _missing(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
             yield address
     bare = specifics.without_addresses(bare)
     yield from _missing_figures(bare, sources, facts)
-    whole = "\n".join(sources.all)
+    whole = "\n".join(sources.all).replace("_", " ")
     for name in specifics.names(bare):
         if not specifics.stands_in(name, whole) and not _is_place(name, bare, sources.places):
             yield name
-    for outcome, word in outcomes(bare).items():
+    around = "\n".join(sources.around)
+    for outcome, word in outcomes(in_digits(bare)).items():
         if outcome in ("rose", "fell") and (way := direction(bare)):
             if way != outcome:
                 yield word
-        elif not _tells(outcome, bare, (whole, *sources.beside)):
+        elif is_shown_by_figures(outcome, bare, around):
+            continue
+        elif not _tells(outcome, in_digits(bare), (whole, *sources.beside)):
             yield word
-    yield from contrasts(bare, "\n".join(sources.said))
+    if sources.said:
+        yield from exceptions(bare, (whole, *sources.beside))
+        yield from contrasts(in_digits(bare), in_digits("\n".join(sources.said)))
+        yield from includes_otherwise(bare, around)
+        yield from contradictions(bare, sources.said, around)
+        given = [part for text in sources.said for part in text.split(JOINT)]
+        yield from wrong_speakers(bare, given, around)
+    if (reason := unproven_reason(bare, sources.all, around)) is not None:
+        yield reason
 
 
 def _tells(outcome: str, said: str, texts: Iterable[str]) -> bool:
@@ -191,23 +235,25 @@ def _tells(outcome: str, said: str, texts: Iterable[str]) -> bool:
 
 def _missing_figures(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
     told = figures(said)
-    shown = set().union(*map(figures, sources.all))
+    proven = set().union(*map(shown, sources.all))
     foreign = facts.foreign(said, sources.places)
     # A clock time that a quote tells has its day from the quote, too, not from the frame.
     is_of_quote = any(figure.startswith("clock ") for figure in told - sources.moments - facts.moments)
-    for figure in sorted(told - shown):
+    if is_denied("\n".join(sources.said)):
+        proven |= {"number 0"}
+    for figure in sorted(each for each in told if not is_among(each, proven)):
         if figure.startswith(("minutes ", "seconds ")):
             is_known = figure not in foreign
         elif is_of_quote and figure.startswith(("date ", "weekday ", "ordinal ")):
             is_known = False
         else:
-            is_known = figure in sources.moments or figure in facts.moments
+            is_known = is_among(figure, sources.moments) or is_among(figure, facts.moments)
         if not is_known:
             yield figure.removeprefix("number ")
     days = days_told(said, facts.today) - set().union(
         *(days_told(text, facts.today) for text in sources.said)
     )
-    parts = parts_told(said) - set().union(*map(parts_told, sources.said))
+    parts = parts_told(said) - set().union(*map(parts_told, sources.said)) - parts_of_clocks(proven)
     yield from (figure.removeprefix("part ") for figure in sorted((days | parts) - sources.moments))
     shown_units = set().union(*map(units, sources.all))
     for number, unit in sorted(units(said)):
@@ -236,44 +282,27 @@ def _is_tied(said: str, sources: _Sources) -> bool:
     Speakers and headings often stand beside a quote, so the text around it helps a sentence that
     shares something with the quote itself.
     """
-    if not _agree(said, "\n".join(sources.all)):
+    if not agree(said, "\n".join(sources.all)):
         return False
     if specifics.quotations(said):
         return True
-    words = own_words.lacking(own_words.content_words(said), sources.places)
-    shown = figures(said) & set().union(*map(figures, sources.said))
+    words = own_words.lacking(own_words.content_words(in_digits(said)), sources.places)
+    figures_shared = figures(said) & set().union(*map(figures, sources.said))
     if own_words.is_foreign(said, sources.said):
-        return not words or bool(shown) or own_words.share(words, sources.said) > 0
+        return not words or bool(figures_shared) or own_words.share(words, sources.said) > 0
     if not words:
         return True
-    matched = len(words) - len(own_words.lacking(words, sources.said)) + len(shown)
-    if matched >= QUOTED_SHARE * (len(words) + len(shown)):
+    matched = len(words) - len(own_words.lacking(words, sources.said)) + len(figures_shared)
+    if matched >= QUOTED_SHARE * (len(words) + len(figures_shared)):
         return True
     return matched > 0 and own_words.share(words, sources.around) >= AROUND_SHARE
-
-
-def _agree(said: str, whole: str) -> bool:
-    """Whether neither denies what the other says, as far as their "not" tells."""
-    said = specifics.without_quotations(said)
-    if is_denied(said) and not is_denied(whole):
-        return False
-    shared = own_words.content_words(said)
-    shared -= own_words.lacking(shared, [whole])
-    there, here = denied_parts(whole), denied_parts(said)
-    unlike = shared - own_words.lacking(shared, [there]) - (shared - own_words.lacking(shared, [here]))
-    return all(_is_said_otherwise(word, whole, there) for word in unlike)
-
-
-def _is_said_otherwise(word: str, whole: str, denied: str) -> bool:
-    """Whether a text that denies a word also says it without a "not"."""
-    return normal(whole).count(word) > normal(denied).count(word)
 
 
 def _is_paraphrase(said: str, sources: _Sources, facts: Facts) -> bool:
     """The second check: every particular and most words stand in the frames' whole texts."""
     if any(True for _ in _missing(said, sources, facts)):
         return False
-    if not _agree(said, "\n".join(sources.all)):
+    if not agree(said, "\n".join(sources.all)):
         return False
     words = own_words.content_words(said)
     return len(words) >= MIN_PARAPHRASED_WORDS and own_words.share(words, sources.all) >= PARAPHRASED_SHARE

@@ -7,7 +7,7 @@ sources of their own (R3.1) and have no box.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
@@ -17,20 +17,25 @@ from store.frames import FrameRow
 from store.readings import Reading
 from store.sample import SampledFrame
 from webapp.assistant import quotes
+from webapp.assistant.completing import completing
 from webapp.assistant.packing import frame_url
 from webapp.assistant.records import Box, EvidenceItem, EvidenceState
 from webapp.assistant.replies import Quote
 from webapp.assistant.retrieval import Entry
+from webapp.assistant.rows import rows
 from webapp.assistant.sentences import local_time
 
 JOINT = " … "
 """Between the quotes that were found in one frame."""
 
+SURE = 0.6
+"""Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of the quotes given for one entry. `quote` holds those that were found, or, when
-    none was, the first that was not.
+    """What became of the quotes given for one entry. `quote` holds those that were found, in the frame's
+    own words, or, when none was, the first that was not, as it was given.
     """
 
     state: EvidenceState
@@ -39,34 +44,114 @@ class Verdict:
     reading_id: int | None = None
 
 
-def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -> dict[str, Verdict]:
-    """A verdict for every cited entry, by its id."""
+def verify(
+    database: Database, cited: Iterable[Entry], given: Sequence[Quote], said: Mapping[str, Sequence[str]]
+) -> dict[str, Verdict]:
+    """A verdict for every cited entry, by its id. `said` are the sentences that cite each."""
     with database.read():
         return {
             entry.id: judge(
                 entry.frame,
                 readings.current(database, entry.frame.id),
                 [text for name, text in given if name == entry.id and text],
+                said.get(entry.id, ()),
             )
             for entry in cited
         }
 
 
-def judge(frame: SampledFrame | FrameRow, reading: Reading | None, given: Sequence[str]) -> Verdict:
-    """Whether a frame says what is quoted from it; `not_checked` when nothing was quoted."""
+def judge(
+    frame: SampledFrame | FrameRow,
+    reading: Reading | None,
+    given: Sequence[str],
+    said: Sequence[str] = (),
+) -> Verdict:
+    """Whether a frame says what is quoted from it; `not_checked` when nothing was quoted.
+
+    What the sentences of `said` lack in the quotes is added from the lines around them (`completing`).
+    """
     if not given:
         return Verdict("not_checked", "")
-    found: list[str] = []
+    found: dict[str, None] = {}
     boxes: dict[Box, None] = {}
     for quote in dict.fromkeys(given):
-        spans = quotes.find(reading.text, quote) if reading else ()
-        if spans or quotes.stands_in((frame.window_name, frame.app_name, frame.browser_url), quote):
-            found.append(quote)
-        for start, end in spans if reading else ():
-            boxes.update((Box(b.x, b.y, b.w, b.h), None) for b in _boxes(reading, start, end))
+        for text, place in _places(frame, reading, quote):
+            found[text] = None
+            boxes.update((Box(b.x, b.y, b.w, b.h), None) for b in place)
     if not found:
         return Verdict("not_found", given[0])
+    for line in _completing(frame, reading, found, boxes, said):
+        found[_flat(line.text)] = None
+        boxes[Box(line.box.x, line.box.y, line.box.w, line.box.h)] = None
     return Verdict("found", JOINT.join(found), tuple(boxes), reading.id if reading else None)
+
+
+def _completing(
+    frame: SampledFrame | FrameRow,
+    reading: Reading | None,
+    found: Iterable[str],
+    boxes: Collection[Box],
+    said: Iterable[str],
+) -> list[readings.Line]:
+    if reading is None:
+        return []
+    quoted = [line for line in reading.lines if any(_overlap(line.box, box) for box in boxes)]
+    titles = [place for place in (frame.window_name, frame.app_name, frame.browser_url) if place]
+    added = {
+        line.start: line
+        for sentence in said
+        for line in completing(sentence, reading.lines, quoted, found, titles)
+    }
+    return list(added.values())
+
+
+def _overlap(line: readings.Box, box: Box) -> bool:
+    return (
+        line.x < box.x + box.w
+        and box.x < line.x + line.w
+        and line.y < box.y + box.h
+        and box.y < line.y + line.h
+    )
+
+
+def _places(
+    frame: SampledFrame | FrameRow, reading: Reading | None, quote: str
+) -> Iterator[tuple[str, list[readings.Box]]]:
+    """The words of the frame that a quote is, with their boxes; none when it stands nowhere.
+
+    What is shown as found is what the frame says: a model mends slips of reading, and may mend wrongly.
+    """
+    if reading:
+        spans = quotes.find(reading.text, quote, _doubted(reading.lines))
+        for start, end in spans:
+            yield _flat(reading.text[start:end]), readings.boxes_for_span(reading, start, end)
+        if spans:
+            return
+        joined = rows(reading)
+        spans = quotes.find(joined.text, quote)
+        for start, end in spans:
+            yield _flat(joined.text[start:end]), joined.boxes(start, end)
+        if spans:
+            return
+    for place in (frame.window_name, frame.app_name, frame.browser_url):
+        spans = quotes.find(place, quote) if place else ()
+        if place and spans:
+            yield JOINT.join(_flat(place[start:end]) for start, end in spans), []
+            return
+
+
+def _doubted(lines: Iterable[readings.Line]) -> list[tuple[int, int]]:
+    """The words that the reader was unsure of."""
+    return [
+        (word.start, word.end)
+        for line in lines
+        for word in line.words
+        if word.confidence is not None and word.confidence < SURE
+    ]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def items(
@@ -100,7 +185,3 @@ def _item(entry: Entry, n: int | None, verdict: Verdict, zone: tzinfo) -> Eviden
         frame_url=frame_url(frame.id),
         reading_id=verdict.reading_id,
     )
-
-
-def _boxes(reading: Reading | None, start: int, end: int) -> list[readings.Box]:
-    return readings.boxes_for_span(reading, start, end) if reading else []

@@ -9,10 +9,12 @@ Contrasts work the other way: "west" over a quote that says "south" is flagged, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 _GROUPS = {
     "cancelled": r"\bcancel\w*|\bcalled\s+off|取消|作废",
-    "approved": r"\bapprov\w*|\baccept(?:ed|s|ance)?\b|\bagreed?\b|\blgtm\b|批准|同意|审批通过|接受",
+    "approved": r"\bapprov\w*|\baccept(?:ed|s|ance)?\b"
+    r"|\bagreed?\b(?!\s+(?:to|on|that)\b)|\blgtm\b|批准|同意|审批通过|接受",
     "rejected": r"\breject\w*|\bdeclined\b|\brefus\w*|\bdenied\b|拒绝|驳回|否决",
     "deleted": r"\bdelet\w*|\bremov\w*|\beras\w*|\btrash\w*|\bdrop\s+table\b|\brm\b|删除|删掉|移除|清空",
     "paid": r"\bpa(?:id|ys|yments?|ying|y)\b|\btransferred\b|付款|支付|已付|付了|转账|缴",
@@ -23,7 +25,8 @@ _GROUPS = {
     "merged": r"\bmerg\w*|合并",
     "failed": r"\bfail\w*|\berrors?\b|\bbroke\w*|\bcrash\w*|\bexception\b|\btraceback\b"
     r"|失败|错误|出错|报错|崩溃|异常",
-    "passed": r"\bpass(?:ed|es|ing)?\b|\bsucce\w*|\bgreen\b|成功|通过",
+    "passed": r"\bpass(?:ed|es|ing)?\b|\bsucce\w*|\bgreen\b|\bhelp(?:s|ed)?\b|\bsolv(?:es|ed|ing)\b"
+    r"|成功|通过",
     "published": r"\b(?:go(?:es)?|went|is|are|now)\s+live\b|\bpublish\w*|\bdeploy\w*|\breleas\w*"
     r"|\blaunch\w*|发布|部署|上线",
     "finished": r"\bfinish\w*|\bcomplet(?:ed|es|ing|ion)\b|\bdone\b|\bclos(?:ed|es|ing)\b|\bresolv\w*"
@@ -32,7 +35,7 @@ _GROUPS = {
     "rose": r"\bincreas\w*|\bris(?:e|es|en|ing)\b|\brose\b|\bgrew\b|\bgrowth\b|\b(?:went|goes|go|gone)\s+up\b"
     r"|\bup\s+(?:by|from|\d)|\+\s?\d|增加|上涨|上升|增长|提高|上调|[升涨][到至]",
     "fell": r"\bdecreas\w*|\bf(?:ell|all|alls|allen)\b|\bdropp\w*|\bdeclin(?:e|ing)\b|\breduc\w*"
-    r"|\b(?:went|goes|go|gone|came)\s+down\b|\bdown\s+(?:by|from|\d)|(?<!\w)[-\u2212]\s?\d|减少|下降|下跌|降低|下调|降[到至]",
+    r"|\bcuts?\s+(?:to|by|down|from)\b|\b(?:went|goes|go|gone|came)\s+down\b|\bdown\s+(?:by|from|\d)|(?<!\w)[-\u2212]\s?\d|减少|下降|下跌|降低|下调|降[到至]",
     "postponed": r"\bpostpon\w*|\bdelay\w*|\bdefer\w*|\bresched\w*|\bmov(?:ed|e|ing)\s+to\b"
     r"|推迟|延期|延后|改期",
     "won": r"\bw(?:on|in|ins|inning)\b|赢|获胜|中标",
@@ -52,7 +55,30 @@ _CONTRASTS = tuple(
         (r"\bnorth(?:ern)?\b|北", r"\bsouth(?:ern)?\b|南", r"\beast(?:ern)?\b|东", r"\bwest(?:ern)?\b|西"),
         (r"\bred\b|红", r"\bgreen\b|绿", r"\byellow\b|黄", r"\bblue\b|蓝"),
         (r"\bstop(?:s|ped|ping)?\b|\bhalt\w*|停止", r"\bcontinu\w*|\bresum\w*|继续|恢复"),
-        (r"\bbefore\b|之前|以前", r"\bafter\b|之后|以后"),
+        (
+            r"\bbefore\b|之前|以前|[\u4e00-\u9fff]前(?=[先要需应才，,])",
+            r"\bafter\b|之后|以后|[^然最今\W]后(?=[先要需应才，,])",
+        ),
+        (r"\bahead\b|\bfast\b|快", r"\bbehind\b|\bslow\b|慢"),
+        (r"\bmean\b|\baverag\w*|平均", r"\bmedian\b|中位"),
+        (
+            r"\bchang(?:e|es|ed|ing)\b|变化",
+            r"\bkeeps?\s+(?:its|the|a)\b|\bunchanged\b|\bconstant\b|\bstays?\b|保持|不变",
+        ),
+        (r"\bfree\b|免费", r"\bcosts?\b|\bcharge(?:s|d)?\b|\bfee\b|收费"),
+        (r"\bcheap\w*\b|便宜", r"\bexpensive\b|\bdearer\b|昂贵"),
+        (r"\bpublic\b|公开", r"\bprivate\b|私有"),
+        (r"\binside\b|\bindoors?\b", r"\boutside\b|\boutdoors?\b"),
+        (r"\bleft\s+(?:side|of)\b|左", r"\bright\s+(?:side|of)\b|右"),
+        (r"\bup(?:load|loads|loaded|loading)\b|上传", r"\bdown(?:load|loads|loaded|loading)\b|下载"),
+        (r"\bimport\w*|导入", r"\bexport\w*|导出"),
+        (r"下[周月次]", r"上[周月次]", r"本[周月次]"),
+        tuple(
+            rf"\b(?:last|next|this|past|previous|per|each|every)\s+{unit}\b"
+            for unit in ("minute", "hour", "day", "week", "month", "quarter", "year")
+        ),
+        (r"\b(?:from|since|starting)\s+(?:at\s+)?\d{1,2}:\d\d", r"\b(?:until|till)\s+\d{1,2}:\d\d"),
+        (r"\bopens?\s+(?:at|from)\b", r"\bopen\s+until\b|\bcloses?\b"),
         (r"\bmin(?:imum)?\b|\bat\s+least\b|至少|最少", r"\bmax(?:imum)?\b|\bat\s+most\b|至多|最多"),
         (
             r"\bmore\b|\babove\b|\bover\b|超过|大于|多于|以上",
@@ -65,13 +91,13 @@ _CONTRASTS = tuple(
         (r"\bshow(?:s|ed|n|ing)?\b|显示", r"\bhid(?:e|es|den|ing)\b|隐藏"),
         (r"\bopen(?:ed)?\b|开放", r"\bclosed\b|关闭"),
         (r"\benabled?\b|启用", r"\bdisabled?\b|禁用|停用"),
-        (r"\binclud(?:e|es|ed|ing)\b|包含|含", r"\bwithout\b|\bexclud\w*|不含|不包括"),
+        (r"\binclud(?:e|es|ed|ing)\b|包含|(?<!不)含", r"\bwithout\b|\bexclud\w*|不含|不包括"),
     )
 )
 
 _NOT = re.compile(
     r"\b(?:not|never|cannot|without|neither|nor|nobody|none|nothing)\b|n['’]t\b|\bno\b|\bno\s+longer\b|\brul(?:e|es|ed)\s+out\b"
-    r"|\b(?:rather\s+than|instead\s+of)\b"
+    r"|\b(?:rather\s+than|instead\s+of)\b(?!\s+\d)|\b(?:advis|warn|recommend)\w*\s+against\b|\bavoid\w*\b|\bun(?:able|changed)\b"
     r"|(?<![\d.,])0(?![\d.,:]|\s?%)|禁止|严禁|没有?|未(?!来)|无法|不(?!过|同|断|少|久|仅|错|管|论|如|便|是)|尚未",
     re.IGNORECASE,
 )
@@ -81,8 +107,23 @@ _FROM_TO = re.compile(
     r"(?:\bto|到|至)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
+_TO = re.compile(
+    r"(?:\bto|\bat|到|至)\s*(?:just\s+|only\s+)?(?:EUR|USD|[€$¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_WITH = re.compile(
+    r"(?:\b(?:with|including|includes?|plus)\s+(?:the\s+)?|(?<!不)(?:包含|含))(?P<what>[a-z]+|[\u4e00-\u9fff]{2})",
+    re.IGNORECASE,
+)
+_WITHOUT = re.compile(
+    r"(?:\b(?:without|excluding|excludes?|no)\s+(?:the\s+)?|不含|不包括|不包含)(?P<what>[a-z]+|[\u4e00-\u9fff]{2})",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_ALL = re.compile(r"\b(?:all|every|each|everything)\b|全部|所有|都", re.IGNORECASE)
 _NEAR_CHARS = 24
-_CLAUSE = re.compile(r"[;!?，；。！？\n|]|[,.](?!\d)")
+_NOUN_WORDS = 2
+_CLAUSE = re.compile(r"[;:!?，；。！？\n|]|[,.](?!\d)")
 
 
 def outcomes(text: str) -> dict[str, str]:
@@ -103,6 +144,49 @@ def contrasts(text: str, other: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def exceptions(text: str, others: Iterable[str]) -> Iterator[str]:
+    """The "all" of a text that says that all passed, where another text tells of one that failed."""
+    said = _ALL.search(text)
+    if not said or not OUTCOMES["passed"].search(text) or OUTCOMES["failed"].search(text):
+        return
+    if any(OUTCOMES["failed"].search(other) and not denies(other, "failed") for other in others):
+        yield said[0]
+
+
+def includes_otherwise(text: str, other: str) -> tuple[str, ...]:
+    """What a text includes and the other leaves out, or the other way round: "including travel" and
+    "without travel".
+    """
+    found = []
+    for ours, theirs in ((_WITH, _WITHOUT), (_WITHOUT, _WITH)):
+        there = {match["what"].lower() for match in theirs.finditer(other)}
+        same = {match["what"].lower() for match in ours.finditer(other)}
+        found += [match[0] for match in ours.finditer(text) if match["what"].lower() in there - same]
+    return tuple(found)
+
+
+def is_shown_by_figures(outcome: str, sentence: str, whole: str) -> bool:
+    """Whether a text shows that something rose or fell to a figure of a sentence: lines that differ in
+    nothing but that figure all have a smaller one, or a larger one.
+    """
+    found = _TO.search(sentence)
+    if outcome not in ("rose", "fell") or not found:
+        return False
+    after = found["after"]
+    lines = [
+        (_FIGURE.findall(line), _FIGURE.sub("#", line).strip(" #*•·«»¢-")) for line in whole.splitlines()
+    ]
+    like = {form for told, form in lines if after in told}
+    others = [
+        float(number.replace(",", ""))
+        for told, form in lines
+        if form in like and after not in told
+        for number in told[-1:]
+    ]
+    value = float(after.replace(",", ""))
+    return bool(others) and all((other > value) == (outcome == "fell") and other != value for other in others)
+
+
 def is_denied(text: str) -> bool:
     """Whether a text says of anything that it is not so."""
     return bool(_NOT.search(text))
@@ -114,11 +198,20 @@ def denies(text: str, outcome: str) -> bool:
     return bool(places) and all(_is_denied_at(text, *place) for place in places)
 
 
-def denied_parts(text: str) -> str:
-    """What stands right behind each "not" of a text, to compare with what another text affirms."""
-    return " ".join(
-        _CLAUSE.split(text[found.end() : found.end() + _NEAR_CHARS])[0] for found in _NOT.finditer(text)
-    )
+def denied_parts(text: str, near_chars: int = _NEAR_CHARS) -> str:
+    """What each "not" of a text is about, to compare with what another text affirms.
+
+    Mostly it stands behind it; what is "ruled out", or of which there is "none", stands before it.
+    """
+    parts = []
+    for found in _NOT.finditer(text):
+        word = found[0].lower()
+        behind = _CLAUSE.split(text[found.end() : found.end() + near_chars])[0]
+        parts.append(" ".join(behind.split()[:_NOUN_WORDS]) if word in ("no", "without") else behind)
+        if word == "none" or word.startswith("rul"):
+            before = text[max(0, found.start() - near_chars) : found.start()].rstrip(" :")
+            parts.append(_CLAUSE.split(before)[-1])
+    return " ".join(parts)
 
 
 def direction(sentence: str) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from webapp.assistant.texts import normal
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_HAN_WORD = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2}")
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _LATIN = re.compile(r"[^\W\d_\u3400-\u9fff][^\W_\u3400-\u9fff]*")
 _ENDING = re.compile(r"(?:'s|ings?|ed|ers?|ions?|ments?|ly|es|s|e|y|ies|ied)$")
@@ -60,7 +61,7 @@ _COMMON_HAN = re.compile(
 
 def content_words(text: str) -> set[str]:
     """Stems of the words that say something, and pairs of Han characters, in normal form."""
-    words = {_stem(word) for word in _latin(text) if len(word) > 2 and word not in _COMMON}
+    words = {stem(word) for word in _latin(text) if len(word) > 2 and word not in _COMMON}
     plain = _COMMON_HAN.sub(" ", normal(text))
     return words | {run[i : i + 2] for run in _HAN_RUN.findall(plain) for i in range(len(run) - 1)}
 
@@ -75,7 +76,7 @@ def share(words: Collection[str], texts: Iterable[str]) -> float:
 def lacking(words: Collection[str], texts: Iterable[str]) -> set[str]:
     """Those of some content words that stand in none of the texts."""
     whole = " ".join(texts)
-    stems = {_stem(word) for word in _latin(whole)}
+    stems = {stem(word) for word in _latin(whole)}
     han = "".join(_HAN_RUN.findall(normal(whole)))
     return {word for word in words if not (word in han if _HAN.match(word) else _is_among(word, stems))}
 
@@ -86,21 +87,24 @@ def named(words: Iterable[str], text: str) -> set[str]:
     Of three letters only as they are: without its ending "offer" would be "off".
     """
     latin = set(_latin(text))
-    stems = {_stem(word) for word in latin}
-    return {word for word in words if (word in latin if len(word) <= 3 else _is_among(_stem(word), stems))}
+    stems = {stem(word) for word in latin}
+    return {word for word in words if (word in latin if len(word) <= 3 else _is_among(stem(word), stems))}
 
 
 def is_foreign(sentence: str, texts: Iterable[str]) -> bool:
-    """Whether a sentence is written in Han and the texts hold none, or the other way round."""
-    whole = " ".join(texts)
-    return bool(_HAN.search(sentence)) != bool(_HAN.search(whole))
+    """Whether a sentence is written in Han and the texts hold none, or the other way round.
+
+    A reader takes a bullet or an icon for a single sign: a word has two.
+    """
+    return bool(_HAN_WORD.search(sentence)) != any(_HAN_WORD.search(text) for text in texts)
 
 
 def _latin(text: str) -> list[str]:
     return _LATIN.findall(normal(_CAMEL.sub(" ", text)))
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """A word in normal form without its ending, so that its forms are the same."""
     word = _IRREGULAR.get(word, word)
     shorter = _ENDING.sub("", word)
     return shorter if len(shorter) >= 3 else word

@@ -1,28 +1,30 @@
 """Does this quote stand in that text? Deterministic, and says where.
 
 Both sides are compared in normal form: NFKC, case folded, white space collapsed, spaces between
-CJK characters dropped (a reader puts them in, a model does not). Up to one character in ten may
-differ, because models repair small misreadings; but never a digit: "14 days" is not "30 days".
-Approximate matching is Myers' bit-vector algorithm (J. ACM 46(3), 1999), which takes one pass over
-the text.
+CJK characters dropped (a reader puts them in, a model does not). Where that does not find it, the
+place most like it is looked for, because models repair small misreadings; it stands there when
+nothing differs but slips of reading (`webapp.assistant.slips`). The place is found by Myers'
+bit-vector algorithm (J. ACM 46(3), 1999), which takes one pass over the text.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from webapp.assistant.slips import Span, same_but_for_slips
 from webapp.assistant.texts import CJK
 
 MAX_QUOTE_CHARS = 400
-EDITS_PER_CHAR = 0.1
+EDITS, EDITS_PER_CHAR = 2, 0.15
+"""How far away the most like place may be, before its differences are looked at."""
 
-Span = tuple[int, int]
+CUT_WORDS = 4
+"""So many words a quote has whose last one may be cut off in the middle."""
 
 _WIDE = re.compile(f"[{CJK}]")
-_DIGITS = re.compile(r"\d")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.{3})\s*")
 _QUOTE_MARKS = "\"'`“”‘’„«»「」『』 \t\r\n"
 
@@ -35,23 +37,33 @@ class _Normal:
     origin: tuple[int, ...]
 
 
-def find(text: str, quote: str) -> tuple[Span, ...]:
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text that quotes are looked for in."""
+
+    raw: str
+    normal: _Normal
+    doubted: Collection[Span]
+
+
+def find(text: str, quote: str, doubted: Collection[Span] = ()) -> tuple[Span, ...]:
     """Where `quote` stands in `text`, in characters of `text`; empty when it does not.
 
     A quote with an ellipsis has one span for each part, all of which must be found in order.
+    `doubted` are the words of `text` that its reader was unsure of.
     """
-    haystack = _normal(text)
+    haystack = _Text(text, _normal(text), doubted)
     parts = [part for part in _ELLIPSIS.split(quote.strip(_QUOTE_MARKS)) if part.strip(_QUOTE_MARKS)]
     whole = _find_one(haystack, quote, 0)
     if whole or len(parts) < 2:
-        return (_original(haystack, whole),) if whole else ()
+        return (_original(haystack.normal, whole),) if whole else ()
     spans = []
     start = 0
     for part in parts:
         span = _find_one(haystack, part, start)
         if span is None:
             return ()
-        spans.append(_original(haystack, span))
+        spans.append(_original(haystack.normal, span))
         start = span[1]
     return tuple(spans)
 
@@ -61,11 +73,12 @@ def stands_in(texts: Iterable[str | None], quote: str) -> bool:
     return any(find(text, quote) for text in texts if text)
 
 
-def _find_one(haystack: _Normal, quote: str, start: int) -> Span | None:
-    needle = _normal(quote.strip(_QUOTE_MARKS)).text
+def _find_one(haystack: _Text, quote: str, start: int) -> Span | None:
+    quoted = quote.strip(_QUOTE_MARKS)
+    needle = _normal(quoted).text
     if not _says_enough(needle) or len(needle) > MAX_QUOTE_CHARS:
         return None
-    return _exact(haystack.text, needle, start) or _approximate(haystack.text, needle, start)
+    return _exact(haystack.normal.text, needle, start) or _approximate(haystack, quoted, needle, start)
 
 
 def _says_enough(needle: str) -> bool:
@@ -75,11 +88,16 @@ def _says_enough(needle: str) -> bool:
 
 
 def _exact(text: str, needle: str, start: int) -> Span | None:
-    """The first occurrence that does not begin or end inside a word: "14" is not in "2014"."""
+    """The first occurrence that does not begin or end inside a word: "14" is not in "2014".
+
+    Excerpts are cut to a length, so the last word of a longer quote may be cut off, but no figure.
+    """
+    may_be_cut = len(needle.split()) >= CUT_WORDS and needle[-1].isalpha()
     at = text.find(needle, start)
     while at >= 0:
         end = at + len(needle)
-        if not _inside_word(text, at) and not _inside_word(text, end):
+        ends_well = not _inside_word(text, end) or (may_be_cut and text[end].isalpha())
+        if ends_well and not _inside_word(text, at):
             return at, end
         at = text.find(needle, at + 1)
     return None
@@ -92,20 +110,31 @@ def _inside_word(text: str, at: int) -> bool:
     return all(character.isalnum() and not _WIDE.match(character) for character in pair)
 
 
-def _approximate(text: str, needle: str, start: int) -> Span | None:
-    """The best occurrence with few edits and the very same digits."""
-    allowed = int(len(needle) * EDITS_PER_CHAR)
-    if not allowed:
-        return None
+def _approximate(haystack: _Text, quoted: str, needle: str, start: int) -> Span | None:
+    """The place most like a quote, if only slips of reading lie between them."""
+    text = haystack.normal.text
+    allowed = EDITS + int(len(needle) * EDITS_PER_CHAR)
     end, edits = _best_end(text[start:], needle)
     if edits > allowed:
         return None
     # The beginning is the best end of the reversed needle in the reversed text before it.
     head = text[start : start + end]
     length, _ = _best_end(head[: -len(needle) - allowed - 1 : -1], needle[::-1])
-    span = start + end - length, start + end
-    same_digits = _DIGITS.findall(text[slice(*span)]) == _DIGITS.findall(needle)
-    return span if same_digits else None
+    span = _whole_words(text, start + end - length, start + end)
+    if span[0] < start or span[0] >= span[1]:
+        return None
+    first, last = _original(haystack.normal, span)
+    doubted = [(a - first, b - first) for a, b in haystack.doubted if first <= a and b <= last]
+    return span if same_but_for_slips(haystack.raw[first:last], quoted, doubted) else None
+
+
+def _whole_words(text: str, start: int, end: int) -> Span:
+    """The span with the words whole at whose inside it begins or ends."""
+    while _inside_word(text, start):
+        start -= 1
+    while _inside_word(text, end):
+        end += 1
+    return start, end
 
 
 def _best_end(text: str, needle: str) -> tuple[int, int]:

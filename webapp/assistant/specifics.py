@@ -31,7 +31,14 @@ _PERSONAL = re.compile(
     r"|signed|paid|set|put|made|took|gave|got|built|ran|went|came|met|left|found|bought|sold|kept|reviewed|thanked|posted|proposed|reported|will|would|[A-Z][a-z]+)\b)"
 )
 _ACTED = re.compile(r"\s+[a-z]{2,}ed\b")
-_ACTS = re.compile(r"\s+[a-z]{2,}s\b")
+# Any other word in -s may be a plural: "Larger steps occur".
+_ACTS = re.compile(
+    r"\s+(?:offers|sends|says|writes|asks|wants|needs|plans|reports|confirms|approves|rejects|replies|answers|proposes"
+    r"|suggests|recommends|decides|thinks|expects|promises|agrees|complains|works|leads|owns|manages|handles|takes"
+    r"|gives|gets|makes|runs|goes|comes|leaves|joins|meets|pays|buys|sells|delivers|provides|supports|requires"
+    r"|requests|invites|thanks|helps|builds|opens|closes|starts|stops|brings|becomes|calls|charges|quotes|releases"
+    r"|publishes|announces|hosts|uses|reads|does|moves|knows|shows|tells|watches|keeps|sees|wins|loses)\b"
+)
 _ABSTRACT = re.compile(r"(?:ing|tion|sion|ness|ment|ity)\Z")
 _ORDINARY_TEXT = """
 i i'm i've you you're your yours he she it it's its we we're they the a an this that these those there
@@ -43,6 +50,18 @@ after before during while when between from at on in by with for to of as until 
 afternoon evening night no not yes nothing none one several some many most all each another other and or
 but so if because e.g i.e a.m p.m vs etc he's she's let's that's what's there's
 """
+_MEASURED = re.compile(r"\d\s*$")
+_MEASURES_TEXT = """
+ms s min h m km cm mm kg g mb kb gb tb v mv ma a w kw hz khz mhz ghz db pct px k
+"""
+_MEASURES = frozenset(_MEASURES_TEXT.split())
+_NUMBER_WORD = re.compile(
+    r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-(?:one|two|three|four|five|six|seven|eight|nine))?"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    r"|eighteen|nineteen)",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"^v(?=\d)", re.IGNORECASE)
 _ORDINARY = frozenset(_ORDINARY_TEXT.split())
 _ORDINARY_IN_HAN = frozenset(["app", "ok", "id", "ui", "url", "wifi", "web", "pm", "am", "pr", "bug", "utc"])
 
@@ -57,7 +76,7 @@ _AFTER_NAME = (
 )
 _ROLES = "先生|女士|小姐|经理|老师|总监|总|主任|博士|教授|医生|律师|同学|工程师"
 _HAN_NAME = re.compile(
-    rf"(?:^|[和与跟给向由找请让同问@、，。：:；\s])(?P<with>[{_SURNAMES}][\u4e00-\u9fff]{{1,2}})"
+    rf"(?:^|[和与跟给向由找请让同问@、，。：:；\s])(?P<with>(?!董事)[{_SURNAMES}][\u4e00-\u9fff]{{1,2}})"
     rf"|(?P<role>[{_SURNAMES}][\u4e00-\u9fff]{{0,2}}?(?:{_ROLES}))|(?P<short>[小老阿][{_SURNAMES}](?![\u4e00-\u9fff]{{0,1}}[度型小]))"
 )
 
@@ -92,6 +111,12 @@ def stands_in(name: str, text: str) -> bool:
     Nothing shows where a Chinese name ends, so two characters that end in the text suffice.
     """
     form, wanted = normal(text), normal(name)
+    if (
+        _VERSION.match(wanted)
+        and not _is_inside_word(form, bare := _VERSION.sub("", wanted))
+        and bare in form
+    ):
+        return True
     if wanted in form and not _is_inside_word(form, wanted):
         return True
     if _HAN.match(wanted):
@@ -114,7 +139,9 @@ def _latin_names(sentence: str) -> Iterator[str]:
     in_han = bool(_HAN.search(sentence))
     for found in _TOKEN.finditer(sentence):
         token = re.sub(r"['’]s$", "", found[0].rstrip(".:'’-/&"))
-        if not token or token.lower() in _ORDINARY:
+        if not token or token.lower() in _ORDINARY or _NUMBER_WORD.fullmatch(token):
+            continue
+        if _MEASURED.search(sentence[: found.start()]) and token.lower() in _MEASURES:
             continue
         if in_han:
             if token.lower() not in _ORDINARY_IN_HAN and len(token) > 1:

@@ -8,6 +8,7 @@ answer. Nothing here decides alone: it is one weight among others (`webapp.assis
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from enum import Enum
 
 from webapp.assistant.figures import figures, figures_at, units
@@ -102,7 +103,7 @@ def fitness(kind: Wanted, line: str, question: str) -> float:
     return _FULL if _is_counted(digits, question) else _MOSTLY
 
 
-def _moment(told: set[str], question: str) -> float:
+def _moment(told: Collection[str], question: str) -> float:
     """For the figures of a line that are not in the question: a time, a date, or neither."""
     if not any(figure.startswith(_MOMENTS) for figure in told):
         return _LITTLE

@@ -1,0 +1,63 @@
+"""Quotes across rows that a reader tore apart, and lines that a model should have quoted too."""
+
+from __future__ import annotations
+
+import pytest
+
+from store.database import Database
+from store.frames import FrameRow
+from store.paths import DataDir
+from store.readings import Box, Line, Reading, Word
+from tests.factories import store_frame
+from webapp.assistant.evidence import judge
+from webapp.assistant.rows import rows
+
+
+def reading(*lines: tuple[str, int, int, float]) -> Reading:
+    """A reading of (text, x, y, confidence), 16 pixels high, 10 for each character."""
+    at, told = 0, []
+    for text, x, y, sure in lines:
+        words, left = [], at
+        for word in text.split(" "):
+            box = Box(x + 10 * (left - at), y, 10 * len(word), 16)
+            words.append(Word(left, left + len(word), word, box, sure))
+            left += len(word) + 1
+        told.append(Line(at, at + len(text), text, Box(x, y, 10 * len(text), 16), sure, tuple(words)))
+        at += len(text) + 1
+    return Reading(1, 1, "drawn", "eng", "\n".join(line[0] for line in lines), tuple(told), 0.9, 0, 0)
+
+
+TORN = reading(
+    ("done in 41 s", 400, 0, 0.9),
+    ("station group north", 0, 2, 0.9),
+    ("Three goals, in this order:", 0, 300, 0.9),
+    ("Release 2.40.0 on Friday.", 0, 330, 0.9),
+    ("the harbonr of Saltmere", 0, 500, 0.2),
+)
+
+
+@pytest.fixture
+def frame(database: Database, data_dir: DataDir) -> FrameRow:
+    return store_frame(database, data_dir)
+
+
+def test_lines_of_one_row_are_joined_from_left_to_right() -> None:
+    joined = rows(TORN)
+    assert joined.text.splitlines()[0] == "station group north done in 41 s"
+    assert [box.x for box in joined.boxes(0, 7)] == [0]
+
+
+def test_a_quote_may_run_over_a_row_and_shows_the_words_of_the_frame(frame: FrameRow) -> None:
+    found = judge(frame, TORN, ["Station group north: done in 41 s"])
+    assert (found.state, found.quote) == ("found", "station group north done in 41 s")
+    mended = judge(frame, TORN, ["the harbour of Saltmere"])
+    assert (mended.state, mended.quote) == ("found", "the harbonr of Saltmere")
+
+
+def test_a_line_that_makes_a_sentence_whole_is_added_with_its_box(frame: FrameRow) -> None:
+    quote = "Release 2.40.0 on Friday."
+    whole = judge(frame, TORN, [quote], ["One of the three goals is to release 2.40.0 on Friday"])
+    assert whole.quote == f"{quote} … Three goals, in this order:"
+    assert len(whole.boxes) == 2
+    assert judge(frame, TORN, [quote], ["One of the four goals is to release 2.40.0"]).quote == quote
+    assert judge(frame, TORN, [quote], ["You released 2.40.0"]).quote == quote
