@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from store import tool_calls
 from store.database import Database
 from store.media import Media
 from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
-from store.tool_calls import ToolCall
+from store.tool_calls import Scope, ToolCall
 from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from webapp.assistant.agent_session import AgentDeps, registry
 from webapp.assistant.models import ChatModels
 from webapp.assistant.turn import (
+    ApprovalEvent,
     FinalEvent,
     ToolCallEvent,
     TurnDeps,
@@ -85,3 +88,31 @@ def asked(message: str = "Which policy did I read about?", **changes: Any) -> Tu
 
 def run(deps: TurnDeps, *, stop: Stop | None = None, **changes: Any) -> Ran:
     return Ran(list(run_turn(deps, asked(**changes), stop)))
+
+
+def decided(deps: TurnDeps, scope: Scope | None, **changes: Any) -> tuple[Ran, list[ToolCall]]:
+    """(the turn, the calls that waited); another thread allows each with that scope, or denies it."""
+    events: list[TurnEvent] = []
+    waited: list[ToolCall] = []
+
+    def act(calls: tuple[ToolCall, ...]) -> None:
+        for call in calls:
+            if scope is None:
+                tool_calls.deny(deps.database, call.id, NOW_MS)
+            else:
+                tool_calls.approve(deps.database, call.id, scope, NOW_MS)
+        deps.database.close_thread()
+
+    for event in run_turn(deps, asked(**changes)):
+        events.append(event)
+        if isinstance(event, ApprovalEvent):
+            waited += event.calls
+            thread = threading.Thread(target=act, args=(event.calls,))
+            thread.start()
+            thread.join()
+    return Ran(events), waited
+
+
+def offered(stub: StubModel, n: int = -1) -> set[str]:
+    """Names of the tools in a request."""
+    return {each["function"]["name"] for each in stub.requests[n]["tools"]}

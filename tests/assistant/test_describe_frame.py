@@ -18,9 +18,8 @@ from store.frames import FrameRow
 from store.media import Media
 from store.privacy_rules import Rule
 from store.tool_calls import ToolCall
-from tests.assistant.agents import Ran, agent_deps, asked, run
+from tests.assistant.agents import Ran, agent_deps, asked, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
-from tests.assistant.test_web_tool import decided, offered
 from tests.stub_model import StubModel
 from webapp.assistant.agent_tools import CHANGED
 from webapp.assistant.turn import ApprovalEvent, TurnDeps, run_turn

@@ -8,9 +8,8 @@ import pytest
 
 from store import conversations, tool_rules
 from store.database import Database
-from tests.assistant.agents import agent_deps, run
+from tests.assistant.agents import agent_deps, decided, run
 from tests.assistant.helpers import NOW_MS
-from tests.assistant.test_web_tool import decided
 from tests.stub_model import StubModel
 
 

@@ -10,17 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from store import sent, tool_calls, tool_modes, tool_rules
+from store import sent, tool_modes, tool_rules
 from store.database import Database
 from store.errors import SettingsError
 from store.settings import ToolsSettings
-from store.tool_calls import Scope, ToolCall
-from tests.assistant.agents import Ran, agent_deps, asked, run
+from tests.assistant.agents import agent_deps, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS
 from tests.stub_model import StubModel
 from tests.stub_search import StubSearch, dripping, whole
 from webapp.assistant.agent_session import registry
-from webapp.assistant.turn import ApprovalEvent, TurnDeps, run_turn
+from webapp.assistant.turn import TurnDeps
 
 HIT = {"title": "Retention", "url": "https://example.org/a", "content": "Ninety days."}
 ASK = ("web_search", {"query": "retention law"})
@@ -43,33 +42,6 @@ def searching(database: Database, stub: StubModel, url: str, **tools: object) ->
 def deps(database: Database, stub: StubModel, search: StubSearch) -> Iterator[TurnDeps]:
     with searching(database, stub, search.url) as made:
         yield made
-
-
-def decided(deps: TurnDeps, scope: Scope | None, **changes: object) -> tuple[Ran, list[ToolCall]]:
-    """(the turn, the calls that waited), each decided by another thread."""
-    events, waited = [], []
-    assert deps.agent
-
-    def act(calls: tuple[ToolCall, ...]) -> None:
-        for call in calls:
-            if scope is None:
-                tool_calls.deny(deps.database, call.id, NOW_MS)
-            else:
-                tool_calls.approve(deps.database, call.id, scope, NOW_MS)
-        deps.database.close_thread()
-
-    for event in run_turn(deps, asked(**changes)):
-        events.append(event)
-        if isinstance(event, ApprovalEvent):
-            waited += event.calls
-            thread = threading.Thread(target=act, args=(event.calls,))
-            thread.start()
-            thread.join()
-    return Ran(events), waited
-
-
-def offered(stub: StubModel, n: int = -1) -> set[str]:
-    return {each["function"]["name"] for each in stub.requests[n]["tools"]}
 
 
 @pytest.mark.parametrize(
