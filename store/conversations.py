@@ -26,6 +26,7 @@ from store.conversation_records import (
     turn_of,
 )
 from store.database import Database, scalar
+from store.personas import Persona
 from store.schema import Conversation, Evidence, Message, Turn
 
 __all__ = [
@@ -145,8 +146,12 @@ def add_turn(
     end_ms: int | None,
     timezone: str,
     now_ms: int,
+    persona: Persona | None = None,
+    style_note: str = "",
 ) -> StoredTurn:
     """Enter a question as a running turn, the next of its chat, with the person's message.
+
+    `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn.
 
     Raises `peewee.IntegrityError` when the chat has gone.
     """
@@ -169,6 +174,9 @@ def add_turn(
             timezone=timezone,
             payload="{}",
             created_ms=now_ms,
+            persona_id=persona.id if persona else None,
+            persona_version=persona.version if persona else None,
+            style_note=style_note,
         ).execute(database.peewee)
         _say(database, chat_id, n, "user", question, now_ms)
     return replace(turn, id=int(turn_id))

@@ -96,6 +96,17 @@ class Version:
     saved_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """With whose words a turn was asked: None for a turn that names no persona."""
+
+    version: Version | None
+    style_note: str
+
+
+NOBODY = Spoken(None, "")
+
+
 class UnknownPersona(StoreError, LookupError):
     def __init__(self, persona_id: int) -> None:
         super().__init__(f"there is no persona {persona_id}")
@@ -157,6 +168,21 @@ def versions(database: Database, persona_id: int) -> list[Version]:
         """
     with database.read() as connection:
         return [Version(*row) for row in rows(connection, sql, (persona_id,))]
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> Spoken:
+    """Who spoke in a turn, in the words of that time; nobody for a turn that is not there."""
+    sql = """
+        select t.style_note, v.persona_id, v.version, v.name, v.description, v.system_prompt, v.saved_ms
+        from turns t
+        left join persona_versions v on v.persona_id = t.persona_id and v.version = t.persona_version
+        where t.conversation_id = ? and t.n = ?
+        """
+    with database.read() as connection:
+        found = rows(connection, sql, (chat_id, n))
+    for note, *version in found:
+        return Spoken(Version(*version) if version[0] is not None else None, note)
+    return NOBODY
 
 
 # -- writing ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import replace
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store import conversations, drafts, frames, tool_calls
+from store import conversations, drafts, frames, personas, tool_calls
 from store.conversations import Chat
 from store.tool_calls import Scope, ToolCall
 from webapp import following, fragments, ranges
@@ -142,6 +142,7 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
         model=asked.model,
         mode="agent",
         day_start_min=who.day_start_min,
+        persona_id=_speaker(chat_id, n),
         first_call=FirstCall(call.tool, json.loads(call.arguments)),
     )
     try:
@@ -200,6 +201,13 @@ def _kept(chat_id: int | None) -> Composer:
     return Composer(drafts.get(services().database, chat_id), draft=_draft_address(chat_id))
 
 
+def _speaker(chat_id: int, n: int) -> int | None:
+    """The persona that spoke in a turn, where it can be asked to speak again."""
+    spoken = personas.of_turn(services().database, chat_id, n).version
+    choices = {each.id for each in personas.everything(services().database)}
+    return spoken.persona_id if spoken and spoken.persona_id in choices else None
+
+
 def _draft_address(chat_id: int | None) -> str:
     return "/chat/draft" if chat_id is None else f"/chat/{chat_id}/draft"
 
@@ -240,7 +248,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     chosen = _range(who)
     if chosen.problem and not chosen.is_given:
         raise BadRange(chosen.problem)
-    now = form.get("now_ms", "")
+    now, persona = form.get("now_ms", ""), form.get("persona_id", "")
     is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
     return TurnRequest(
         message=form.get("message", ""),
@@ -252,6 +260,8 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         filters=TurnFilters(app_name=form.get("app", "").strip() or None),
         model=form.get("model") or None,
         system_prompt=form.get("system_prompt", "").replace("\r\n", "\n"),
+        persona_id=int(persona) if persona.isdecimal() and len(persona) < 19 else None,
+        style_note=form.get("style_note", "").replace("\r\n", "\n"),
         without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
         day_start_min=who.day_start_min,
     )
@@ -277,6 +287,7 @@ def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
         offers_ranges=isinstance(refusal, TimeRangeRequired),
         edited=int(edited) if edited.isdecimal() and len(edited) < 10 else 0,
         draft="" if edited else _draft_address(chat.id if chat else None),
+        style_note=form.get("style_note", ""),
     )
     if not fragments.wants_fragment():
         return _page(chat, composer, who, 422)

@@ -16,6 +16,7 @@ from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from webapp.assistant.live import LiveTurn, TooManyTurns
 from webapp.assistant.records import (
     MAX_MESSAGE_CHARS,
+    MAX_NOTE_CHARS,
     MAX_PROMPT_CHARS,
     ApprovalEvent,
     FinalEvent,
@@ -55,6 +56,12 @@ class ChatRequest(Request):
     chat_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(None, description="Continues this chat.")
     system_prompt: Annotated[str, StringConstraints(max_length=MAX_PROMPT_CHARS)] | None = Field(
         None, description="As whom the model speaks in this turn; the rules after it hold all the same."
+    )
+    persona_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(
+        None, description="Who speaks in this turn; in a new chat the active persona when missing."
+    )
+    style_note: Annotated[str, StringConstraints(max_length=MAX_NOTE_CHARS)] = Field(
+        "", description="Put under the persona or system prompt after an empty line, for this turn alone."
     )
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
 
@@ -105,7 +112,7 @@ _STATUS_OF = {code: status for status, codes in _MODEL_PROBLEMS.items() for code
         **_MODEL_PROBLEMS,
         503: _MODEL_PROBLEMS[503] + ", too_many_turns",
         400: "invalid_time, invalid_time_range, invalid_timezone",
-        404: "chat_not_found",
+        404: "chat_not_found, persona_not_found",
         422: "time_range_required, mode_unavailable, model_not_found, context_too_long",
     },
 )
@@ -139,6 +146,8 @@ def started(body: ChatRequest) -> LiveTurn:
         model=body.model,
         mode=body.mode,
         system_prompt=body.system_prompt,
+        persona_id=body.persona_id,
+        style_note=body.style_note,
     )
     try:
         return own.turns.start(deps, request)

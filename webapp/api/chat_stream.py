@@ -24,7 +24,7 @@ from webapp.services import services
     answer=("text/event-stream",),
     problems={
         400: "invalid_time, invalid_time_range, invalid_timezone",
-        404: "chat_not_found",
+        404: "chat_not_found, persona_not_found",
         422: "time_range_required, mode_unavailable, model_not_found",
         503: "too_many_turns",
     },

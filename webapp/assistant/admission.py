@@ -17,7 +17,7 @@ from webapp.assistant.errors import (
     TimeRangeRequired,
     UnknownChat,
 )
-from webapp.assistant.identity import identity_of
+from webapp.assistant.identity import voice_of
 from webapp.assistant.mentions import Mentions
 from webapp.assistant.models import AnyModel, ChatModels
 from webapp.assistant.phrases import Calendar, Found, Refusal
@@ -50,6 +50,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
     chosen = _chosen(deps, request, model, mentioned, understood)
     if request.chat_id is not None and conversations.get(deps.database, request.chat_id) is None:
         raise UnknownChat(request.chat_id)
+    voice = voice_of(deps.database, request)
     about = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
     filters = request.filters
     if mentioned.app and not filters.app_name:
@@ -65,7 +66,9 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         now_ms=request.now_ms,
         filters=filters,
         model=model,
-        identity=identity_of(deps.database, request),
+        identity=voice.identity,
+        persona=voice.persona,
+        style_note=voice.style_note,
         model_prompt=model_prompts.prompt_of(deps.database, model.name),
         chat_id=request.chat_id,
         reading=chosen.range.reading if chosen.range else TimeReading(),

@@ -12,6 +12,7 @@ from datetime import tzinfo
 
 from engines.chat import Completion, Message, Usage
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
+from store.personas import Persona
 from webapp.assistant import answer_lines, citations, claims, coverage, evidence
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
@@ -68,6 +69,9 @@ class Plan:
     is_bounded: bool = True
     """Whether nothing outside the range may be shown: it was given, not only found in the message."""
     first_call: FirstCall | None = None
+    persona: Persona | None = None
+    """Whose words the identity holds; None for an override, a stored voice and the neutral default."""
+    style_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

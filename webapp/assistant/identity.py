@@ -1,15 +1,19 @@
 """As whom the model speaks: block 2, the one block that a person owns whole and that is stored.
 
-The first that is there: what the request says; what the chat began with, which stays authoritative when
-it is opened again (R0.34, C21); the neutral default. It is sent byte for byte (R0.2).
+The first that is there: what the request says; the persona that it names; what the chat began with, which
+stays authoritative when it is opened again (R0.34, C21), or in a new chat the active persona; the neutral
+default. It is sent byte for byte (R0.2).
 """
 
 from __future__ import annotations
 
-from store import conversations
+from dataclasses import dataclass
+
+from store import conversations, personas
 from store.database import Database
+from store.personas import Persona, UnknownPersona
 from webapp.assistant.errors import BadSystemPrompt
-from webapp.assistant.records import MAX_PROMPT_CHARS, TurnRequest
+from webapp.assistant.records import MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
 
 NEUTRAL = (
     "You are reconstructing a memory from a moment on the user's screen. Use the gathered context to write "
@@ -18,14 +22,43 @@ NEUTRAL = (
 """Requirements, R0.3."""
 
 
-def identity_of(database: Database, request: TurnRequest) -> str:
-    """The identity of one turn. An override is for this turn alone; a blank one is none (R0.35).
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The identity as it is sent, and what it was made of."""
 
-    Raises `BadSystemPrompt`.
+    identity: str
+    persona: Persona | None = None
+    style_note: str = ""
+
+
+def voice_of(database: Database, request: TurnRequest) -> Voice:
+    """Who speaks in one turn. An override is for this turn alone; a blank one is none (R0.35).
+
+    A style note stands under whatever speaks, after one empty line (R0.37). Raises `BadSystemPrompt` and
+    `UnknownPersona`.
     """
-    if request.system_prompt and len(request.system_prompt) > MAX_PROMPT_CHARS:
-        raise BadSystemPrompt(f"the system prompt is longer than {MAX_PROMPT_CHARS} characters")
-    if request.system_prompt and request.system_prompt.strip():
-        return request.system_prompt
+    override, note = request.system_prompt, request.style_note.strip()
+    for text, most, name in ((override, MAX_PROMPT_CHARS, "system prompt"), (note, MAX_NOTE_CHARS, "note")):
+        if text and len(text) > most:
+            raise BadSystemPrompt(f"the {name} is longer than {most} characters")
+    if override and override.strip():
+        return Voice(_with_note(override, note), None, note)
+    persona = _persona(database, request)
+    if persona is not None:
+        return Voice(_with_note(persona.system_prompt, note), persona, note)
     stored = "" if request.chat_id is None else conversations.identity(database, request.chat_id)
-    return stored or NEUTRAL
+    return Voice(_with_note(stored or NEUTRAL, note), None, note)
+
+
+def _persona(database: Database, request: TurnRequest) -> Persona | None:
+    """The persona that a request names, or for a new chat the active one."""
+    if request.persona_id is not None:
+        named = personas.get(database, request.persona_id)
+        if named.archived_ms is not None:
+            raise UnknownPersona(named.id)
+        return named
+    return personas.active(database) if request.chat_id is None else None
+
+
+def _with_note(identity: str, note: str) -> str:
+    return f"{identity}\n\n{note}" if note else identity

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
 """As whom a model speaks in one turn (`system_prompt`)."""
+MAX_NOTE_CHARS = 200
 
 Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
@@ -56,7 +57,8 @@ class TurnRequest:
     """A question. Without `start_ms` the range is looked for in the message.
 
     `end_ms` defaults to `now_ms`, the asker's clock; `timezone` is an IANA name. `system_prompt`
-    replaces the identity block of the prompt and nothing else (C4). Frames in `without` are not
+    replaces the identity block of the prompt and nothing else (C4); `persona_id` names who speaks where
+    it is missing, and `style_note` is put under either, for this turn alone. Frames in `without` are not
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
     after midnight.
     """
@@ -71,6 +73,8 @@ class TurnRequest:
     model: str | None = None
     mode: Mode | None = None
     system_prompt: str | None = None
+    persona_id: int | None = None
+    style_note: str = ""
     without: tuple[int, ...] = ()
     day_start_min: int = 0
     week_start: int = 0  # 0 = Monday

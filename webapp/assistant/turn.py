@@ -234,6 +234,8 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
             end_ms=plan.end_ms if plan.has_range else None,
             timezone=plan.timezone,
             now_ms=now_ms,
+            persona=plan.persona,
+            style_note=plan.style_note,
         )
     except IntegrityError as error:  # deleted since it was looked up
         raise UnknownChat(chat_id) from error

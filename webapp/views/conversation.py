@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from store import apps, conversations, timeline
+from store import apps, conversations, personas, timeline
 from store.conversations import Chat
 from store.frames import FrameRow
+from store.personas import Persona
 from webapp import wording
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.turn import TurnResult, stored_turn
@@ -36,6 +37,7 @@ class Composer:
     offers_ranges: bool = False
     edited: int = 0
     draft: str = ""
+    style_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class ChatPage:
     has_frames: bool
     apps: tuple[str, ...]  # what @mentions may name
     system: SystemMessage | None = None
+    persona: Persona | None = None  # who speaks next
 
     @property
     def title(self) -> str:
@@ -108,6 +111,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         suggestions=[] if chat else _suggestions(totals),
         has_frames=totals.frames > 0,
         apps=tuple(apps.colour_slots(database)),
+        persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
     )
 

@@ -12,10 +12,11 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from store import answer_reports, conversations, frames
+from store import answer_reports, conversations, frames, personas
 from store.answer_reports import Report
 from store.database import Database
 from store.media import Media
+from store.personas import NOBODY, Spoken
 from webapp import markdown, wording
 from webapp.assistant import claims
 from webapp.assistant.live import LiveTurn
@@ -58,6 +59,7 @@ class TurnView:
     opening: str  # what has to be said before the answer, '' when nothing
     range_label: str
     zone_name: str
+    spoken: Spoken = NOBODY
     groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
 
@@ -121,6 +123,7 @@ def turn_view(
         opening=_opening(turn),
         range_label=_range_label(turn, zone, now_ms),
         zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
+        spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         groups=tuple(group for groups in rounds.values() for group in groups),
         progress=progress(database, media, turn, live, rounds) if turn.status == "running" else None,
     )
