@@ -96,7 +96,9 @@ def test_a_range_without_frames_is_answered_honestly(program: Actor) -> None:
         ({"chat_id": 2**63}, 422, "invalid_chat_id"),
         ({"filters": {"app": "x"}}, 422, "unknown_field"),
         ({"filters": []}, 422, "invalid_filters"),
-        ({"persona_id": 1}, 422, "unknown_field"),
+        ({"persona_id": 999}, 404, "persona_not_found"),
+        ({"persona_id": "1"}, 422, "invalid_persona_id"),
+        ({"persona": 1}, 422, "unknown_field"),
         ({"tools": []}, 422, "unknown_field"),
     ],
 )
