@@ -42,7 +42,7 @@ def main(report: Report) -> None:
         made = filled(database)
         if made.frames < FRAMES:
             made = fill(database, FRAMES)
-        _report_looks(database, made)
+        report_looks(database, made)
         _measure(report, database, made)
         database.close_thread()
     finally:
@@ -50,7 +50,7 @@ def main(report: Report) -> None:
             shutil.rmtree(home.parent)
 
 
-def _report_looks(database: Database, made: Filled) -> None:
+def report_looks(database: Database, made: Filled) -> None:
     """Three batches of looks to every frame, as capture writes them every ten seconds."""
     with database.write() as connection:
         if scalar(connection, "select count(*) from look_batches"):

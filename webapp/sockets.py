@@ -9,6 +9,7 @@ ask the turn's own address instead.
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import struct
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ from webapp.errors import Problem
 from webapp.following import places, told
 from webapp.server import IS_TAKEN_OVER
 from webapp.services import Services, services
+
+log = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 16_384
 PING_S = 25
@@ -86,6 +89,8 @@ def install(app: Flask) -> None:
             return
         try:
             _Conversation(ws, services(), chat_id).run()
+        except OSError as error:  # the browser went without a word: nobody to tell
+            log.debug("a socket ended: %s", type(error).__name__)
         finally:
             free.release()
             ws.thread.join(1)  # its farewell goes out before the connection is closed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -62,7 +62,9 @@ class Talk:
 
 
 @contextmanager
-def talk_site(folder: Path, database: Database | None = None) -> Iterator[TalkSite]:
+def talk_site(
+    folder: Path, database: Database | None = None, clock: Callable[[], int] = now_ms
+) -> Iterator[TalkSite]:
     """A site on a home below `folder`, or on the home of `database`."""
     notes = folder / "notes"
     notes.mkdir()
@@ -77,7 +79,7 @@ def talk_site(folder: Path, database: Database | None = None) -> Iterator[TalkSi
         )
         settings = replace(settings, web=replace(settings.web, port=relay.port))
         models = ChatModels(settings.chat, {})
-        app = create_app(settings, database, chat_models=models, clock=now_ms)
+        app = create_app(settings, database, chat_models=models, clock=clock)
         server = Server(app, listener, database.close_thread)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
