@@ -191,6 +191,20 @@ def test_cards_change_in_place_and_a_decision_survives_a_reload(visitor: Talk, s
     expect(page.locator("#call-3")).to_contain_text("Denied")
 
 
+def test_a_call_of_a_later_round_that_asks_stands_below_what_is_done(visitor: Talk, site: TalkSite) -> None:
+    anna, ben = ({"kind": "person", "name": name} for name in ("Anna Bauer", "Ben Ho"))
+    site.stub.call(("calculator", {"expression": "6*7"}), ("store_entity", anna))
+    site.stub.call(("store_entity", ben))
+    site.stub.reply("Done.")
+    page = begun(visitor, "Remember Anna and Ben")
+    asking = page.locator("#t1 [data-waits]")
+    for name in ("Anna Bauer", "Ben Ho"):
+        expect(asking).to_contain_text(f"Remembers the person “{name}”.")
+        asking.get_by_role("button", name="Allow once").click()
+    ended(page)
+    expect(page.locator("#t1 .answer")).to_contain_text("Done.")
+
+
 def test_a_failed_call_is_tried_again_below(visitor: Talk, site: TalkSite) -> None:
     site.stub.call(("calculator", {"expression": "7/0"})).reply("It cannot be divided.")
     page = begun(visitor, "What is seven by nothing?")

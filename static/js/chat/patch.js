@@ -14,7 +14,8 @@ export function patch(old, fresh) {
     if (!known) insert(old, before, piece)
     else if (known.dataset.is !== piece.dataset.is) replace(known, piece)
     else if ('pieces' in piece.dataset) patch(known, piece)
-    before = piece.isConnected ? piece : known
+    // A piece that stays behind is connected, too: to the document it was read from.
+    before = piece.parentNode === old ? piece : known
   }
 }
 
