@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from flask import Response, stream_with_context
+from pydantic import Field, StringConstraints
 
 from store import conversations
 from webapp.api.chat import ChatRequest, RunningAnswer, running_answer, started
@@ -16,11 +18,20 @@ from webapp.errors import Problem
 from webapp.services import services
 
 
+class StreamRequest(ChatRequest):
+    """A question of a chat window. Context packs are not made yet, so these two fields change nothing."""
+
+    session_id: Annotated[str, StringConstraints(max_length=100)] | None = Field(
+        None, description="The window's context session."
+    )
+    context_version: Literal["v2"] | None = Field(None, description="Asks for a context pack.")
+
+
 @endpoint(
     "POST",
     "/ai/chat/stream",
     "Ask, and follow the answer as it comes",
-    body=ChatRequest,
+    body=StreamRequest,
     answer=("text/event-stream",),
     problems={
         400: "invalid_time, invalid_time_range, invalid_timezone",
@@ -29,7 +40,7 @@ from webapp.services import services
         503: "too_many_turns",
     },
 )
-def stream(body: ChatRequest) -> Response:
+def stream(body: StreamRequest) -> Response:
     """Server-sent events of the same turn that POST /chat answers as a whole.
 
     Each event's id is its number. Who leaves ends nothing: the turn goes on, and its own address or a

@@ -59,7 +59,8 @@ def test_json_and_stream_tell_the_same_turn(
     for _ in range(2):
         stub.call(("search_ocr", {"query": "policy"}), text="Let me look.").reply(answer)
     whole = program.post("/api/v1/chat", json=ASK)
-    streamed = program.post("/api/v1/ai/chat/stream", json=ASK)
+    window = {"session_id": "one", "context_version": "v2"}
+    streamed = program.post("/api/v1/ai/chat/stream", json={**ASK, **window})
     assert streamed.content_type.startswith("text/event-stream")
     events = events_of(streamed.data)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
@@ -73,6 +74,8 @@ def test_json_and_stream_tell_the_same_turn(
     }
     said = "".join(event["text"] for event in events if event["type"] == "text" and event["part"] == 2)
     assert said == "Ninety days."
+    unknown = program.post("/api/v1/ai/chat/stream", json={**ASK, "context_version": "v1"})
+    assert (unknown.status_code, unknown.get_json()["code"]) == (422, "invalid_context_version")
 
 
 def test_a_waiting_call_goes_on_after_approval(
