@@ -229,7 +229,7 @@ def addresses(site: Site) -> list[str]:
     ]
 
 
-def test_chats_are_found_while_their_words_are_typed(visitor: Visit) -> None:
+def test_chats_are_found_while_their_words_are_typed(visitor: Visit, answered: Site) -> None:
     page = visitor.go("/chats")
     row = page.locator(".chat-list li a").first
     title = row.inner_text()
