@@ -55,7 +55,7 @@ __all__ = [
 
 MAX_TITLE_CHARS = 80
 
-DELETED_ANSWER = "This answer was removed because a frame it rested on was deleted."
+DELETED_ANSWER = "This answer was removed because something it rested on was deleted."
 """Stands in for an answer whose source the person deleted."""
 
 
