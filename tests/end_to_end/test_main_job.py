@@ -64,11 +64,13 @@ def cite(request: Request) -> dict[str, Any]:
     return {"answer_md": "\n\n".join(answer), "evidence": evidence}
 
 
-def open_windows(start: Start, site: str, profile: Path) -> None:
+def open_windows(recollect: Recollect, start: Start, site: str, profile: Path) -> None:
+    """A manual, and over it a browser once that was seen: a frame of its own is what is cited."""
     start(
         "xterm", "-fa", "DejaVu Sans Mono", "-fs", "12", "-geometry", "90x34+40+40",
         "-title", "buoy manual", "-e", "man", "-l", str(DESKTOP / "buoy.1"),
     )  # fmt: skip
+    eventually(lambda: recollect.found("anchorage"), within_s=40, what="the manual is found")
     start(
         chromium_path(), "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -88,9 +90,8 @@ def test_a_day_on_a_real_screen_can_be_asked_about_and_checked(
             f'[chat]\nbase_url = "{stub.base_url}"\nmodel = "stub"\n', encoding="utf-8"
         )
         link = recollect.up(DISPLAY=display)
-        open_windows(on_desktop, site, tmp_path / "profile")
+        open_windows(recollect, on_desktop, site, tmp_path / "profile")
         eventually(lambda: recollect.found('"lighthouse inspection"'), within_s=60, what="the plan is found")
-        eventually(lambda: recollect.found("anchorage"), within_s=40, what="the manual is found")
         show_chinese_page(display, site, on_desktop, tmp_path / "profile")
         eventually(lambda: recollect.found("吊车租赁合同"), within_s=60, what="the minutes are found")
 
