@@ -22,6 +22,8 @@ TABLES: dict[Kind, str] = {
 }
 
 
+_TIMES = {"messages": "sent_ms", "calendar": "start_ms", "location": "at_ms"}
+
 PLACES_ENABLED = "places_enabled"
 """The preference that the first import of places switches on, and the last place that goes off."""
 
@@ -82,6 +84,15 @@ def total(database: Database, kind: Kind) -> int:
     """How many rows a source has."""
     with database.read() as connection:
         return int(scalar(connection, f"select count(*) from {TABLES[kind]}"))
+
+
+def span(database: Database, kind: Literal["messages", "calendar", "location"]) -> tuple[int, int] | None:
+    """Times of the first and the last row of a source, None when it is empty."""
+    column = _TIMES[kind]
+    with database.read() as connection:
+        first = scalar(connection, f"select min({column}) from {TABLES[kind]}")
+        last = scalar(connection, f"select max({column}) from {TABLES[kind]}")
+    return None if first is None else (int(first), int(last))
 
 
 def delete(database: Database, kind: Kind, import_id: int | None = None) -> int:

@@ -175,7 +175,10 @@ class Spool:
         for leaving in (self.folder / "tmp").iterdir():
             try:
                 if time.time() - leaving.stat().st_mtime > older_than_s:
-                    shutil.rmtree(leaving)
+                    if leaving.is_dir():
+                        shutil.rmtree(leaving)
+                    else:  # a file that was uploaded to be imported
+                        leaving.unlink()
             except FileNotFoundError:
                 continue
 

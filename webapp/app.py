@@ -5,14 +5,11 @@ One blueprint per noun; what guards them all is in `webapp.guards`.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any
 
 from flask import Flask
-from htmx_flask.requests import HtmxAwareRequest
 from jinja2 import StrictUndefined
 
 from store import personas
@@ -29,18 +26,12 @@ from webapp.converters import IdConverter, ModelConverter
 from webapp.doors.calls import Library
 from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
+from webapp.uploads import Request
 
 _HERE = Path(__file__).parent
 # A multipart body holds the picture and a little more around it.
 _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 _SESSION_LIFETIME = timedelta(days=90)
-
-
-class _Request(HtmxAwareRequest):  # type: ignore[misc]  # htmx_flask is untyped
-    """Uploads stay in memory, bounded by `_MAX_BODY_BYTES`: no picture touches the system's temp folder."""
-
-    def _get_file_stream(self, *sizes: Any, **details: Any) -> IO[bytes]:
-        return io.BytesIO()
 
 
 def create_app(
@@ -65,7 +56,7 @@ def create_app(
     leaving.install(app)
     access.public(app.view_functions["static"])
     _register(app)
-    app.request_class = _Request  # after the htmx extension, which sets its own
+    app.request_class = Request  # after the htmx extension, which sets its own
     return app
 
 

@@ -165,7 +165,7 @@ _HTTP_CODES = {
     400: ("bad_request", "The request cannot be understood."),
     404: ("not_found", "There is nothing at this address."),
     405: ("method_not_allowed", "This address does not answer to that method."),
-    413: ("too_large", "The request is larger than 25 MB."),
+    413: ("too_large", "The request is too large."),
     415: ("unsupported_media_type", "This content type is not accepted here."),
 }
 
@@ -174,6 +174,8 @@ def _of_http(error: HTTPException) -> Problem:
     status = error.code or 500
     fallback = (HTTPStatus(status).name.lower(), HTTPStatus(status).phrase + ".")
     code, detail = _HTTP_CODES.get(status, fallback)
+    if status == 413:
+        detail = f"The request is larger than {(request.max_content_length or 0) // 1_000_000} MB."
     kept = {"Allow", "Location", "Retry-After"}
     headers = {name: value for name, value in error.get_headers() if name in kept}
     return Problem(status, code, detail, headers=headers)

@@ -11,10 +11,7 @@ import click
 
 from ingest.home import Home
 from ingest.importers.zones import zone_named
-from ingest.sources.formats import FORMATS
-from ingest.sources.importing import take_in, told
-from ingest.sources.source import Options
-from store.imports import Kind
+from store.imports import KINDS, Kind
 from store.times import now_ms
 
 _HELP: dict[Kind, str] = {
@@ -27,13 +24,13 @@ _HELP: dict[Kind, str] = {
 
 def commands() -> list[click.Command]:
     """One command for each kind of source."""
-    return [_command(kind) for kind in FORMATS]
+    return [_command(kind) for kind in KINDS]
 
 
 def _command(kind: Kind) -> click.Command:
     @click.command(kind, help=_HELP[kind])
     @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-    @click.option("--format", "format_name", type=click.Choice([each.name for each in FORMATS[kind]]))
+    @click.option("--format", "format_name", metavar="FORMAT", help="Which format (default: found out).")
     @click.option("--tz", "--zone", "tz", help="Zone of times without one (default: this machine's).")
     @click.option("--me", multiple=True, help="Your own name or address in the file.")
     @click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), help="How its dates are written.")
@@ -41,6 +38,10 @@ def _command(kind: Kind) -> click.Command:
     @click.option("--json", "as_json", is_flag=True)
     @click.pass_obj
     def command(home: Home, file: Path, as_json: bool, **given: Any) -> None:
+        # Only here: the worker, which lives long, has no use for parsers.
+        from ingest.sources.importing import take_in, told
+        from ingest.sources.source import Options
+
         options = Options(
             zone=zone_named(given["tz"]),
             now_ms=now_ms(),

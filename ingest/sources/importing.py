@@ -88,9 +88,10 @@ def take_in(
     Raises `CannotImport`, and then nothing was stored.
     """
     record_type, _ = _PUT[kind]
-    with opened(path, SUFFIXES[kind]) as source, Staging(home.data_dir.spool, record_type) as staging:
-        if name is not None and source.name == path.name:
-            source.name = name
+    with (
+        opened(path, SUFFIXES[kind], name) as source,
+        Staging(home.data_dir.spool / "tmp", record_type) as staging,
+    ):
         found = fitting(kind, source, format_name)
         reasons, notes = _read(source, found, options, staging, on_read)
         if not staging.records:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Literal
 
 from ingest.importers.items import CannotImport
@@ -117,41 +117,45 @@ def decoded(line: bytes, number: int) -> str:
 
 
 @contextmanager
-def opened(path: Path, suffixes: frozenset[str]) -> Iterator[Source]:
-    """A file, or the one file with such a suffix in a zip. Raises `CannotImport`."""
+def opened(path: Path, suffixes: frozenset[str], name: str | None = None) -> Iterator[Source]:
+    """A file, or the one file with such a suffix in a zip; `name` is its own where it lies under another.
+
+    Raises `CannotImport`.
+    """
+    name = name or path.name
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            raise CannotImport(f"{path.name!r} is not a file")
+            raise CannotImport(f"{name!r} is not a file")
         with path.open("rb") as file:
             start = file.read(4)
     except OSError as error:
-        raise CannotImport(f"{path.name!r} cannot be read: {error.strerror}") from error
+        raise CannotImport(f"{name!r} cannot be read: {error.strerror}") from error
     if not start:
-        raise CannotImport(f"{path.name!r} is empty")
+        raise CannotImport(f"{name!r} is empty")
     if start.startswith(b"\x1f\x8b"):
-        raise CannotImport(f"{path.name!r} is packed with gzip; unpack it first")
+        raise CannotImport(f"{name!r} is packed with gzip; unpack it first")
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise CannotImport(f"{path.name!r} is text in UTF-16; save it as UTF-8")
+        raise CannotImport(f"{name!r} is text in UTF-16; save it as UTF-8")
     if start != b"PK\x03\x04":
-        source = Source(path.name, found.st_size, lambda: path.open("rb"))
+        source = Source(name, found.st_size, lambda: path.open("rb"))
         try:
             yield source
         finally:
             source.close()
         return
-    with _unpacked(path, suffixes) as source:
+    with _unpacked(path, suffixes, name) as source:
         yield source
 
 
 @contextmanager
-def _unpacked(path: Path, suffixes: frozenset[str]) -> Iterator[Source]:
+def _unpacked(path: Path, suffixes: frozenset[str], called: str) -> Iterator[Source]:
     try:
         with zipfile.ZipFile(path) as archive:
             member = _only_member(archive, suffixes)
             own_name = PurePosixPath(member.filename).name
             # WhatsApp calls the text of every chat _chat.txt; the zip names whose it is.
-            name = path.stem + Path(own_name).suffix if own_name.startswith("_") else own_name
+            name = PurePath(called).stem + PurePath(own_name).suffix if own_name.startswith("_") else own_name
             source = Source(
                 name,
                 member.file_size,
@@ -162,7 +166,7 @@ def _unpacked(path: Path, suffixes: frozenset[str]) -> Iterator[Source]:
             finally:
                 source.close()
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise CannotImport(f"{path.name!r} is a damaged or encrypted zip") from error
+        raise CannotImport(f"{called!r} is a damaged or encrypted zip") from error
 
 
 def _only_member(archive: zipfile.ZipFile, suffixes: frozenset[str]) -> zipfile.ZipInfo:

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from store import conversations, providers, sent
+from store.calendars import EventRecord
 from store.database import Database
+from store.locations import PointRecord
+from store.messages import MessageRecord
 from store.paths import DataDir
 from store.providers import Provider
 from store.search import Filters, search
@@ -23,6 +27,7 @@ from store.sent import Leaving
 from store.settings import Settings
 from tests.end_to_end import demo_home
 from tests.factories import CASES
+from tests.sources import put_events, put_messages, put_points
 from webapp import create_app
 from webapp.access import make_launch_code
 from webapp.assistant.models import ChatModels
@@ -73,6 +78,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     port = listener.getsockname()[1]
     settings = replace(Settings(), web=replace(Settings().web, port=port))
     _with_models(database)
+    _with_sources(database)
     models = ChatModels(settings.chat, {}, data_dir)
     app = create_app(settings, database, chat_models=models, clock=lambda: NOW_MS)
     server = Server(app, listener, database.close_thread)
@@ -84,6 +90,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     thread.join(10)
     listener.close()
     database.close_thread()
+
+
+def _with_sources(database: Database) -> None:
+    """Messages, events and positions; of places there are none yet."""
+    words = "A message with a_very_long_name_of_a_file_that_does_not_break_anywhere_by_itself.tar.gz " * 3
+    put_messages(database, [MessageRecord("sms", NOW_MS - n, n % 2 == 0, words, "+49170") for n in range(60)])
+    put_events(database, [EventRecord("Review", NOW_MS, NOW_MS, attendees=("Anna",), is_all_day=True)])
+    put_points(database, [PointRecord(NOW_MS, 48.1, -171.512345, 12.0)])
 
 
 def _with_models(database: Database) -> None:
@@ -174,6 +188,31 @@ def test_every_page_of_models_is_accessible_and_fits(
     models = ["/settings/models", "/settings/models/1", "/settings/models/2"]
     listed = ["/settings/sent", "/settings/sent?purpose=embed", "/settings/sent?purpose=refine"]
     assert_accessible(browser, site, [*models, *listed, "/settings/sent/1", "/settings/sent/2"], width, theme)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_of_sources_is_accessible_and_fits(
+    browser: Browser, site: Site, width: int, theme: str
+) -> None:
+    kinds = ["messages", "messages?q=message", "calendar", "location", "places"]
+    assert_accessible(browser, site, ["/sources", *(f"/sources/{kind}" for kind in kinds)], width, theme)
+
+
+def test_a_file_is_imported_and_its_source_deleted_without_scripts(
+    browser: Browser, site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "places.csv").write_text("name,latitude,longitude\nOffice,48.1,11.5\n,1,2\n")
+    page = visit(browser, site, java_script_enabled=False).go("/sources/places")
+    page.set_input_files("#file", tmp_path / "places.csv")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#receipt")).to_contain_text("1 added, 0 updated, 0 there already")
+    expect(page.locator("#receipt")).to_contain_text("it has no name")
+    expect(page.locator("#listed")).to_contain_text("Office")
+    page.get_by_text("Delete all 1 place").click()
+    page.get_by_label("Type DELETE to confirm").fill("DELETE")
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("Nothing imported yet")).to_be_visible()
 
 
 def assert_accessible(browser: Browser, site: Site, paths: list[str], width: int, theme: str) -> None:

@@ -251,6 +251,9 @@ def test_leavings_in_tmp_go_when_they_are_old(spool: Spool) -> None:
         folder.mkdir()
         at = folder.stat().st_mtime - age_s
         os.utime(folder, (at, at))
+    upload = spool.folder / "tmp" / "import-old"
+    upload.write_bytes(b"an uploaded file")
+    os.utime(upload, (at, at - 7_200))
     spool.recover()
     assert [path.name for path in (spool.folder / "tmp").iterdir()] == ["new"]
 

@@ -142,7 +142,7 @@ def read_query(model: type[_Model], arguments: MultiDict[str, str]) -> _Model:
     try:
         return model.model_validate({name: value for name, value in given.items() if name not in blank})
     except ValidationError as error:
-        raise _of_validation(error, body=False) from error
+        raise of_validation(error, body=False) from error
 
 
 def read_body(model: type[_Model], *, required: bool = True) -> _Model:
@@ -166,7 +166,7 @@ def parse_json(model: type[_Model], content: bytes) -> _Model:
     try:
         return model.model_validate_json(content, strict=True)
     except ValidationError as error:
-        raise _of_validation(error, body=True) from error
+        raise of_validation(error, body=True) from error
 
 
 class _Refused(ValueError):
@@ -193,7 +193,7 @@ def invalid(status: int, code: str, errors: list[FieldError]) -> Problem:
     return Problem(status, code, f"{first.field}: {first.message}", errors=tuple(errors))
 
 
-def _of_validation(error: ValidationError, *, body: bool) -> Problem:
+def of_validation(error: ValidationError, *, body: bool) -> Problem:
     found = error.errors(include_url=False, include_input=False, include_context=False)
     errors = [FieldError(_field_of(each), _sentence(each)) for each in found]
     code = _code(found[0], errors[0].field, body=body)

@@ -66,6 +66,13 @@ def openapi_document() -> dict[str, Any]:
     }
 
 
+_PART_TYPES = {
+    "image": "image/webp, image/png, image/jpeg",
+    "metadata": "application/json",
+    "file": "application/octet-stream",
+}
+
+
 def _path(each: Endpoint) -> str:
     return _CONVERTER.sub(r"{\g<name>}", each.path)
 
@@ -86,8 +93,9 @@ def _operation(each: Endpoint) -> dict[str, Any]:
             "multipart/form-data": {
                 "schema": _upload_schema(each.upload),
                 "encoding": {
-                    "image": {"contentType": "image/webp, image/png, image/jpeg"},
-                    "metadata": {"contentType": "application/json"},
+                    name: {"contentType": kinds}
+                    for name, kinds in _PART_TYPES.items()
+                    if name in each.upload.model_fields
                 },
             }
         }
@@ -207,13 +215,14 @@ def _upload_schema(upload: type[BaseModel]) -> dict[str, Any]:
     for name, field in upload.model_fields.items():
         if field.annotation is bytes:
             properties[name] = {"type": "string", "format": "binary", "description": field.description}
-        else:
-            (part,) = [kind for kind in _parts_of(upload) if kind is field.annotation]
+        elif part := next((kind for kind in _parts_of(upload) if kind is field.annotation), None):
             properties[name] = _reference(part)
+        else:
+            properties[name] = _without_null(upload.model_json_schema()["properties"][name])
     return {
         "type": "object",
         "properties": properties,
-        "required": list(properties),
+        "required": [name for name, field in upload.model_fields.items() if field.is_required()],
         "additionalProperties": False,
     }
 

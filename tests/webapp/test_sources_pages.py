@@ -1,0 +1,160 @@
+"""The pages of imported sources: looked through, added to and taken back, with scripts off."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.exports import WRITERS
+from store import imports
+from store.calendars import EventRecord
+from store.imports import KINDS, Kind
+from store.locations import PointRecord
+from store.messages import MessageRecord
+from store.places import PlaceRecord
+from tests.factories import NOON_MS
+from tests.sources import put_events, put_messages, put_places, put_points
+from tests.webapp.conftest import Actor
+from webapp.services import Services
+
+HOUR_MS = 3_600_000
+HOSTILE = "<script>alert(1)</script>"
+
+
+def fill(own: Services) -> None:
+    def message(n: int) -> MessageRecord:
+        text = f"lunch number {n} {HOSTILE}"
+        return MessageRecord("sms", NOON_MS + n * 1000, n % 2 == 0, text, "+4917012345", "Anna")
+
+    def event(n: int) -> EventRecord:
+        start_ms = NOON_MS + n * 24 * HOUR_MS
+        return EventRecord(f"Review {n}", start_ms, start_ms + HOUR_MS, str(n), description=HOSTILE)
+
+    put_messages(own.database, map(message, range(120)))
+    put_events(own.database, map(event, range(-40, 40)))
+    put_points(own.database, (PointRecord(NOON_MS + n * 60_000, 48.1, 11.5, 12.0) for n in range(300)))
+    put_places(own.database, (PlaceRecord(f"Place {n:03d} {HOSTILE}", 48.1, n / 100) for n in range(70)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_source_says_how_to_export_from_the_phone(program: Actor, kind: Kind) -> None:
+    html = program.get(f"/sources/{kind}").text
+    assert "Nothing imported yet" in html and "How to get one" in html
+    assert f'action="/sources/{kind}/import"' in html and 'enctype="multipart/form-data"' in html
+
+
+def test_the_overview_counts_each_source(program: Actor, own: Services) -> None:
+    assert program.get("/sources").text.count("nothing yet") == 4
+    fill(own)
+    html = program.get("/sources").text
+    for words in ("120 messages", "80 events", "300 positions", "70 places"):
+        assert words in html
+    assert program.get("/sources/pictures").status_code == 404
+
+
+def test_messages_are_paged_without_gap_and_searched(program: Actor, own: Services) -> None:
+    fill(own)
+    seen: list[str] = []
+    address = "/sources/messages"
+    for _ in range(3):
+        html = program.get(address).text
+        seen += re.findall(r"lunch number (\d+)", html)
+        following = re.search(r'href="(/sources/messages\?before=[^"]+)"', html)
+        address = following[1] if following else ""
+    assert seen == [str(n) for n in range(119, -1, -1)] and address == ""
+    found = program.get("/sources/messages?q=number+17").text
+    assert re.findall(r"lunch number (\d+)", found) == ["17"]
+    assert "Nothing is found" in program.get("/sources/messages?q=zzzz").text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_file_said_is_never_markup(program: Actor, own: Services, kind: Kind) -> None:
+    fill(own)
+    assert "<script>alert" not in program.get(f"/sources/{kind}").text
+
+
+def test_the_calendar_goes_by_months_and_finds_words_anywhere(program: Actor, own: Services) -> None:
+    fill(own)
+    html = program.get("/sources/calendar").text
+    assert "Nov 2026" in html and "Review 0<" in html
+    assert (
+        'href="/sources/calendar?day=2026-10-01"' in html
+        and 'href="/sources/calendar?day=2026-12-01"' in html
+    )
+    last = program.get("/sources/calendar?day=2026-12-15").text
+    assert "Review 39<" in last and "day=2027" not in last
+    assert "Review -40<" in program.get("/sources/calendar?q=review+-40").text
+
+
+def test_positions_are_shown_by_day_spread_over_it(program: Actor, own: Services) -> None:
+    fill(own)
+    html = program.get("/sources/location").text
+    assert "150 of 300 shown" in html and html.count("48.10000") == 150
+    assert "Nothing on" in program.get("/sources/location?day=2020-01-01").text
+
+
+def test_places_are_paged_and_searched(program: Actor, own: Services) -> None:
+    fill(own)
+    html = program.get("/sources/places").text
+    assert "Place 049" in html and "Place 050" not in html and "offset=50" in html
+    assert "Place 069" in program.get("/sources/places?offset=50").text
+    assert "Place 069" in program.get("/sources/places?q=place+069").text
+
+
+ODD = [
+    *("before=x", "before=1.2.3", "day=yesterday", "day=9999-12-31", "day=0001-01-01"),
+    *("offset=-1", "offset=99999999999999", "q=%00", "q=" + "x" * 3_000),
+]
+
+
+@pytest.mark.parametrize("query", ODD)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_odd_address_is_answered(program: Actor, own: Services, kind: Kind, query: str) -> None:
+    fill(own)
+    assert program.get(f"/sources/{kind}?{query}").status_code == 200
+
+
+def test_a_file_is_imported_by_the_form_and_its_receipt_shown(
+    program: Actor, own: Services, tmp_path: Path
+) -> None:
+    WRITERS["messages", "csv", "messages.csv"](tmp_path / "m.csv", 5)
+    content = (tmp_path / "m.csv").read_bytes() + b"soon,sent,+491,Anna,x\r\n"
+    answer = program.post("/sources/messages/import", data={"file": (io.BytesIO(content), "m.csv"), "me": ""})
+    assert answer.status_code == 200
+    assert "5 added, 0 updated, 0 there already" in answer.text and "its time cannot be read" in answer.text
+    assert imports.total(own.database, "messages") == 5
+    assert list((own.data_dir.spool / "tmp").iterdir()) == []
+
+
+def test_a_refused_file_says_why_in_words_of_the_form_and_keeps_what_was_typed(
+    program: Actor, own: Services
+) -> None:
+    chat = b"20/11/2025, 13:01 - Anna: Lunch?\n20/11/2025, 13:02 - Ben: Yes\n"
+    answer = program.post(
+        "/sources/messages/import", data={"file": (io.BytesIO(chat), "c.txt"), "me": "Nobody", "dates": "dmy"}
+    )
+    assert answer.status_code == 422
+    assert "in the field “You”: Anna, Ben. Nothing was imported." in answer.text
+    assert 'value="Nobody"' in answer.text and 'value="dmy" selected' in answer.text
+    empty = program.post("/sources/messages/import", data={"me": ""})
+    assert (empty.status_code, "Choose a file first." in empty.text) == (422, True)
+    assert imports.listed(own.database) == []
+
+
+def test_a_source_goes_only_when_the_word_is_typed_and_an_import_at_once(
+    program: Actor, own: Services
+) -> None:
+    fill(own)
+    refused = program.post("/sources/places/delete", data={"confirm": "delete"})
+    assert refused.status_code == 422 and "Type DELETE" in refused.text
+    assert imports.total(own.database, "places") == 70
+    (made,) = imports.listed(own.database, "calendar")
+    assert (
+        "80 events deleted" in program.post("/sources/calendar/delete", data={"import_id": str(made.id)}).text
+    )
+    assert program.post("/sources/calendar/delete", data={"import_id": str(made.id)}).status_code == 404
+    assert "70 places deleted" in program.post("/sources/places/delete", data={"confirm": "DELETE"}).text
+    assert [imports.total(own.database, kind) for kind in KINDS] == [120, 0, 300, 0]

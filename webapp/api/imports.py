@@ -1,0 +1,185 @@
+"""Files of messages, calendars, positions and places: taken in, listed, and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from flask import request
+from pydantic import Field, StringConstraints, ValidationError
+
+from store import imports
+from store.imports import KINDS, Kind
+from store.times import to_seconds
+from webapp import importing
+from webapp.api.endpoint import endpoint, invalid, of_validation
+from webapp.api.values import Answer, Request, Zone
+from webapp.errors import FieldError, Problem
+from webapp.importing import Choices
+from webapp.services import services
+from webapp.uploads import MAX_IMPORT_BYTES
+
+_Short = Annotated[str, StringConstraints(max_length=200)]
+_PARTS = ("file", "format", "timezone", "me", "dates")
+
+
+class _Fields(Request):
+    format: _Short = Field("", description="Which format it is in; found out when missing.")
+    timezone: Zone = Field("UTC", description="IANA zone of times in the file that name none.")
+    me: _Short = Field("", description="Your own names or addresses in the file, separated by commas.")
+    dates: Literal["", "dmy", "mdy", "ymd"] = Field("", description="How its dates are written.")
+
+
+class Upload(_Fields):
+    """multipart/form-data with the file; the other parts say what the file does not."""
+
+    file: bytes = Field(description=f"At most {MAX_IMPORT_BYTES // 1_000_000} MB, also as a zip.")
+
+
+class ReasonAnswer(Answer):
+    reason: str
+    count: int
+
+
+class LeftOutAnswer(Answer):
+    where: str = Field(description="A line or a record of the file.")
+    reason: str
+
+
+class ImportReceiptAnswer(Answer):
+    """What became of the records of a file."""
+
+    import_id: int
+    kind: Kind
+    format: str
+    name: str
+    added: int
+    updated: int
+    skipped: int = Field(description="Those that are unchanged, and those left out.")
+    unchanged: int = Field(description="There already, and the same.")
+    reasons: list[ReasonAnswer] = Field(description="Why records were left out, commonest first.")
+    records: list[LeftOutAnswer] = Field(description="The first hundred of those left out.")
+
+
+def _importer(kind: Kind, summary: str) -> None:
+    def upload() -> ImportReceiptAnswer:
+        """The file is read to its end before anything is stored: a refused one leaves nothing.
+
+        Importing the same file again changes nothing, and completes an import that was cut short.
+        """
+        if (request.content_length or 0) > MAX_IMPORT_BYTES:
+            megabytes = MAX_IMPORT_BYTES // 1_000_000
+            detail = f"The file is larger than {megabytes} MB; `recollect import {kind} FILE` takes any size."
+            raise Problem(413, "too_large", detail)
+        if request.mimetype != "multipart/form-data":
+            raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
+        choices = _choices()
+        return ImportReceiptAnswer(**importing.run(kind, importing.uploaded_file(), choices))
+
+    upload.__name__ = kind
+    endpoint(
+        "POST",
+        f"/imports/{kind}",
+        summary,
+        upload=Upload,
+        answer=ImportReceiptAnswer,
+        problems={
+            400: "invalid_timezone",
+            413: "too_large",
+            415: "unsupported_media_type",
+            422: "file_required, unknown_field, import_refused",
+            503: "import_too_long",
+        },
+    )(upload)
+
+
+def _choices() -> Choices:
+    for name in (*request.form, *request.files):
+        if name not in (*_PARTS, "csrf_token") or (name == "file") != (name in request.files):
+            raise invalid(422, "unknown_field", [FieldError(name, "is not a part of this form")])
+    given = {name: value for name, value in request.form.items() if name != "csrf_token"}
+    try:
+        return Choices(**_Fields.model_validate(given).model_dump())
+    except ValidationError as error:
+        raise of_validation(error, body=True) from error
+
+
+_SUMMARIES: dict[Kind, str] = {
+    "messages": "Import messages",
+    "calendar": "Import a calendar",
+    "location": "Import positions",
+    "places": "Import places",
+}
+
+
+class ImportAnswer(Answer):
+    id: int
+    kind: Kind
+    name: str
+    format: str
+    started_at: float
+    finished_at: float | None = Field(description="Null while it runs, or when it was cut short.")
+    added: int
+    updated: int
+    skipped: int
+    rows: int = Field(description="What is left of what it brought.")
+
+
+class ImportsAnswer(Answer):
+    data: list[ImportAnswer]
+
+
+@endpoint("GET", "/imports", "What was imported", answer=ImportsAnswer)
+def listed() -> ImportsAnswer:
+    """Every import, newest first."""
+    return ImportsAnswer(
+        data=[
+            ImportAnswer(
+                id=each.id,
+                kind=each.kind,
+                name=each.name,
+                format=each.format,
+                started_at=to_seconds(each.started_ms),
+                finished_at=None if each.finished_ms is None else to_seconds(each.finished_ms),
+                added=each.counts.added,
+                updated=each.counts.updated,
+                skipped=each.counts.skipped,
+                rows=each.rows,
+            )
+            for each in imports.listed(services().database)
+        ]
+    )
+
+
+class GoneAnswer(Answer):
+    deleted: int = Field(description="Rows that went.")
+
+
+def _deleter(kind: Kind, summary: str) -> Callable[[], GoneAnswer]:
+    def delete() -> GoneAnswer:
+        """The whole source, with what chats were shown of it and the copies of the database that hold it."""
+        return GoneAnswer(deleted=imports.delete(services().database, kind))
+
+    delete.__name__ = f"delete_{kind}"
+    return endpoint("DELETE", f"/imports/{kind}", summary, answer=GoneAnswer)(delete)
+
+
+for _kind in KINDS:
+    _importer(_kind, _SUMMARIES[_kind])
+    _deleter(_kind, f"Delete every import of {_kind}")
+
+
+@endpoint(
+    "DELETE",
+    "/imports/<id:import_id>",
+    "Take an import back",
+    answer=GoneAnswer,
+    problems={404: "import_not_found"},
+)
+def delete_one(import_id: int) -> GoneAnswer:
+    """What it brought first goes, with what chats were shown of the source."""
+    own = services()
+    found = next((each for each in imports.listed(own.database) if each.id == import_id), None)
+    if found is None:
+        raise Problem(404, "import_not_found", f"There is no import {import_id}.")
+    return GoneAnswer(deleted=imports.delete(own.database, found.kind, import_id))
