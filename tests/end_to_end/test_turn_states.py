@@ -72,6 +72,14 @@ def test_every_state_is_accessible_and_fits(
         if name == "approval":
             page.get_by_text("Always allow…").first.click()
         assert_clean(page, name)
+    page = found.go(f"{addresses['stopped'].partition('#')[0]}?edit=1")
+    expect(page.locator("#editing")).to_be_visible()
+    assert_clean(page, "editing")
+    found.go(addresses["running"])
+    found.ask("And what comes after that?")
+    expect(page.locator("[data-queued]")).to_be_visible()
+    assert_clean(page, "queued")
+    page.locator("[data-take-back]").click()
     found.context.close()
     assert found.complaints == []
 
