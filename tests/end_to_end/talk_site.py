@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -62,9 +62,7 @@ class Talk:
 
 
 @contextmanager
-def talk_site(
-    folder: Path, database: Database | None = None, clock: Callable[[], int] = now_ms
-) -> Iterator[TalkSite]:
+def talk_site(folder: Path, database: Database | None = None) -> Iterator[TalkSite]:
     """A site on a home below `folder`, or on the home of `database`."""
     notes = folder / "notes"
     notes.mkdir()
@@ -79,7 +77,7 @@ def talk_site(
         )
         settings = replace(settings, web=replace(settings.web, port=relay.port))
         models = ChatModels(settings.chat, {})
-        app = create_app(settings, database, chat_models=models, clock=clock)
+        app = create_app(settings, database, chat_models=models, clock=now_ms)
         server = Server(app, listener, database.close_thread)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
