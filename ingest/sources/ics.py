@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, tzinfo
 from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.ics_lines import Component, Property, components
 from ingest.sources.ics_times import Moment, Zones, duration, moments
-from ingest.sources.recurrence import AHEAD, starts
+from ingest.sources.recurrence import AHEAD, NEVER, starts
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import (
@@ -38,6 +38,7 @@ _CALENDAR = frozenset({"X-WR-CALNAME", "NAME", "X-WR-TIMEZONE"})
 _MAX_REPEATING = 50_000
 _MAX_CHANGED = 200_000
 _MAX_OCCURRENCES = 2_000_000
+_MAX_NEVER = 20
 _MAX_ATTENDEES = 100
 _MAX_DATES = 5_000
 
@@ -91,7 +92,7 @@ def read(source: Source, options: Options) -> Iterator[EventRecord | Skipped]:
 def _occurrences(
     repeating: list[_Event], changed: set[tuple[str, int]], options: Options
 ) -> Iterator[EventRecord | Skipped]:
-    total = 0
+    total = never = 0
     for event in repeating:
         try:
             for record in _worked_out(event, changed, options):
@@ -100,6 +101,9 @@ def _occurrences(
                     raise CannotImport(f"its events take place more than {_MAX_OCCURRENCES:,} times")
                 yield record
         except BadRecord as error:
+            never += str(error) == NEVER
+            if never > _MAX_NEVER:  # each takes a second or two to find out
+                raise CannotImport(f"more than {_MAX_NEVER} of its rules never come true") from error
             yield Skipped(f"line {event.line}", str(error))
 
 

@@ -147,6 +147,13 @@ def test_an_event_without_an_end_goes_on_for_two_years(tmp_path: Path) -> None:
         ("DTSTART:19300101T090000\nRRULE:FREQ=DAILY", f"more than {MAX_OCCURRENCES:,}"),
         ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "never comes true"),
         ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;BYHOUR=99", "cannot be read"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=MONTHLY;BYDAY=6MO", "never comes true"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=MONTHLY;BYDAY=6MO;UNTIL=20260101;COUNT=3", "never comes true"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;INTERVAL=0", "cannot be read"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;INTERVAL=-1", "cannot be read"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;COUNT=0", "cannot be read"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;COUNT=99999999999999999999", "cannot be read"),
+        ("DTSTART:20251013T090000\nRRULE:FREQ=DAILY;BYMONTH=13", "cannot be read"),
         ("DTSTART:20251013T090000\nRRULE:nonsense", "cannot be read"),
         ("DTSTART:20251013T090000\nDTEND:20251013T080000", "ends before it begins"),
         ("DTSTART:20251399T090000", "cannot be read"),
@@ -164,6 +171,15 @@ def test_an_event_that_cannot_be_taken_is_left_out_with_its_line(
     assert [each.uid for each in records if not each.recurrence] == ["2"]
     assert [where for where, _ in skipped] == ["line 3"]
     assert why in skipped[0][1]
+
+
+def test_a_calendar_of_rules_that_never_come_true_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.sources.ics._MAX_NEVER", 2)
+    event = "DTSTART:20251013T090000\nRRULE:FREQ=MONTHLY;BYDAY=6MO"
+    with pytest.raises(CannotImport, match="never come true"):
+        read(tmp_path, "calendar", "c.ics", ics(event, event, event))
 
 
 def test_a_zone_that_would_change_every_second_is_not_believed(tmp_path: Path) -> None:
