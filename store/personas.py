@@ -9,52 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import apsw
 
 from store import preferences
 from store.database import Database, rows, scalar
 from store.errors import StoreError
+from store.persona_words import BUILT_IN, MAX_NAME_CHARS, PersonaInvalid, Words, flaws, tidied
 
-MAX_NAME_CHARS = 60
-MAX_DESCRIPTION_CHARS = 200
-MAX_PROMPT_CHARS = 4_000
 MAX_PERSONAS = 200
 
 _ACTIVE = "persona.active"
 
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What a person writes of a persona: all of it, and nothing else."""
-
-    name: str
-    system_prompt: str
-    description: str = ""
-
-
-BUILT_IN = MappingProxyType(
-    {
-        "assistant": Words(
-            "Assistant",
-            "Voice: plain and matter-of-fact, in the second person, without praise and without filler.\n"
-            "Shape: the answer to the question first, in one or two sentences; then, only where there is "
-            "more to tell, bullets in the order of time, one thing each.\n"
-            "Length: under 120 words for a question, under 250 for a summary of a day or more.",
-            "Answers first, details after. Short.",
-        ),
-        "journal": Words(
-            "Journal",
-            "Voice: the first person, as the one whose day it was; warm and unhurried, never sentimental, "
-            "and honest about what went wrong.\n"
-            "Shape: flowing paragraphs that follow the day, without headings, bullets or advice.\n"
-            "Length: two to four paragraphs of three to six sentences each.",
-            "The day as you would write it down yourself.",
-        ),
-    }
-)
-"""The personas that are always there, by the key that marks them (R0.41, R0.42)."""
 
 DEFAULT = "assistant"
 """The built-in one that is active until another is chosen."""
@@ -110,14 +76,6 @@ NOBODY = Spoken(None, "")
 class UnknownPersona(StoreError, LookupError):
     def __init__(self, persona_id: int) -> None:
         super().__init__(f"there is no persona {persona_id}")
-
-
-class PersonaInvalid(StoreError, ValueError):
-    """What was written cannot be kept; `errors` is (field, message) by field."""
-
-    def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{name} {message}" for name, message in errors))
-        self.errors = tuple(errors)
 
 
 class BuiltInPersona(StoreError):
@@ -308,28 +266,11 @@ def _get(connection: apsw.Connection, persona_id: int) -> Persona:
 
 
 def _checked(connection: apsw.Connection, words: Words, persona_id: int = 0) -> Words:
-    """The words as they are kept: a name of one line, prompt and description without blank ends."""
-    kept = Words(
-        " ".join(words.name.split()),
-        words.system_prompt.replace("\r\n", "\n").strip(),
-        " ".join(words.description.split()),
-    )
-    limits = (
-        ("name", kept.name, MAX_NAME_CHARS),
-        ("system_prompt", kept.system_prompt, MAX_PROMPT_CHARS),
-        ("description", kept.description, MAX_DESCRIPTION_CHARS),
-    )
-    errors = [(field, f"may have {most:,} characters") for field, text, most in limits if len(text) > most]
-    errors += [(field, "is missing") for field, text, _ in limits[:2] if not text]
-    errors += [
-        (field, "has a character that no text has")
-        for field, text, _ in limits
-        if any(ord(letter) < 32 and letter not in "\n\t" for letter in text)
-    ]
+    """The words as they are kept, under a name that no other persona has. Raises `PersonaInvalid`."""
+    kept = tidied(words)
     sql = "select 1 from personas where name = ? collate nocase and archived_ms is null and id <> ?"
-    if kept.name and scalar(connection, sql, (kept.name, persona_id)):
-        errors.append(("name", "is taken"))
-    if errors:
+    is_taken = bool(scalar(connection, sql, (kept.name, persona_id)))
+    if errors := [*flaws(kept), *([("name", "is taken")] if is_taken else [])]:
         raise PersonaInvalid(errors)
     return kept
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from store.personas import MAX_PERSONAS, PersonaInvalid, Words
+from store.persona_words import PersonaInvalid, Words
+from store.personas import MAX_PERSONAS
 
 FORMAT = 1
 MAX_BYTES = 1_000_000

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import personas
-from store.personas import Persona, PersonaInvalid, Version, Words
+from store import persona_words, personas
+from store.persona_words import PersonaInvalid, Words
+from store.personas import Persona, Version
 from webapp import fragments, persona_files
 from webapp.errors import Problem
 from webapp.services import services
@@ -33,9 +34,9 @@ class PersonasPage:
     versions: list[Version]
     compared: tuple[Version, list[DiffLine]] | None = None
     is_saved: bool = False
-    max_prompt: int = personas.MAX_PROMPT_CHARS
-    max_name: int = personas.MAX_NAME_CHARS
-    max_description: int = personas.MAX_DESCRIPTION_CHARS
+    max_prompt: int = persona_words.MAX_PROMPT_CHARS
+    max_name: int = persona_words.MAX_NAME_CHARS
+    max_description: int = persona_words.MAX_DESCRIPTION_CHARS
 
 
 @blueprint.get("/personas")
@@ -180,7 +181,7 @@ def _typed() -> Words:
 def _form(persona: Persona | None) -> dict[str, str]:
     """What the editor holds: what was typed a moment ago, or what is kept."""
     if request.method == "POST" and any(field in request.form for field in _FIELDS):
-        return {field: request.form.get(field, "")[: 2 * personas.MAX_PROMPT_CHARS] for field in _FIELDS}
+        return {field: request.form.get(field, "")[: 2 * persona_words.MAX_PROMPT_CHARS] for field in _FIELDS}
     return {field: getattr(persona, field) if persona else "" for field in _FIELDS}
 
 

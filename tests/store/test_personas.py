@@ -6,7 +6,8 @@ import pytest
 
 from store import conversations, personas, preferences
 from store.database import Database
-from store.personas import BUILT_IN, BuiltInPersona, Persona, PersonaInvalid, UnknownPersona, Words
+from store.persona_words import BUILT_IN, PersonaInvalid, Words
+from store.personas import BuiltInPersona, Persona, UnknownPersona
 
 NOW_MS = 1_795_000_000_000
 ANALYST = Words("Analyst", "Voice: dry.\nShape: bullets.\nLength: 80 words.", "Numbers first")

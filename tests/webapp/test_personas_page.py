@@ -12,6 +12,7 @@ from flask import Flask
 
 from store import personas
 from store.database import Database
+from store.persona_words import Words
 from store.personas import Persona
 from tests.webapp.conftest import Actor, csrf_of
 from webapp import persona_files
@@ -73,7 +74,7 @@ def test_nobody_may_speak_when_the_person_wants_that(browser: Actor, send: Any, 
 
 
 def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, database: Database) -> None:
-    personas.create(database, personas.Words("Analyst", "Voice: dry.", "“Numbers”"), 1)
+    personas.create(database, Words("Analyst", "Voice: dry.", "“Numbers”"), 1)
     answer = browser.get("/personas/export")
     assert "attachment" in answer.headers["Content-Disposition"]
     file = json.loads(answer.get_data())
@@ -84,7 +85,7 @@ def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, databa
         each["name"] += " of a friend"
     send("/personas/import", file=(io.BytesIO(json.dumps(file).encode()), "p.json"))
     copied = named(database, "Analyst of a friend")
-    assert copied.words == personas.Words("Analyst of a friend", "Voice: dry.", "“Numbers”")
+    assert copied.words == Words("Analyst of a friend", "Voice: dry.", "“Numbers”")
 
 
 @pytest.mark.parametrize(

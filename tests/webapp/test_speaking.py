@@ -13,7 +13,8 @@ from flask import Flask
 from store import conversations, personas
 from store.database import Database
 from store.paths import DataDir
-from store.personas import BUILT_IN, Persona, Words
+from store.persona_words import BUILT_IN, Words
+from store.personas import Persona
 from store.settings import ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel

@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from store import personas
-from store.personas import Persona, PersonaInvalid, Words
+from store.persona_words import MAX_NAME_CHARS, MAX_PROMPT_CHARS, PersonaInvalid, Words
+from store.personas import Persona
 from store.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request
@@ -21,8 +22,8 @@ NOT_FOUND = {404: "persona_not_found"}
 class PersonaBody(Request):
     """What a person writes of a persona. Its prompt should say voice, shape and length."""
 
-    name: str = Field(description=f"Unique; at most {personas.MAX_NAME_CHARS} characters.")
-    system_prompt: str = Field(description=f"At most {personas.MAX_PROMPT_CHARS} characters; sent verbatim.")
+    name: str = Field(description=f"Unique; at most {MAX_NAME_CHARS} characters.")
+    system_prompt: str = Field(description=f"At most {MAX_PROMPT_CHARS} characters; sent verbatim.")
     description: str = ""
 
 
