@@ -79,7 +79,7 @@ def install(app: Flask) -> None:
     app.config["SOCK_SERVER_OPTIONS"] = {"ping_interval": PING_S, "max_message_size": MAX_MESSAGE_BYTES}
     sock = Sock(app)
 
-    @sock.route("/ws/chat/<id:chat_id>")
+    @sock.route("/ws/chat/<id:chat_id>")  # type: ignore[untyped-decorator]  # flask_sock is untyped
     def chat(ws: Server, chat_id: int) -> None:
         _take_over(ws)
         free = places()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
@@ -74,7 +73,7 @@ def delete(kind: str) -> Response:
 def _known(kind: str) -> Kind:
     if kind not in KINDS:
         raise Problem(404, "not_found", "There is no such source.")
-    return cast(Kind, kind)
+    return kind
 
 
 def _on_a_page(detail: str) -> str:

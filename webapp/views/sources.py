@@ -93,7 +93,7 @@ def _day(text: str) -> date | None:
 
 def _messages(database: Database, q: str, before: str) -> Listed:
     if q:
-        page = message_search.search(database, Asking(q), mode="fts", limit=PAGE)
+        page = message_search.search(database, Asking(q), mode="fts5", limit=PAGE)
         return Listed([hit.message for hit in page.hits], f"The best {PAGE} of “{q}”" if page.hits else "")
     at, _, number = before.partition(".")
     cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
