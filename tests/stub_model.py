@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,6 +38,7 @@ class _Scripted:
     choose: Callable[[Request], Sequence[tuple[str, Mapping[str, Any]]]] | None = None
     breaks_after: int | None = None  # bytes of the body, after which the connection is cut
     pace_s: float = 0.0  # between two pieces of a streamed answer
+    hurry: threading.Event = field(default_factory=threading.Event)  # once set, without that pause
 
 
 class StubModel:
@@ -81,9 +81,11 @@ class StubModel:
         wait_for: threading.Event | None = None,
         breaks_after: int | None = None,
         pace_s: float = 0.0,
+        hurry: threading.Event | None = None,
     ) -> Self:
         """Add an answer: the text itself, an object to be sent as JSON text, or a function."""
-        self._script.append(_Scripted(answer, wait_for=wait_for, breaks_after=breaks_after, pace_s=pace_s))
+        scripted = _Scripted(answer, wait_for=wait_for, breaks_after=breaks_after, pace_s=pace_s)
+        self._script.append(replace(scripted, hurry=hurry) if hurry else scripted)
         return self
 
     def call(self, *calls: tuple[str, Mapping[str, Any] | str], text: str = "") -> Self:
@@ -168,6 +170,7 @@ class StubModel:
                 content_type="text/event-stream",
                 breaks_after=scripted.breaks_after,
                 pace_s=scripted.pace_s,
+                hurry=scripted.hurry,
             )
         return _Scripted(body=json.dumps(_completion(request, text, scripted.tool_calls)).encode())
 
@@ -211,7 +214,7 @@ class StubModel:
                 pieces = body.splitlines(keepends=True) if scripted.pace_s else [body]
                 for piece in pieces:
                     self.wfile.write(piece)
-                    time.sleep(scripted.pace_s)
+                    scripted.hurry.wait(scripted.pace_s)
                 if scripted.breaks_after is not None:
                     self.close_connection = True
 

@@ -93,7 +93,8 @@ def test_text_is_appended_and_never_made_again(visitor: Talk, site: TalkSite) ->
 
 
 def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> None:
-    site.stub.reply(LONG, pace_s=0.007)
+    all_dropped = threading.Event()
+    site.stub.reply(LONG, pace_s=0.02, hurry=all_dropped)  # slow enough for fifty, on a slow machine too
     page = begun(visitor)
     grown(page)
     for n in range(1, 51):
@@ -101,6 +102,7 @@ def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> N
         eventually(lambda n=n: site.relay.opened > n, within_s=20, what="another socket")
         grown(page, len(said(page)[-1]))
     assert page.locator("#t1").get_attribute("aria-busy") == "true", "it ended before all drops"
+    all_dropped.set()
     ended(page)
     assert_only_appended(said(page), LONG)
     assert page.evaluate("window.removed") == 0
