@@ -208,7 +208,8 @@ def test_a_file_is_imported_and_its_source_deleted_without_scripts(
 
 def assert_accessible(browser: Browser, site: Site, paths: list[str], width: int) -> None:
     size = {"width": width, "height": WIDTHS[width]}
-    found = visit(browser, site, viewport=size, color_scheme="light")
+    # Without motion a theme is there at once, and not faded in.
+    found = visit(browser, site, viewport=size, color_scheme="light", reduced_motion="reduce")
     for path in paths:
         page = found.go(path)
         assert violations(Axe().run(page, options={"resultTypes": ["violations"]}).response) == [], path
