@@ -16,12 +16,12 @@ from store.database import Database
 from store.frames import FrameRow
 from store.media import Media
 from store.paths import DataDir
+from store.persona_words import BUILT_IN
 from store.sent import Leaving
 from store.settings import ChatModelSettings, ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor
-from webapp.assistant.identity import NEUTRAL
 
 API = "/api/v1"
 ASK = {
@@ -138,7 +138,9 @@ def test_erased_text_is_not_shown_from_elsewhere(
     page = browser.get("/chat/1/turns/1/prompt").text
     assert "The text was erased" in page and blocks(page) == []
     chat = browser.get("/chat/1").text
-    assert "None was told so yet, or its text was erased." in chat and NEUTRAL in html_text.unescape(chat)
+    assert "None was told so yet, or its text was erased." in chat and BUILT_IN[
+        "assistant"
+    ].system_prompt in html_text.unescape(chat)
 
 
 def test_what_was_sent_before_blocks_were_noted_says_so(

@@ -14,10 +14,10 @@ from store.sent import SentRequest
 from webapp.assistant import agent_prompt, gates, prompt
 from webapp.assistant.agent_session import offered
 from webapp.assistant.answering import Plan
-from webapp.assistant.identity import NEUTRAL
+from webapp.assistant.identity import voice_of
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
-from webapp.assistant.records import Mode, TimeReading, TurnFilters
+from webapp.assistant.records import Mode, TimeReading, TurnFilters, TurnRequest
 from webapp.assistant.texts import tokens
 from webapp.services import Services
 from webapp.viewer import Viewer
@@ -102,10 +102,11 @@ def latest(database: Database, chat_id: int) -> tuple[int, PromptView] | None:
 def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
     """What the model would be sent now for a question about today."""
     today = who.today
+    asked = TurnRequest("", who.zone_name, who.now_ms)
     plan = Plan(
         message="", language="en", words=(), start_ms=today.start_ms, end_ms=who.now_ms,
         timezone=who.zone_name, zone=who.zone, now_ms=who.now_ms, filters=TurnFilters(),
-        model=own.chat_models.get("extractive"), identity=NEUTRAL, chat_id=None, reading=TimeReading(),
+        model=own.chat_models.get("extractive"), identity=voice_of(own.database, asked).identity, chat_id=None, reading=TimeReading(),
         searched_for="", mode=mode, model_prompt=model_prompts.prompt_of(own.database, info.name),
     )  # fmt: skip
     if mode == "evidence":
