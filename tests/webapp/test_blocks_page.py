@@ -138,9 +138,8 @@ def test_erased_text_is_not_shown_from_elsewhere(
     page = browser.get("/chat/1/turns/1/prompt").text
     assert "The text was erased" in page and blocks(page) == []
     chat = browser.get("/chat/1").text
-    assert "None was told so yet, or its text was erased." in chat and BUILT_IN[
-        "assistant"
-    ].system_prompt in html_text.unescape(chat)
+    assert "None was told so yet, or its text was erased." in chat
+    assert BUILT_IN["assistant"].system_prompt in html_text.unescape(chat)
 
 
 def test_what_was_sent_before_blocks_were_noted_says_so(

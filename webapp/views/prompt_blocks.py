@@ -107,7 +107,8 @@ def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptVi
         message="", language="en", words=(), start_ms=today.start_ms, end_ms=who.now_ms,
         timezone=who.zone_name, zone=who.zone, now_ms=who.now_ms, filters=TurnFilters(),
         model=own.chat_models.get("extractive"), identity=voice_of(own.database, asked).identity,
-        chat_id=None, reading=TimeReading(), searched_for="", mode=mode, model_prompt=model_prompts.prompt_of(own.database, info.name),
+        chat_id=None, reading=TimeReading(), searched_for="",
+        mode=mode, model_prompt=model_prompts.prompt_of(own.database, info.name),
     )  # fmt: skip
     if mode == "evidence":
         return _view(prompt.blocks(plan))
