@@ -34,8 +34,11 @@ def moment(text: str | None, viewer: Viewer) -> int | None:
 
 def end_moment(text: str | None, viewer: Viewer) -> int | None:
     """Like `moment`, for the end of a range: of a wall time that comes twice, the later."""
+    # Digits alone are milliseconds, though ``1795030800000`` could be the year 1795 in ISO 8601's short form.
+    if not text or text.strip().isdecimal():
+        return moment(text, viewer)
     try:
-        at = datetime.fromisoformat(text or "")
+        at = datetime.fromisoformat(text)
     except ValueError:
         return moment(text, viewer)
     return days.wall_to_ms(at, viewer.zone, later=True) if at.tzinfo is None else moment(text, viewer)

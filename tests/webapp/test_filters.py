@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from webapp import wording
-from webapp.moments import clock_on, moment
+from webapp.moments import clock_on, end_moment, moment
 from webapp.viewer import viewer, zone_named
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -109,6 +109,13 @@ def test_the_zone_comes_from_the_nearest_choice(app: Flask, cookies: str, query:
 def test_a_moment_in_an_address_is_read_or_refused(app: Flask, text: str, expected: int | None) -> None:
     with app.test_request_context("/", headers={"Cookie": "tz=Asia/Shanghai"}):
         assert moment(text, viewer()) == expected
+
+
+def test_digits_are_milliseconds_at_either_end_of_a_range(app: Flask) -> None:
+    """``1795030800000`` is also 8 March 1795 in ISO 8601's short form, and was once read as that."""
+    with app.test_request_context():
+        for ms in range(1_795_000_000_000, 1_795_400_000_000, 60_000):
+            assert moment(str(ms), viewer()) == end_moment(f" {ms}", viewer()) == ms
 
 
 def test_a_typed_clock_time_belongs_to_the_logical_day(app: Flask) -> None:
