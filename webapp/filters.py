@@ -10,7 +10,8 @@ from datetime import date
 
 from flask import Flask, request
 
-from webapp import days, wording
+from store import days
+from webapp import wording
 from webapp.viewer import Viewer, viewer
 
 

@@ -6,8 +6,8 @@ from flask import Blueprint, Response, jsonify, make_response, redirect, render_
 from werkzeug.wrappers import Response as BaseResponse
 
 from store import frames, sample_week
+from store.days import Day
 from webapp import fragments
-from webapp.days import Day
 from webapp.errors import FieldError, Problem
 from webapp.moments import day_named, moment
 from webapp.services import services

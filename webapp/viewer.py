@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from flask import g, request
 
-from webapp import days
+from store import days
 from webapp.services import services
 
 ZONE_COOKIE = "zone"

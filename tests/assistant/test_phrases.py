@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store import days
 from tests.factories import CASES
-from webapp import days
 from webapp.assistant.phrases import MOMENT_MARGIN_MS, Calendar, Found, Refusal, in_field, in_message
 
 DOCUMENT = json.loads((CASES / "time_phrases.json").read_text(encoding="utf-8"))

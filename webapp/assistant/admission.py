@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from store import apps, conversations, model_prompts
-from webapp import days
+from store import apps, conversations, days, model_prompts
 from webapp.assistant import mentions, phrases
 from webapp.assistant.answering import Plan
 from webapp.assistant.errors import (

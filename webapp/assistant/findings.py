@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from store import reading_queue, sample
+from store import days, reading_queue, sample
 from store.database import Database
 from store.filters import Filters
 from store.sample import SampledFrame
-from webapp import days
 from webapp.assistant.excerpts import excerpt
 from webapp.assistant.facts import Facts, Told, in_words
 from webapp.assistant.figures import of_moment

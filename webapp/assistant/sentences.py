@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import tzinfo
 
-from webapp import days
+from store import days
 from webapp.assistant.texts import Language
 
 _SENTENCES: dict[str, tuple[str, str]] = {

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from webapp import days, wording
+from store import days
+from webapp import wording
 from webapp.viewer import Viewer
 
 if TYPE_CHECKING:

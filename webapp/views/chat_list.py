@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from store import conversations
+from store import conversations, days
 from store.conversation_search import find_chats
 from store.conversations import Chat
 from store.database import Database
-from webapp import days, wording
+from webapp import wording
 from webapp.viewer import Viewer
 
 LISTED_CHATS = 60

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from store import frames, timeline
+from store import days, frames, timeline
 from store.database import Database
-from webapp import days
 from webapp.viewer import Viewer
 from webapp.views import band
 from webapp.views.stage import Ask, Stage, address, stage

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from webapp import days, wording
+from store import days
+from webapp import wording
 from webapp.assistant.phrases import Calendar, Found, Refusal, in_field
 from webapp.moments import clock_on
 from webapp.viewer import Viewer

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, frames, memory, observations
+from store import apps, days, frames, memory, observations
 from store.database import Database
 from store.memory_entries import MemoryEntry, of_observation
 from store.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
@@ -17,7 +17,7 @@ from store.memory_legs import Asking
 from store.memory_timeline import ContextTimeline
 from store.observations import Observation
 from store.summaries import SessionSummary, UserPrompt
-from webapp import days, markdown, wording
+from webapp import markdown, wording
 from webapp.ranges import NO_RANGE, Range
 from webapp.viewer import Viewer
 from webapp.views.band import slot_class

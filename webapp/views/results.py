@@ -9,14 +9,25 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, frames, lookalikes, pieces, query, reading_queue, readings, saved_searches, tolerant
+from store import (
+    apps,
+    days,
+    frames,
+    lookalikes,
+    pieces,
+    query,
+    reading_queue,
+    readings,
+    saved_searches,
+    tolerant,
+)
 from store.database import Database
 from store.frames import FrameRow
 from store.query import Query
 from store.readings import Box
 from store.saved_searches import Saved
 from store.search import Hit, Page, spans
-from webapp import days, markdown, wording
+from webapp import markdown, wording
 from webapp.query_embedder import WORDS_ONLY, Meaning
 from webapp.viewer import Viewer
 from webapp.views import refining

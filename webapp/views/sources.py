@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from store import calendars, imports, locations, message_search, messages, places
+from store import calendars, days, imports, locations, message_search, messages, places
 from store.database import Database
 from store.imports import Import, Kind
 from store.memory_legs import Asking
-from webapp import days, wording
+from webapp import wording
 from webapp.viewer import Viewer
 
 PAGE = 50

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from store import activity, frames, readings
+from store import activity, days, frames, readings
 from store.database import Database
 from store.frames import FrameRow
 from store.readings import Line, Reading
-from webapp import days, wording
+from webapp import wording
 from webapp.viewer import Viewer
 from webapp.views.marked import NOTHING, Marked, Wanted, lines_of, marked
 from webapp.views.pictures import Picture, picture

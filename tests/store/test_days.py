@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store import days
 from tests.factories import CASES
-from webapp import days
 
 VECTORS = json.loads((CASES / "local_days.json").read_text(encoding="utf-8"))
 ZONES = sorted({case["tz"] for case in VECTORS["days"]})
