@@ -55,6 +55,12 @@ class PromptVersion:
     begun_ms: int
     saved_ms: int
 
+    @property
+    def edition(self) -> str:
+        """Names this text in this version. The same text comes back, after a clearing above all, and the
+        text of a draft changes while its version stays: neither alone tells whether somebody else wrote."""
+        return f"{self.version}.{self.sha256}"
+
 
 def prompt_of(database: Database, model_id: str) -> str:
     """What the model is told first; '' for nothing."""
@@ -87,7 +93,7 @@ def save(
 ) -> PromptVersion | None:
     """Keep a prompt; a blank one clears it. Returns the version in force, None where there never was one.
 
-    `based_on` is the `sha256` that the writer read, '' for none; None overwrites whatever is there.
+    `based_on` is the `edition` that the writer read, '' for none; None overwrites whatever is there.
     Raises `PromptInvalid`, and `PromptChanged` when it is another by now; nothing is kept then.
     """
     content = content if content.strip() else ""
@@ -100,7 +106,7 @@ def save(
             return before
         if before is None and not content:
             return None
-        if based_on is not None and based_on != (before.sha256 if before else "") and before is not None:
+        if based_on is not None and before is not None and based_on != before.edition:
             raise PromptChanged(before)
         if before is None and _models(connection) >= MAX_MODELS:
             raise PromptInvalid("model_id", f"is one too many: {MAX_MODELS} models have a prompt")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from store import model_prompts
@@ -12,7 +14,7 @@ from store.paths import DataDir
 QWEN = "library/qwen3:8b"
 
 
-def save(database: Database, content: str, at_ms: int = 1, model: str = QWEN, **options: object) -> object:
+def save(database: Database, content: str, at_ms: int = 1, model: str = QWEN, **options: object) -> Any:
     return model_prompts.save(database, model, content, at_ms, **{"saved_by": "person", **options})  # type: ignore[arg-type]
 
 
@@ -65,13 +67,31 @@ def test_what_is_saved_while_somebody_types_goes_into_one_version(database: Data
 
 
 def test_what_was_changed_elsewhere_is_not_overwritten(database: Database) -> None:
-    save(database, "mine")
-    read = model_prompts.sha256_of("mine")
+    read = save(database, "mine").edition
     save(database, "theirs", 2, based_on=read)
     with pytest.raises(PromptChanged) as caught:
         save(database, "mine, longer", 3, based_on=read)
     assert caught.value.current.content == "theirs"
     assert model_prompts.prompt_of(database, QWEN) == "theirs"
+
+
+def test_a_text_that_came_back_meanwhile_is_not_the_one_that_was_read(database: Database) -> None:
+    """Cleared, written, cleared again: who began at the first clearing knows nothing of the second."""
+    save(database, "old")
+    read = save(database, "", 2).edition
+    save(database, "typed", 3, is_draft=True, based_on=read)
+    save(database, "", 4)
+    with pytest.raises(PromptChanged):
+        save(database, "typed", 5, is_draft=True, based_on=read)
+    assert model_prompts.prompt_of(database, QWEN) == ""
+
+
+def test_a_draft_that_went_on_is_not_the_one_that_was_read(database: Database) -> None:
+    read = save(database, "a", is_draft=True).edition
+    save(database, "ab", 2, is_draft=True, based_on=read)
+    with pytest.raises(PromptChanged):
+        save(database, "ac", 3, is_draft=True, based_on=read)
+    assert texts(database) == [(1, "ab")]
 
 
 @pytest.mark.parametrize(

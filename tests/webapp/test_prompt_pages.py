@@ -57,7 +57,7 @@ def field(page: TestResponse) -> str:
 
 
 def base(page: TestResponse) -> str:
-    found = re.search(r'name="base" value="([0-9a-f]*)"', page.text)
+    found = re.search(r'name="base" value="([0-9a-f.]*)"', page.text)
     assert found
     return found[1]
 
@@ -156,9 +156,19 @@ def test_r2_7_it_saves_itself_and_says_so(send: Any, database: Database, now: Cl
     assert "<html" not in first.text and "Saved" in words(first)
     now.now_ms += 1_000
     second = send(status=200, script=True, system_prompt="Be brief", base=base(first), auto="1")
-    assert base(second) == model_prompts.sha256_of("Be brief")
+    assert base(second) == f"1.{model_prompts.sha256_of('Be brief')}"
     assert [each.content for each in model_prompts.versions(database, QWEN)] == ["Be brief"]
     assert "8 of 8,000 characters" in words(second)
+
+
+def test_what_is_saved_by_itself_too_late_does_not_undo_a_clearing(send: Any, database: Database) -> None:
+    """Leaving the field for the button saves it; that request may be the slower one of the two."""
+    model_prompts.save(database, QWEN, "old", 1, saved_by="person")
+    cleared = base(send("/clear", system_prompt="old", base=""))
+    send("/clear", system_prompt="precious", base=cleared)
+    send(status=409, script=True, system_prompt="precious", base=cleared, auto="1")
+    assert model_prompts.prompt_of(database, QWEN) == ""
+    assert [each.content for each in model_prompts.versions(database, QWEN)] == ["", "precious", "", "old"]
 
 
 def test_a_change_elsewhere_is_shown_and_not_overwritten(

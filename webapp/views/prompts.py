@@ -21,8 +21,8 @@ LARGE_SHARE = 0.25
 class PromptEditor:
     """What `models/_prompt.html` draws.
 
-    `text` is what stands in the field, saved or not; `base` names what it was read from. `problem` says
-    why it was not saved, `theirs` is what was saved elsewhere meanwhile. `undo` is the version before a
+    `text` is what stands in the field, saved or not; `base` names the edition it was read from. `problem`
+    says why it was not saved, `theirs` is what was saved elsewhere meanwhile. `undo` is the version before a
     change that was made with one press.
     """
 
@@ -87,7 +87,7 @@ def editor(
         info=info,
         names=tuple(infos),
         text=(current.content if current else "") if text is None else text,
-        base=(current.sha256 if current else "") if base is None else base,
+        base=(current.edition if current else "") if base is None else base,
         current=current,
         versions=len(found),
         problem=problem,
