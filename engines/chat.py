@@ -10,6 +10,7 @@ goes wrong arrives as one of the errors below, each with a sentence of its own (
     ├── ModelNoCredit        no credit is left with the provider
     ├── ModelBusy            the server is overloaded or still loads the model
     ├── ModelTimeout         no answer in time
+    ├── ModelStopped         the request was ended: nobody waits for its answer
     ├── ModelUnreachable     nothing answers at the address, or the server failed
     ├── ModelRefused         the endpoint refused the request (a parameter it does not take)
     │   ├── ModelUnknown     it does not have the model that was asked for
@@ -214,6 +215,12 @@ class ModelTimeout(ModelError):
     """No answer in time."""
 
     code = "model_timeout"
+
+
+class ModelStopped(ModelError):
+    """The request was ended, because nobody waits for its answer any more."""
+
+    code = "stopped"
 
 
 class ModelUnreachable(ModelError):

@@ -28,6 +28,7 @@ from engines.chat_client import FormatRefused, connect, speaking
 from engines.chat_errors import short
 from engines.chat_listing import ListedModel, list_models
 from engines.chat_openai import formats
+from engines.cutoff import Cutoff
 
 Verdict = Literal["ok", "failed", "unknown"]
 StepName = Literal["address", "key", "model", "answer", "json_schema", "streaming"]
@@ -156,7 +157,7 @@ def _fits(text: str) -> bool:
 
 def _ask(base_url: str, model: str, api_key: str, timeout_s: float, on_send: OnSend | None) -> _Answer:
     """The small call: streamed, and as a whole where that gives nothing."""
-    until = time.monotonic() + timeout_s
+    until, cutoff = time.monotonic() + timeout_s, Cutoff()
     client = connect(base_url, api_key)
     payload: Any = [{"role": "user", "content": _QUESTION}]
     try:
@@ -166,7 +167,7 @@ def _ask(base_url: str, model: str, api_key: str, timeout_s: float, on_send: OnS
                 if left_s <= 0:
                     raise ModelTimeout(f"no answer within {timeout_s:g} s")
                 try:
-                    with speaking(base_url, api_key, timeout_s, on_send):
+                    with cutoff.at(until), speaking(base_url, api_key, timeout_s, on_send, cutoff):
                         answer = client.chat.completions.create(
                             model=model, messages=payload, stream=stream, timeout=left_s, **response_format
                         )

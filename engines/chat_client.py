@@ -1,7 +1,8 @@
 """The connection to an OpenAI-compatible endpoint: no redirects, no detour, every request announced.
 
 A redirect is never followed: the key and the text were meant for the address that was entered. For
-this machine no proxy of the environment is used.
+this machine no proxy of the environment is used. Each request has a connection of its own, so that it
+can be ended as a whole (`engines.cutoff`); beside a model's answer, opening one takes no time.
 """
 
 from __future__ import annotations
@@ -13,8 +14,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from engines.addresses import is_local, public_url
-from engines.chat import ModelError, ModelMalformed, ModelTimeout, ModelUnreachable, OnSend, Sending
+from engines.chat import (
+    ModelError,
+    ModelMalformed,
+    ModelStopped,
+    ModelTimeout,
+    ModelUnreachable,
+    OnSend,
+    Sending,
+)
 from engines.chat_errors import detail_of, error_of, refuses_format, short
+from engines.cutoff import Cutoff, current, tracing
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
@@ -42,37 +52,47 @@ def connect(base_url: str, api_key: str, retries: int = 0) -> OpenAI:
     By itself it asks again `retries` times, when nothing answered or the endpoint was busy.
     """
     # Imported with the first question: the client takes 0.6 s and 40 MB (INS-2).
+    import httpx2
     from openai import DefaultHttpxClient, OpenAI
 
     http = DefaultHttpxClient(
         trust_env=not is_local(base_url),
         follow_redirects=False,
-        event_hooks={"request": [_announce]},
+        event_hooks={"request": [_watch, _announce]},
+        limits=httpx2.Limits(max_keepalive_connections=0),
     )
     return OpenAI(base_url=base_url, api_key=api_key or NO_KEY, max_retries=retries, http_client=http)
 
 
 @contextmanager
-def speaking(base_url: str, api_key: str, timeout_s: float, on_send: OnSend | None) -> Iterator[None]:
-    """For the length of one request: it is announced, and what goes wrong is of our tree.
+def speaking(
+    base_url: str, api_key: str, timeout_s: float, on_send: OnSend | None, cutoff: Cutoff
+) -> Iterator[None]:
+    """For the length of one request: it is announced, `cutoff` can end it, and what goes wrong is of our
+    tree.
 
     Raises `FormatRefused` for a refusal of the response format, and what `on_send` raised.
     """
     import openai
 
-    with announced(on_send) as stopped:
+    check(cutoff, timeout_s)
+    with cutoff.here(), announced(on_send) as stopped:
         try:
             yield
-        except openai.APIStatusError as error:
-            raise _of_status(error, api_key) from error
-        except openai.APITimeoutError as error:
-            raise ModelTimeout(f"no answer within {timeout_s:g} s") from error
-        except openai.APIConnectionError as error:
-            if stopped:
-                raise stopped[0] from None
-            raise ModelUnreachable(_nothing_answers(base_url, error)) from error
+            check(cutoff, timeout_s)  # a socket that is shut down reads like an end
         except (openai.OpenAIError, ValueError) as error:
-            raise ModelMalformed(f"the answer could not be read: {short(str(error))}") from error
+            check(cutoff, timeout_s)
+            if stopped and isinstance(error, openai.APIConnectionError):
+                raise stopped[0] from None
+            raise _typed(error, base_url, api_key, timeout_s) from error
+
+
+def check(cutoff: Cutoff, timeout_s: float) -> None:
+    """Raises `ModelTimeout` once the time of a request is up, `ModelStopped` once nobody waits for it."""
+    if cutoff.is_late:
+        raise ModelTimeout(f"no answer within {timeout_s:g} s")
+    if cutoff.is_over:
+        raise ModelStopped("nobody waits for the answer any more")
 
 
 @contextmanager
@@ -84,6 +104,12 @@ def announced(on_send: OnSend | None) -> Iterator[list[BaseException]]:
         yield stopped
     finally:
         _on_send.reset(token)
+
+
+def _watch(request: Any) -> None:
+    cutoff = current()
+    if cutoff is not None:
+        request.extensions = {**request.extensions, "trace": tracing(cutoff)}
 
 
 def _announce(request: Any) -> None:
@@ -103,6 +129,19 @@ def _remembering(on_send: OnSend, stopped: list[BaseException]) -> OnSend:
             raise
 
     return announce
+
+
+def _typed(error: Exception, base_url: str, api_key: str, timeout_s: float) -> Exception:
+    """What a failure of the client is in our tree."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        return _of_status(error, api_key)
+    if isinstance(error, openai.APITimeoutError):
+        return ModelTimeout(f"no answer within {timeout_s:g} s")
+    if isinstance(error, openai.APIConnectionError):
+        return ModelUnreachable(_nothing_answers(base_url, error))
+    return ModelMalformed(f"the answer could not be read: {short(str(error))}")
 
 
 def _of_status(error: APIStatusError, api_key: str) -> Exception:

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from engines.addresses import public_url
 from engines.chat import (
     Completion,
     Message,
     ModelNoKey,
-    ModelTimeout,
     ModelUnknown,
     OnSend,
     Schema,
 )
-from engines.chat_client import FormatRefused, connect, speaking
+from engines.chat_client import FormatRefused, check, connect, speaking
 from engines.chat_messages import completion_of, sent_messages
 from engines.chat_stream import read_stream
+from engines.cutoff import Cutoff
 from engines.retrying import WAITS_S, retried
 
 if TYPE_CHECKING:
@@ -79,45 +79,19 @@ class OpenAIChatModel:
         on_send: OnSend | None = None,
     ) -> Completion:
         """One completion; `ModelError` says what went wrong."""
-        if self._key_problem:
-            raise ModelNoKey(self._key_problem)
-        with self._answer_under_way():
-            return self._completed(messages, schema, timeout_s, on_send)
 
-    def _completed(
-        self, messages: Sequence[Message], schema: Schema | None, timeout_s: float, on_send: OnSend | None
-    ) -> Completion:
-        payload = sent_messages(messages)
-        until = time.monotonic() + timeout_s
+        def whole(left_s: float, parameters: Mapping[str, Any]) -> Any:
+            return self._connected().chat.completions.create(timeout=left_s, **parameters)
 
-        def left_s() -> float:
-            return until - time.monotonic()
-
-        def request(response_format: dict[str, Any]) -> Any:
-            if self._is_over:
-                raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
-            if left_s() <= 0:
-                raise ModelTimeout(f"no answer within {timeout_s:g} s")
-            with speaking(self.base_url, self._api_key, timeout_s, on_send):
-                return self._connected().chat.completions.create(
-                    model=self.model, messages=payload, timeout=left_s(), **response_format
-                )
-
-        for level, response_format in formats(schema, self._format):
-            try:
-                answer = retried(partial(request, response_format), left_s=left_s, waits_s=self._waits_s)
-            except FormatRefused as refused:
-                if not response_format:
-                    raise refused.error from refused
-                self._format = max(self._format, level + 1)
-                continue
+        with self._answer_under_way(), _Call(timeout_s, on_send).timed() as call:
+            answer = self._answered(call, whole, {"messages": sent_messages(messages)}, schema)
             return completion_of(answer, self.model)
-        raise AssertionError("the plain way sends no response format, so it is never skipped")
 
     def stream(
         self,
         messages: Sequence[Message],
         *,
+        schema: Schema | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
         on_send: OnSend | None = None,
@@ -126,44 +100,51 @@ class OpenAIChatModel:
 
         Only the opening is tried again: once a piece was given, a failure is told.
         """
-        if self._key_problem:
-            raise ModelNoKey(self._key_problem)
-        with self._answer_under_way():
-            yield from self._streamed(messages, tools, timeout_s, on_send)
 
-    def _streamed(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Mapping[str, Any]],
-        timeout_s: float,
-        on_send: OnSend | None,
-    ) -> Iterator[str | Completion]:
-        until = time.monotonic() + timeout_s
-        parameters: dict[str, Any] = {"model": self.model, "messages": sent_messages(messages)}
+        def opened(left_s: float, parameters: Mapping[str, Any]) -> Any:
+            completions = self._connected().chat.completions.with_raw_response
+            return completions.create(stream=True, timeout=left_s, **parameters)
+
+        parameters: dict[str, Any] = {"messages": sent_messages(messages)}
         if tools:
             parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
+        with self._answer_under_way(), _Call(timeout_s, on_send).timed() as call:
+            answer = self._answered(call, opened, parameters, schema)
+            yield from read_stream(answer, self.model, partial(check, call.cutoff, timeout_s), self._api_key)
 
-        def left_s() -> float:
-            return until - time.monotonic()
+    def _answered(
+        self,
+        call: _Call,
+        send: Callable[[float, Mapping[str, Any]], Any],
+        parameters: Mapping[str, Any],
+        schema: Schema | None,
+    ) -> Any:
+        """What `send` gives, held to the schema as strictly as the endpoint can be, and asked again after
+        a failure that passes. Raises `ModelError`, and what `on_send` raised.
+        """
 
-        def request() -> Any:
+        def request(response_format: Mapping[str, Any]) -> Any:
             if self._is_over:
                 raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
-            if left_s() <= 0:
-                raise ModelTimeout(f"no answer within {timeout_s:g} s")
-            with speaking(self.base_url, self._api_key, timeout_s, on_send):
-                return self._connected().chat.completions.with_raw_response.create(
-                    **parameters, stream=True, timeout=left_s()
-                )
+            with speaking(self.base_url, self._api_key, call.timeout_s, call.on_send, call.cutoff):
+                return send(max(0.001, call.left_s()), {"model": self.model, **parameters, **response_format})
 
-        try:
-            answer = retried(request, left_s=left_s, waits_s=self._waits_s)
-        except FormatRefused as refused:  # no format was asked for
-            raise refused.error from refused
-        yield from read_stream(answer, self.model, left_s, self._api_key)
+        for level, response_format in formats(schema, self._format):
+            try:
+                return retried(
+                    partial(request, response_format),
+                    left_s=call.left_s,
+                    waits_s=self._waits_s,
+                    sleep=call.cutoff.sleep,
+                )
+            except FormatRefused as refused:
+                if not response_format:
+                    raise refused.error from refused
+                self._format = max(self._format, level + 1)
+        raise AssertionError("the plain way sends no response format, so it is never skipped")
 
     def close(self) -> None:
-        """Close kept connections; the next question opens new ones."""
+        """Let go of the client; the next question makes a new one."""
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -179,6 +160,8 @@ class OpenAIChatModel:
 
     @contextmanager
     def _answer_under_way(self) -> Iterator[None]:
+        if self._key_problem:
+            raise ModelNoKey(self._key_problem)
         with self._lock:
             self._answering += 1
         try:
@@ -195,6 +178,25 @@ class OpenAIChatModel:
             if self._client is None:
                 self._client = connect(self.base_url, self._api_key)
             return self._client
+
+
+class _Call:
+    """One question with everything it takes: its time, and what ends it."""
+
+    def __init__(self, timeout_s: float, on_send: OnSend | None) -> None:
+        self.timeout_s = timeout_s
+        self.on_send = on_send
+        self.cutoff = Cutoff()
+        self._until_s = time.monotonic() + timeout_s
+
+    def left_s(self) -> float:
+        return self._until_s - time.monotonic()
+
+    @contextmanager
+    def timed(self) -> Iterator[Self]:
+        """Ended when its time is up, wherever it is then."""
+        with self.cutoff.at(self._until_s):
+            yield self
 
 
 def formats(schema: Schema | None, first: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:

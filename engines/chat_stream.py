@@ -22,12 +22,23 @@ _MAX_CALLS = 64
 
 
 def read_stream(
-    answer: Any, asked_model: str, left_s: Callable[[], float], api_key: str = ""
+    answer: Any, asked_model: str, check: Callable[[], None], api_key: str = ""
 ) -> Iterator[str | Completion]:
     """Pieces of text, then the `Completion`. Raises `ModelError`.
 
-    `answer` is the client's raw response; it is closed when the iterator is.
+    `answer` is the client's raw response; it is closed when the iterator is. `check` raises a
+    `ModelError` once the request was ended, which is then why nothing more came.
     """
+    try:
+        for each in _read(answer, asked_model, api_key):
+            check()
+            yield each
+    except ModelError:
+        check()
+        raise
+
+
+def _read(answer: Any, asked_model: str, api_key: str) -> Iterator[str | Completion]:
     import httpx2
     import openai
 
@@ -39,8 +50,6 @@ def read_stream(
         found = _Growing(asked_model)
         for chunk in answer.parse():
             piece = found.add(chunk)
-            if left_s() <= 0:
-                raise ModelTimeout("the answer was not finished in time")
             if piece:
                 yield piece
         yield found.completion()

@@ -7,6 +7,7 @@ Each request is announced to the notes before it leaves; without notes none does
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import numpy as np
 from engines.addresses import public_url
 from engines.chat import Sending
 from engines.chat_client import announced, connect
+from engines.cutoff import Cutoff
 from engines.embedding import (
     EmbedderOptions,
     EmbedderUnavailable,
@@ -103,7 +105,8 @@ class OpenAIEmbedder:
             self._notes(replace(sending, model=self._model, texts=len(texts)))
 
         address, timeout_s = public_url(self._options.base_url), self._options.timeout_s
-        with announced(announce) as stopped:
+        cutoff = Cutoff()
+        with cutoff.at(time.monotonic() + timeout_s), cutoff.here(), announced(announce) as stopped:
             try:
                 answer = self._connected().embeddings.create(
                     model=self._model, input=texts, encoding_format="float", timeout=timeout_s
@@ -115,6 +118,8 @@ class OpenAIEmbedder:
             except openai.APIConnectionError as error:
                 if stopped:
                     raise stopped[0] from None
+                if cutoff.is_late:
+                    raise EmbedderUnavailable(f"no embeddings within {timeout_s:g} s") from error
                 raise EmbedderUnavailable(f"nothing answers at {address}") from error
             except (openai.OpenAIError, ValueError) as error:
                 raise EmbedderUnavailable("the endpoint's answer could not be read") from error

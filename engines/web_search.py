@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from urllib.parse import quote_plus, urlsplit
 
 from engines.addresses import host_of, is_local, problem_of, public_url
 from engines.chat import OnSend, Sending
+from engines.cutoff import Cutoff
 
 MAX_BYTES = 1_000_000
 """Of an answer; SearXNG's for one page is some 30 kB."""
@@ -105,9 +105,9 @@ class WebSearch:
         request = self.request(query)
         if on_send:
             on_send(Sending(public_url(self.endpoint.partition("?")[0]), request))
-        until_s = time.monotonic() + timeout_s
+        until_s, cutoff = time.monotonic() + timeout_s, Cutoff()
         try:
-            with _watched(self.endpoint, until_s) as connection:
+            with cutoff.at(until_s), _connected(self.endpoint, timeout_s, cutoff) as connection:
                 connection.sendall(request)
                 with HTTPResponse(connection, method="GET") as response:
                     response.begin()
@@ -115,46 +115,33 @@ class WebSearch:
                     content = _content(response)
                     if response.length:  # of what was announced, never came
                         raise ConnectionResetError
-            if time.monotonic() >= until_s:  # a socket that is shut down reads like an end
-                raise TimeoutError
+                if cutoff.is_over:  # a socket that is shut down reads like an end
+                    raise TimeoutError
         except (OSError, HTTPException) as error:
-            if time.monotonic() >= until_s or isinstance(error, TimeoutError):
+            if cutoff.is_over or isinstance(error, TimeoutError):
                 raise SearchFailed("timeout", f"{self.host} did not answer in time.") from error
             raise SearchFailed("unreachable", f"{self.host} cannot be reached or broke off.") from error
         return list(_hits(content))[:limit]
 
 
 @contextmanager
-def _watched(url: str, until_s: float) -> Iterator[socket.socket]:
-    """A connection to the address's host that is shut down at `until_s` (monotonic seconds)."""
+def _connected(url: str, timeout_s: float, cutoff: Cutoff) -> Iterator[socket.socket]:
+    """A connection to the address's host that `cutoff` can end."""
     parts = urlsplit(url)
     secure = parts.scheme == "https"
     address = (parts.hostname or "", parts.port or (443 if secure else 80))
-    left_s = max(0.001, until_s - time.monotonic())
-    connection = socket.create_connection(address, timeout=left_s)
+    connection = socket.create_connection(address, timeout=timeout_s)
     try:
         if secure:
             connection = ssl.create_default_context().wrap_socket(
                 connection, server_hostname=address[0], do_handshake_on_connect=False
             )
-        watchdog = threading.Timer(max(0.0, until_s - time.monotonic()), _shut, [connection])
-        watchdog.daemon = True
-        watchdog.start()
-        try:
-            if isinstance(connection, ssl.SSLSocket):
-                connection.do_handshake()
-            yield connection
-        finally:
-            watchdog.cancel()
+        cutoff.hold(connection)
+        if isinstance(connection, ssl.SSLSocket):
+            connection.do_handshake()
+        yield connection
     finally:
         connection.close()
-
-
-def _shut(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:  # closed already: there is nothing to end
-        return
 
 
 def _check(response: HTTPResponse) -> None:

@@ -24,6 +24,9 @@ Request = dict[str, Any]
 Reply = str | Mapping[str, Any] | Callable[[Request], "str | Mapping[str, Any]"]
 
 
+_ALIVE = b": still here\n\n"
+
+
 @dataclass(frozen=True, slots=True)
 class _Scripted:
     """One planned response: an answer, or a status with a raw body."""
@@ -39,6 +42,7 @@ class _Scripted:
     breaks_after: int | None = None  # bytes of the body, after which the connection is cut
     pace_s: float = 0.0  # between two pieces of a streamed answer
     hurry: threading.Event = field(default_factory=threading.Event)  # once set, without that pause
+    drips: bool = False  # the body again and again, without end
 
 
 class StubModel:
@@ -66,6 +70,7 @@ class StubModel:
         self.headers: list[dict[str, str]] = []
         self._script: list[_Scripted] = []
         self._lock = threading.Lock()
+        self._is_over = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -116,6 +121,15 @@ class StubModel:
         self._script.append(_Scripted(status=status, body=body, content_type=content_type))
         return self
 
+    def drip(self, *, pace_s: float = 0.02, said: str = "") -> Self:
+        """Add an answer that never ends: a stream that says something, then a sign of life now and then."""
+        begun = (
+            _stream({"model": "stub"}, said).splitlines(keepends=True)[:-3] if said else []
+        )  # without how it ends
+        body = b"".join([*begun, _ALIVE])
+        self._script.append(_Scripted(body=body, content_type="text/event-stream", drips=True, pace_s=pace_s))
+        return self
+
     def anew(self) -> Self:
         """Forget the script and what was asked."""
         self._script.clear()
@@ -133,6 +147,7 @@ class StubModel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_over.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5)
@@ -206,7 +221,8 @@ class StubModel:
             def _write(self, scripted: _Scripted) -> None:
                 self.send_response(scripted.status)
                 self.send_header("content-type", scripted.content_type)
-                self.send_header("content-length", str(len(scripted.body)))
+                if not scripted.drips:
+                    self.send_header("content-length", str(len(scripted.body)))
                 for name, value in scripted.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
@@ -215,6 +231,8 @@ class StubModel:
                 for piece in pieces:
                     self.wfile.write(piece)
                     scripted.hurry.wait(scripted.pace_s)
+                while scripted.drips and not stub._is_over.wait(scripted.pace_s):
+                    self.wfile.write(_ALIVE)
                 if scripted.breaks_after is not None:
                     self.close_connection = True
 

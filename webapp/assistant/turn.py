@@ -197,9 +197,9 @@ def _draft(
     if plan.start_ms >= plan.now_ms:
         return answering.future(plan)
     yield status("searching")
-    retrieval = retrieve(
-        deps.database, _filters(plan), plan.words, deps.clock(), meaning=_meaning(deps, plan, turn)
-    )
+    # An endpoint of vectors may be slow, too.
+    meaning = within(partial(_meaning, deps, plan, turn), math.inf, stop, deps.database.close_thread)
+    retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock(), meaning=meaning)
     if plan.without:
         entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
         retrieval = replace(retrieval, entries=entries)

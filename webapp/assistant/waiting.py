@@ -1,20 +1,28 @@
 """Waiting that can be ended: for a model's next piece, for a tool, for a person's decision.
 
-A thread cannot be stopped from outside. So what may take long runs in a thread of its own, and who
-waits for it can leave at any moment; what comes afterwards is thrown away.
+What may take long runs in a thread of its own, and who waits for it can leave at any moment. A thread
+cannot be stopped from outside, but what it waits for can: whoever leaves ends its network requests
+(`engines.cutoff`), and what still comes afterwards is thrown away.
 """
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from engines.cutoff import Cutoff
+
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 _LOOK_EVERY_S = 0.05
+_LEAVE_S = 0.5
+"""How long a thread whose requests were ended is waited for."""
 
 
 class Stopped(Exception):
@@ -68,23 +76,25 @@ def drawn(
     Raises `Stopped` within a moment of `stop`, and what the iterator raises.
     """
     found: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
-    has_left = threading.Event()
+    cutoff = Cutoff()
 
     def draw() -> None:
         try:
-            iterator = items()
-            for item in iterator:
-                if has_left.is_set():
-                    getattr(iterator, "close", lambda: None)()
-                    return
-                found.put((item, None))
+            with cutoff.here():
+                iterator = items()
+                for item in iterator:
+                    if cutoff.is_over:
+                        getattr(iterator, "close", lambda: None)()
+                        return
+                    found.put((item, None))
             found.put((None, StopIteration()))
         except BaseException as error:  # handed to the waiting thread, whatever it is
             found.put((None, error))
         finally:
             done()
 
-    threading.Thread(target=draw, name="draw", daemon=True).start()
+    thread = threading.Thread(target=draw, name="draw", daemon=True)
+    thread.start()
     try:
         while True:
             stop.check()
@@ -98,7 +108,7 @@ def drawn(
                 raise error
             yield item  # type: ignore[misc]  # an item beside no error
     finally:
-        has_left.set()
+        _leave(thread, cutoff)
 
 
 def within(work: Callable[[], T], timeout_s: float, stop: Stop, done: Callable[[], None] = lambda: None) -> T:
@@ -106,10 +116,12 @@ def within(work: Callable[[], T], timeout_s: float, stop: Stop, done: Callable[[
     until_s = time.monotonic() + timeout_s
     outcome: list[T] = []
     failure: list[BaseException] = []
+    cutoff = Cutoff()
 
     def run() -> None:
         try:
-            outcome.append(work())
+            with cutoff.here():
+                outcome.append(work())
         except BaseException as error:  # handed to the waiting thread, whatever it is
             failure.append(error)
         finally:
@@ -117,12 +129,23 @@ def within(work: Callable[[], T], timeout_s: float, stop: Stop, done: Callable[[
 
     thread = threading.Thread(target=run, name="tool", daemon=True)
     thread.start()
-    while thread.is_alive():
-        stop.check()
-        left_s = until_s - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError
-        thread.join(min(left_s, _LOOK_EVERY_S))
+    try:
+        while thread.is_alive():
+            stop.check()
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
+            thread.join(min(left_s, _LOOK_EVERY_S))
+    finally:
+        _leave(thread, cutoff)
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def _leave(thread: threading.Thread, cutoff: Cutoff) -> None:
+    """End what the thread waits for, and see it go."""
+    cutoff.now()
+    thread.join(_LEAVE_S)
+    if thread.is_alive():
+        log.warning("a thread is left behind that waits for no request")

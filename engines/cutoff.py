@@ -1,0 +1,125 @@
+"""Ending network requests from outside: at a moment, or once nobody waits for their answer.
+
+A client's time limit bounds each wait for more bytes, so an endpoint that sends one now and then would
+hold a request for ever, and a thread that waits inside a read hears of nothing. But another thread can
+shut its socket down: the read ends at once, with an error. So every connection of a request is held by
+the cutoff of whoever asks, and by those of everyone who waits for that one::
+
+    cutoff = Cutoff()
+    with cutoff.at(until_s), cutoff.here():    # in the thread that asks
+        ...
+    cutoff.now()                               # from any thread
+
+What cannot be ended is the look-up of a host's name; connecting and its handshake keep the time limit
+they were given.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Self
+from weakref import WeakSet
+
+_current: ContextVar[Cutoff | None] = ContextVar("cutoff", default=None)
+
+_CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
+
+
+class Cutoff:
+    """Holds the connections of a piece of work, within the one that is current where it is made."""
+
+    def __init__(self) -> None:
+        self._outer = _current.get()
+        self._is_over = threading.Event()
+        self._is_late = False
+        self._held: WeakSet[socket.socket] = WeakSet()
+        self._lock = threading.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the work was ended, or that of which it is a part."""
+        return self._is_over.is_set() or (self._outer is not None and self._outer.is_over)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it was ended because its time is up."""
+        return self._is_late
+
+    def now(self) -> None:
+        """End it: connections that are held are shut down, and so is each that is made later."""
+        with self._lock:
+            self._is_over.set()
+            held = list(self._held)
+        for connection in held:
+            _shut(connection)
+
+    def hold(self, connection: socket.socket) -> None:
+        """Take in a connection of this work."""
+        if self._outer is not None:
+            self._outer.hold(connection)
+        with self._lock:
+            self._held.add(connection)
+        if self.is_over:
+            _shut(connection)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, though not longer than until the work is ended."""
+        until_s = time.monotonic() + seconds
+        while not self.is_over and (left_s := until_s - time.monotonic()) > 0:
+            self._is_over.wait(min(left_s, 0.05))
+
+    @contextmanager
+    def here(self) -> Iterator[Self]:
+        """Be the current one of this thread. Not around a ``yield``: others would run within it."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+
+    @contextmanager
+    def at(self, until_s: float) -> Iterator[Self]:
+        """End the work at `until_s` (monotonic seconds) unless the block is done before."""
+        timer = threading.Timer(max(0.0, until_s - time.monotonic()), self._late)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield self
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def _late(self) -> None:
+        self._is_late = True
+        self.now()
+
+
+def current() -> Cutoff | None:
+    """The cutoff of what this thread does."""
+    return _current.get()
+
+
+def tracing(cutoff: Cutoff) -> Callable[[str, Mapping[str, Any]], None]:
+    """A ``trace`` extension of an HTTP client's request (https://www.python-httpx.org/advanced/extensions/)
+    that lets `cutoff` hold its connection. Only a connection that is opened for the request is told, so
+    such a client keeps none.
+    """
+
+    def told(event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith(_CONNECTED):
+            cutoff.hold(info["return_value"].get_extra_info("socket"))
+
+    return told
+
+
+def _shut(connection: socket.socket) -> None:
+    try:
+        # Of the plain socket: an encrypted one would first forget its keys, under its reader's hands.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
+    except OSError:  # closed already: there is nothing to end
+        return
