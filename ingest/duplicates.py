@@ -15,7 +15,7 @@ folded into an earlier frame for less than `REAL_FRAME_EVERY_MS`, then a real fr
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 from PIL import Image, ImageChops
 
@@ -62,7 +62,7 @@ def find(
 
 def is_near(one: Image.Image, other: Image.Image) -> bool:
     """Whether two RGB pictures of one size differ by nothing a reader could see."""
-    extremes = ImageChops.difference(one, other).getextrema()
+    extremes = cast("tuple[tuple[int, int], ...]", ImageChops.difference(one, other).getextrema())
     return all(high <= NEAR_TOLERANCE for _, high in extremes)
 
 

@@ -114,7 +114,7 @@ def _timed(container: InputContainer) -> Iterator[tuple[float, float, VideoFrame
 
 def _upright(frame: VideoFrame) -> Image.Image:
     """The picture as a player would turn it: phones record sideways and say so."""
-    image: Image.Image = frame.to_image()
+    image: Image.Image = frame.to_image()  # type: ignore[no-untyped-call]
     turn = _QUARTER_TURNS.get(round(frame.rotation) % 360)
     return image if turn is None else image.transpose(turn)
 

@@ -37,7 +37,7 @@ def _command(kind: Kind) -> click.Command:
     @click.option("--name", help="What the file is called, where it lies under another name.")
     @click.option("--json", "as_json", is_flag=True)
     @click.pass_obj
-    def command(home: Home, file: Path, as_json: bool, **given: Any) -> None:
+    def command(home: Home, /, file: Path, as_json: bool, **given: Any) -> None:
         # Only here: the worker, which lives long, has no use for parsers.
         from ingest.sources.importing import take_in, told
         from ingest.sources.source import Options

@@ -84,7 +84,7 @@ def _described(block: str) -> tzinfo | None:
     # Outlook begins its rules in 1601, and each time asked for would be counted from there.
     block = _LONG_AGO.sub(r"\g<1>1970", block)
     try:
-        found = tz.tzical(io.StringIO(f"{block}\n")).get()
+        found: tzinfo | None = tz.tzical(io.StringIO(f"{block}\n")).get()
     except (ValueError, TypeError, IndexError, KeyError, OverflowError):
         return None
     return found

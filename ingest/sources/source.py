@@ -15,9 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from ingest.importers.items import CannotImport
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 CHUNK_BYTES = 256 * 1024
 HEAD_BYTES = 64 * 1024
@@ -201,12 +204,13 @@ class _Bounded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:
-        content = self._stream.read(len(buffer))
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        room = memoryview(buffer).cast("B")
+        content = self._stream.read(len(room))
         self._unpacked += len(content)
         if self._unpacked > self._most:
             raise CannotImport(f"the zip unpacks to more than {self._most // 1_000_000} MB; it is refused")
-        buffer[: len(content)] = content
+        room[: len(content)] = content
         return len(content)
 
     def close(self) -> None:

@@ -67,8 +67,9 @@ def past_ms(at_ms: float, options: Options) -> int:
 
 def number(value: object, what: str) -> float:
     """A finite number, or `BadRecord`."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BadRecord(f"{what} is no number")
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
         raise BadRecord(f"{what} is no number")
     found = float(value)
     if not math.isfinite(found):
