@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,9 +26,24 @@ def data_dir(tmp_path: Path) -> DataDir:
     return DataDir(tmp_path / "home").create()
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database file of today's schema: every step from nothing to it costs 40 ms, a copy 1 ms."""
+    home = DataDir(tmp_path_factory.mktemp("empty") / "home").create()
+    open_database(home).close_thread()
+    return home.database
+
+
 @pytest.fixture
-def database(data_dir: DataDir) -> Iterator[Database]:
-    database = open_database(data_dir)
+def migrated(data_dir: DataDir, empty_database: Path) -> DataDir:
+    """A home folder whose database is there and empty."""
+    shutil.copy(empty_database, data_dir.database)  # with its mode
+    return data_dir
+
+
+@pytest.fixture
+def database(migrated: DataDir) -> Iterator[Database]:
+    database = open_database(migrated)
     yield database
     database.close_thread()
 

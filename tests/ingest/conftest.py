@@ -16,8 +16,8 @@ from tests.factories import capture, picture, webp
 
 
 @pytest.fixture
-def home(data_dir: DataDir) -> Iterator[Home]:
-    home = open_home(data_dir, Settings())
+def home(migrated: DataDir) -> Iterator[Home]:
+    home = open_home(migrated, Settings())
     yield home
     home.database.close_thread()
 
