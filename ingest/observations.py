@@ -5,8 +5,9 @@ texts changed is derived again, the newest first, and leaves the list in the tra
 stores what came of it. A restart goes on where the last run ended, and nothing is derived twice.
 Of the hour that still runs only activity that has ended is taken, every few minutes.
 
-Where a chat model may be used, it then puts settled observations into better words, one small
-job at a time and outside any transaction; the rules' words stay until it has answered well.
+What was observed then becomes days (`ingest.daily_writing`). Where a chat model may be used, it puts
+settled observations, and after them hours of days, into better words, one small job at a time and outside
+any transaction; the rules' words stay until it has answered well.
 """
 
 from __future__ import annotations
@@ -18,16 +19,11 @@ from collections.abc import Callable
 
 import apsw
 
-from engines.chat import (
-    ModelError,
-    ModelRateLimited,
-    ModelTimeout,
-    ModelUnauthorized,
-    ModelUnreachable,
-)
+from engines.chat import ModelError
 from ingest import observing, sessions
+from ingest.daily_writing import DayWriter
 from ingest.refining_model import Refiner
-from ingest.refining_noted import refine
+from ingest.refining_noted import NOT_ITS_FAULT, refine
 from store import memory_hours, observation_rows, refinements
 from store.database import Database
 from store.errors import StoreBusy
@@ -43,11 +39,10 @@ MODEL_AGAIN_MS = 5 * 60_000
 """A model that does not answer at all is left alone this long, and no observation is blamed."""
 _STUMBLED_AGAIN_MS = 10 * 60_000
 _IDLE_S = 2.0
-_NOT_ITS_FAULT = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelUnauthorized)
 
 
 class ObservationLoop(threading.Thread):
-    """Derives hours, then refines with the `refiner` of that moment, where there is one."""
+    """Derives hours and writes `days` of them, then refines with the `refiner` of that moment, if any."""
 
     def __init__(
         self,
@@ -56,6 +51,7 @@ class ObservationLoop(threading.Thread):
         stop: threading.Event,
         refiner: Callable[[], Refiner | None] = lambda: None,
         timeout_s: float = 60.0,
+        days: DayWriter | None = None,
     ) -> None:
         # A daemon: what is under way at shutdown is abandoned and still on the list.
         super().__init__(name="observations", daemon=True)
@@ -66,6 +62,7 @@ class ObservationLoop(threading.Thread):
         self._timeout_s = timeout_s
         self._later: dict[int, int] = {}  # hours that are not due before a moment
         self._refine_next_ms = 0
+        self._days = days
 
     def run(self) -> None:
         while not self._stopping.is_set():
@@ -83,17 +80,17 @@ class ObservationLoop(threading.Thread):
         self._database.close_thread()
 
     def step(self) -> bool:
-        """Derive one hour, or refine one observation; False when nothing is due."""
+        """Derive one hour, tell one of a day, or refine one observation; False when nothing is due."""
         hour = self._due()
         if hour is not None:
             self._derive_or_postpone(hour)
             return True
-        return self._refine_one()
+        return bool(self._days and self._days.step()) or self._refine_one()
 
     @property
     def is_idle(self) -> bool:
-        """Whether no hour is due; what a model may still refine does not count."""
-        return self._due() is None
+        """Whether no hour and no day is due; what a model may still refine does not count."""
+        return self._due() is None and (self._days is None or self._days.is_idle)
 
     # -- hours ----------------------------------------------------------------------------
 
@@ -146,13 +143,13 @@ class ObservationLoop(threading.Thread):
             self._refine_next_ms = now_ms + REFINE_EVERY_MS
             return False
         waiting = refinements.due(self._database, now_ms, 1)
-        if not waiting:
-            return False
         self._refine_next_ms = now_ms + REFINE_EVERY_MS
+        if not waiting:
+            return bool(self._days and self._days.tell(refiner))
         [(observation, fingerprint)] = waiting
         try:
             better = refine(self._database, self._clock, refiner, observation, self._timeout_s)
-        except _NOT_ITS_FAULT as error:
+        except NOT_ITS_FAULT as error:
             log.warning("the model for memory does not answer: %s", error.code)
             self._refine_next_ms = self._clock() + MODEL_AGAIN_MS
             return False

@@ -99,26 +99,28 @@ def prompt(observation: Observation, texts: Mapping[int, str], room: int) -> str
 
 def checked(answer: str, texts: Mapping[int, str]) -> Refined:
     """The parts of an answer that can be believed. Raises `ModelMalformed` without title or narrative."""
-    document = _object(answer)
-    title = _line(document.get("title"), MAX_TITLE_CHARS)
-    narrative = _line(document.get("narrative"), MAX_NARRATIVE_CHARS)
+    document = read_object(answer)
+    title = one_line(document.get("title"), MAX_TITLE_CHARS)
+    narrative = one_line(document.get("narrative"), MAX_NARRATIVE_CHARS)
     if not title or not narrative:
         raise ModelMalformed("the answer has no title or no narrative")
-    concepts = [_line(word, _MAX_WORD_CHARS) for word in _items(document.get("concepts"))]
-    facts = [fact for item in _items(document.get("facts")) if (fact := _fact(item, texts)) is not None]
+    concepts = [one_line(word, _MAX_WORD_CHARS) for word in items(document.get("concepts"))]
+    facts = [
+        fact for item in items(document.get("facts")) if (fact := fact_on_frame(item, texts)) is not None
+    ]
     return Refined(
         title,
         narrative,
-        tuple(dict.fromkeys(facts))[:MAX_FACTS],
+        tuple(dict.fromkeys(fact for fact in facts if fact is not None))[:MAX_FACTS],
         tuple(dict.fromkeys(word for word in concepts if word))[:MAX_CONCEPTS],
     )
 
 
-def _fact(item: object, texts: Mapping[int, str]) -> Fact | None:
+def fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
     """A fact that stands on the frame it names, else None."""
     if not isinstance(item, dict):
         return None
-    frame_id, text = item.get("frame_id"), _line(item.get("text"), MAX_NARRATIVE_CHARS)
+    frame_id, text = item.get("frame_id"), one_line(item.get("text"), MAX_NARRATIVE_CHARS)
     if type(frame_id) is not int or len(text) < _MIN_FACT_CHARS:
         return None
     words = [token.text for token in tokenizer.tokens(text)]
@@ -127,7 +129,7 @@ def _fact(item: object, texts: Mapping[int, str]) -> Fact | None:
     return Fact(text, frame_id) if words and stands else None
 
 
-def _object(answer: str) -> dict[str, Any]:
+def read_object(answer: str) -> dict[str, Any]:
     """The JSON object in an answer, with or without a fence or words around it."""
     start, end = answer.find("{"), answer.rfind("}")
     try:
@@ -139,11 +141,12 @@ def _object(answer: str) -> dict[str, Any]:
     return document
 
 
-def _items(value: object) -> Sequence[object]:
+def items(value: object) -> Sequence[object]:
+    """A list of an answer; empty for what is no list."""
     return value if isinstance(value, list) else []
 
 
-def _line(value: object, most: int) -> str:
+def one_line(value: object, most: int) -> str:
     """One line of text; "" for what is no text. Lone surrogates cannot be stored."""
     if not isinstance(value, str):
         return ""

@@ -1,24 +1,38 @@
-"""One observation refined: its texts read, the request noted before it leaves, its outcome after.
+"""What was seen in a model's words: texts read, the request noted before it leaves, its outcome after.
 
 Where something is deleted between the reading and the sending, nothing is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import apsw
 
-from engines.chat import Completion, ModelError
+from engines.chat import (
+    Completion,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    ModelUnauthorized,
+    ModelUnreachable,
+    OnSend,
+)
 from ingest import refining
 from ingest.refining import Refined
 from ingest.refining_model import Endpoint, Refiner
 from store import memory_hours, readings
 from store.database import Database
-from store.frames import ID_STEP
+from store.frames import captured_ms_of
 from store.observations import Observation
 from store.sent import cost_of
 from store.sent_noting import About, Noting
+
+NOT_ITS_FAULT = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelUnauthorized)
+"""What says nothing about the text that was sent: then the model is left alone for a while."""
+
+T = TypeVar("T")
 
 
 def refine(
@@ -32,37 +46,54 @@ def refine(
 
     Raises `ModelError`, also for an answer that is none; `StoreError` where nothing may be sent.
     """
-    with database.read() as connection:
-        deletion = memory_hours.last_deletion(connection)
-
-    def still(connection: apsw.Connection) -> bool:
-        return memory_hours.last_deletion(connection) == deletion
-
-    noting = Noting(database, clock, _about(refiner.endpoint, observation), still)
-    texts = _texts(database, observation)
-    try:
-        answer = refining.ask(refiner.model, observation, texts, timeout_s, noting)
-        better = refining.checked(answer.text, texts)
-    except ModelError as error:
-        noting.finish(error.code)
-        raise
-    _finish(noting, refiner.endpoint, answer)
-    return better
-
-
-def _about(endpoint: Endpoint, observation: Observation) -> About:
-    taken = [frame_id // ID_STEP for frame_id in observation.frame_ids]
-    return About(
-        "refine",
-        endpoint.name,
-        endpoint.model,
-        first_ms=min([observation.start_ms, *taken]),
-        last_ms=max([observation.end_ms, *taken]),
+    since = memory_hours.now_deleted(database)
+    texts = texts_of(database, observation.frame_ids)
+    taken = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
+    return noted(
+        database,
+        clock,
+        refiner.endpoint,
+        (min([observation.start_ms, *taken]), max([observation.end_ms, *taken])),
+        since,
+        lambda on_send: refining.ask(refiner.model, observation, texts, timeout_s, on_send),
+        lambda answer: refining.checked(answer, texts),
     )
 
 
-def _texts(database: Database, observation: Observation) -> dict[int, str]:
-    found = {number: readings.current(database, number) for number in observation.frame_ids}
+def noted(
+    database: Database,
+    clock: Callable[[], int],
+    endpoint: Endpoint,
+    shown_ms: tuple[int, int],
+    since: int | None,
+    ask: Callable[[OnSend], Completion],
+    check: Callable[[str], T],
+) -> T:
+    """What `check` makes of the answer to `ask`, which is noted as showing screens of `shown_ms`.
+
+    `since` is what `memory_hours.now_deleted` said before anything was read; where more is deleted until the
+    request leaves, it does not. Raises as `refine`.
+    """
+
+    def still(connection: apsw.Connection) -> bool:
+        return memory_hours.last_deletion(connection) == since
+
+    first_ms, last_ms = shown_ms
+    about = About("refine", endpoint.name, endpoint.model, first_ms=first_ms, last_ms=last_ms)
+    noting = Noting(database, clock, about, still)
+    try:
+        answer = ask(noting)
+        found = check(answer.text)
+    except ModelError as error:
+        noting.finish(error.code)
+        raise
+    _finish(noting, endpoint, answer)
+    return found
+
+
+def texts_of(database: Database, frame_ids: Iterable[int]) -> dict[int, str]:
+    """The texts of the frames that were read."""
+    found = {number: readings.current(database, number) for number in frame_ids}
     return {number: reading.text for number, reading in found.items() if reading is not None}
 
 

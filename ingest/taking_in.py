@@ -13,6 +13,7 @@ import click
 
 from engines.embedding import Embedder, EmbedderOptions, open_embedder
 from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
+from ingest.daily_writing import DayWriter
 from ingest.embedding_noted import EmbeddingNotes
 from ingest.home import AlreadyRunning, Home, only_worker
 from ingest.importers.feeding import Feeding
@@ -113,4 +114,5 @@ def embedder_of(home: Home) -> Callable[[], Embedder]:
 def memory_of(home: Home) -> OpenMemory:
     chat = home.settings.chat
     refiners = Refiners(chat, home.settings.memory.refine, home.data_dir)
-    return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s)
+    days = DayWriter(home.database, now_ms, chat.timeout_s)
+    return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s, days)

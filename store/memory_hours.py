@@ -35,6 +35,12 @@ def last_deletion(connection: apsw.Connection) -> int | None:
     return None if found is None else int(found)
 
 
+def now_deleted(database: Database) -> int | None:
+    """`last_deletion` as it is now."""
+    with database.read() as connection:
+        return last_deletion(connection)
+
+
 def finish(connection: apsw.Connection, hour: int) -> None:
     """Take an hour off the list."""
     connection.execute("delete from memory_hours where hour = ?", (hour,))

@@ -104,6 +104,14 @@ def between(database: Database, start_ms: int, end_ms: int, limit: int = 500) ->
         )
 
 
+def of_hour(database: Database, hour: int) -> list[Observation]:
+    """The observations that were derived from one clock hour, by their begin."""
+    with database.read() as connection:
+        return load(
+            connection, "observations o", {"hour": hour}, "o.hour = :hour", "order by o.start_ms, o.id"
+        )
+
+
 def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:
     """When the last observation before a range and the first one after it began."""
     with database.read() as connection:

@@ -128,9 +128,71 @@ class DailySummary(Model):
     text = TextField()
     source = TextField()  # rule, model
     updated_ms = IntegerField()
+    day_start_min = IntegerField()
 
     class Meta:
         table_name = "daily_summaries"
+
+
+class DailyHour(Model):
+    """What one clock hour of a day was about (`store.daily_hours`)."""
+
+    hour = IntegerField(primary_key=True)  # since 1970, UTC
+    source = TextField()  # none, rule, model
+    fingerprint = TextField()
+    model_next_ms = IntegerField(null=True)  # null: no model is to be asked (any more)
+    model_attempts = IntegerField()
+    model_error = TextField(null=True)
+    updated_ms = IntegerField()
+
+    class Meta:
+        table_name = "daily_hours"
+
+
+class DailyPoint(Model):
+    """One thing that was done in an hour."""
+
+    hour = IntegerField()
+    n = IntegerField()
+    at_ms = IntegerField()
+    text = TextField()
+
+    class Meta:
+        table_name = "daily_points"
+        primary_key = CompositeKey("hour", "n")
+
+
+class DailyQuote(Model):
+    """A frame that shows a point, with the line on it."""
+
+    hour = IntegerField()
+    n = IntegerField()
+    k = IntegerField()
+    frame_id = IntegerField()
+    text = TextField()
+
+    class Meta:
+        table_name = "daily_quotes"
+        primary_key = CompositeKey("hour", "n", "k")
+
+
+class DailyHourDue(Model):
+    """An hour whose observations changed; `changes` tells whether they did again meanwhile."""
+
+    hour = IntegerField(primary_key=True)
+    changes = IntegerField()
+
+    class Meta:
+        table_name = "daily_hours_due"
+
+
+class DailyTextDue(Model):
+    """An hour whose day has to be written anew."""
+
+    hour = IntegerField(primary_key=True)
+
+    class Meta:
+        table_name = "daily_texts_due"
 
 
 class Entity(Model):
@@ -201,6 +263,11 @@ SOURCE_MODELS: tuple[type[Model], ...] = (
     LocationPoint,
     Place,
     DailySummary,
+    DailyHour,
+    DailyPoint,
+    DailyQuote,
+    DailyHourDue,
+    DailyTextDue,
     Entity,
     EntityFrame,
     Fact,

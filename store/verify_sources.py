@@ -52,6 +52,10 @@ _QUESTIONS = {
             + (select count(*) from entity_frames e
                 where not exists (select 1 from frames r where r.id = e.frame_id))
         """,
+    "points of days name frames that do not exist":
+        """
+        select count(*) from daily_quotes q where not exists (select 1 from frames r where r.id = q.frame_id)
+        """,
     "tags are of frames that do not exist":
         """
         select count(*) from frame_tags t where not exists (select 1 from frames r where r.id = t.frame_id)

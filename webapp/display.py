@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from store.zones import host_zone, zone_named, zone_names
 from webapp import fragments
 from webapp.errors import FieldError, Problem
 from webapp.services import services
@@ -13,9 +14,6 @@ from webapp.viewer import (
     KEYS_COOKIE,
     THEME_COOKIE,
     ZONE_COOKIE,
-    host_zone,
-    zone_named,
-    zone_names,
 )
 
 blueprint = Blueprint("display", __name__)

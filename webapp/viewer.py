@@ -7,16 +7,14 @@ the browser has said anything the server's own zone stands in, and the page says
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from flask import g, request
 
 from store import days
+from store.zones import host_zone, zone_named
 from webapp.services import services
 
 ZONE_COOKIE = "zone"
@@ -26,7 +24,6 @@ DAY_START_COOKIE = "day_start"
 KEYS_COOKIE = "single_keys"
 
 Origin = Literal["link", "chosen", "browser", "server"]
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+){0,2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,38 +61,6 @@ def viewer() -> Viewer:
         g.viewer = _read()
     found: Viewer = g.viewer
     return found
-
-
-def zone_named(name: str | None) -> ZoneInfo | None:
-    """The zone of an IANA name, or None when there is no such zone."""
-    if not name or len(name) > 64 or not _NAME.fullmatch(name) or name not in _known_zones():
-        return None
-    return ZoneInfo(name)
-
-
-def zone_names() -> list[str]:
-    """Zones to choose from: places, and UTC."""
-    return ["UTC", *sorted(name for name in _known_zones() if "/" in name and not _is_old(name))]
-
-
-def host_zone() -> ZoneInfo:
-    """This machine's own zone, UTC when it does not say."""
-    link = Path("/etc/localtime")
-    linked = str(link.resolve()).partition("zoneinfo/")[2] if link.exists() else ""
-    return zone_named(os.environ.get("TZ")) or zone_named(linked) or ZoneInfo("UTC")
-
-
-_zones: frozenset[str] = frozenset()
-
-
-def _known_zones() -> frozenset[str]:
-    global _zones
-    _zones = _zones or frozenset(available_timezones())  # walks a folder: once is enough
-    return _zones
-
-
-def _is_old(name: str) -> bool:
-    return name.startswith(("Etc/", "SystemV/", "US/", "posix/", "right/"))
 
 
 def _read() -> Viewer:

@@ -39,6 +39,7 @@ from store.migrations.m023_tool_rules import m023_tool_rules
 from store.migrations.m024_personas import m024_personas
 from store.migrations.m025_drafts import m025_drafts
 from store.migrations.m026_model_prompts import m026_model_prompts
+from store.migrations.m027_days import m027_days
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -73,6 +74,7 @@ STEPS: tuple[Step, ...] = (
     m024_personas,
     m025_drafts,
     m026_model_prompts,
+    m027_days,
 )
 
 

@@ -9,10 +9,13 @@ from PIL import Image
 
 from engines.ocr import Box, OcrEngine, OcrLine, OcrWord
 from ingest.home import Home, open_home
+from store.database import Database
+from store.observations import HOUR_MS
 from store.paths import DataDir
 from store.settings import Settings
 from store.spool import Capture, Entry
-from tests.factories import capture, picture, webp
+from tests.factories import NOON_MS, capture, picture, webp
+from tests.ingest.remembering import Clock, Shoot, shooting
 
 
 @pytest.fixture
@@ -20,6 +23,16 @@ def home(migrated: DataDir) -> Iterator[Home]:
     home = open_home(migrated, Settings())
     yield home
     home.database.close_thread()
+
+
+@pytest.fixture
+def shoot(database: Database, data_dir: DataDir) -> Shoot:
+    return shooting(database, data_dir)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(NOON_MS + 3 * HOUR_MS)
 
 
 class ScriptedEngine:

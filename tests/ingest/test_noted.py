@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -150,14 +150,14 @@ def test_what_is_deleted_while_it_is_read_is_not_sent(
     home: Home, refiners: Refiners, stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame_id = observed(home)
-    read = refining_noted._texts
+    read = refining_noted.texts_of
 
-    def deleted_then(database: Database, observation: Observation) -> dict[int, str]:
-        texts = read(database, observation)
+    def deleted_then(database: Database, frame_ids: Iterable[int]) -> dict[int, str]:
+        texts = read(database, frame_ids)
         deletion.delete_frames(database, Media(home.data_dir.media), [frame_id])
         return texts
 
-    monkeypatch.setattr(refining_noted, "_texts", deleted_then)
+    monkeypatch.setattr(refining_noted, "texts_of", deleted_then)
     with pytest.raises(sent.Outdated):
         worked(home, refiners)
     assert stub.headers == [] and sent.latest(home.database) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,21 +11,15 @@ import pytest
 from engines.chat import (
     ChatModel,
     Completion,
-    Message,
-    ModelError,
     ModelMalformed,
     ModelUnreachable,
-    OnSend,
-    Schema,
 )
 from ingest import observing, places, refining, salience
 from ingest.observations import ObservationLoop
 from ingest.refining_model import Endpoint, Refiner, Refiners
 from store import (
-    activity,
     decisions,
     deletion,
-    frames,
     memory,
     observation_edits,
     observations,
@@ -43,41 +36,11 @@ from store.paths import DataDir
 from store.settings import ChatModelSettings, ChatSettings
 from store.spool import Spool
 from store.verify import verify
-from tests.factories import NOON_MS, store_frame, text_draft
+from tests.factories import NOON_MS, text_draft
+from tests.ingest.remembering import MINUTE, Clock, Scripted, Shoot
 
-MINUTE = 60_000
 EDITOR = "retention.py - recall - Visual Studio Code"
 SECRET = "xylophonequark"
-
-Shoot = Callable[..., FrameRow]
-
-
-@pytest.fixture
-def shoot(database: Database, data_dir: DataDir) -> Shoot:
-    """Stores a frame on the line of activity, shown for a minute unless `shown_ms` says otherwise."""
-
-    def make(at_ms: int, text: str | None = "words", *, shown_ms: int = MINUTE, **changes: Any) -> FrameRow:
-        frame = store_frame(database, data_dir, at_ms, text, **changes)
-        with database.write() as connection:
-            activity.heartbeat(connection, frame)
-            frames.extend(connection, frame.capture_id, at_ms + shown_ms)
-            activity.extend(connection, frame.id, at_ms + shown_ms)
-        return frames.get(database, frame.id)
-
-    return make
-
-
-class Clock:
-    def __init__(self, now_ms: int) -> None:
-        self.now_ms = now_ms
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock(NOON_MS + 3 * HOUR_MS)
 
 
 def derive(database: Database, clock: Clock, model: ChatModel | None = None) -> int:
@@ -395,31 +358,6 @@ def test_a_frame_deleted_while_its_hour_is_derived_comes_to_nothing(
 
 
 # -- better words -------------------------------------------------------------------------
-
-
-class Scripted:
-    """A chat model that answers from a list."""
-
-    name = "scripted"
-    context_tokens = 8_192
-
-    def __init__(self, *answers: str | ModelError) -> None:
-        self.answers = list(answers)
-        self.asked: list[str] = []
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        timeout_s: float,
-        on_send: OnSend | None = None,
-    ) -> Completion:
-        self.asked.append(messages[-1].content)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, ModelError):
-            raise answer
-        return Completion(answer, None, self.name)
 
 
 def better(*facts: tuple[int, str], title: str = "Better title") -> str:

@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from flask import Flask
 
+from store.zones import zone_named
 from webapp import wording
 from webapp.moments import clock_on, end_moment, moment
-from webapp.viewer import viewer, zone_named
+from webapp.viewer import viewer
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NEW_YORK = ZoneInfo("America/New_York")

@@ -43,10 +43,10 @@ def ask(
 ) -> None:
     """Ask about what was on the screen."""
     from store.times import now_ms
+    from store.zones import host_zone
     from webapp.assistant.errors import TurnRefused
     from webapp.assistant.models import ChatModels
     from webapp.assistant.turn import TurnDeps, TurnRequest, answer
-    from webapp.viewer import host_zone
 
     here = open_home(home)
     deps = TurnDeps(

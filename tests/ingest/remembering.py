@@ -1,0 +1,64 @@
+"""What tests of memory share: a clock to set, frames on the line of activity, a model with a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engines.chat import Completion, Message, ModelError, OnSend, Schema
+from store import activity, frames
+from store.database import Database
+from store.frames import FrameRow
+from store.paths import DataDir
+from tests.factories import store_frame
+
+MINUTE = 60_000
+
+Shoot = Callable[..., FrameRow]
+
+
+class Clock:
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+class Scripted:
+    """A chat model that answers from a list."""
+
+    name = "scripted"
+    context_tokens = 8_192
+
+    def __init__(self, *answers: str | ModelError) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Schema | None = None,
+        timeout_s: float,
+        on_send: OnSend | None = None,
+    ) -> Completion:
+        self.asked.append(messages[-1].content)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, ModelError):
+            raise answer
+        return Completion(answer, None, self.name)
+
+
+def shooting(database: Database, data_dir: DataDir) -> Shoot:
+    """Stores a frame on the line of activity, shown for a minute unless `shown_ms` says otherwise."""
+
+    def make(at_ms: int, text: str | None = "words", *, shown_ms: int = MINUTE, **changes: Any) -> FrameRow:
+        frame = store_frame(database, data_dir, at_ms, text, **changes)
+        with database.write() as connection:
+            activity.heartbeat(connection, frame)
+            frames.extend(connection, frame.capture_id, at_ms + shown_ms)
+            activity.extend(connection, frame.id, at_ms + shown_ms)
+        return frames.get(database, frame.id)
+
+    return make
