@@ -16,6 +16,8 @@ from typing import Any
 import apsw
 from peewee import fn
 
+from store import anchors
+from store.anchors import Anchored
 from store.conversation_records import (
     Chat,
     StoredEvidence,
@@ -62,14 +64,19 @@ DELETED_ANSWER = "This answer was removed because something it rested on was del
 # -- chats --------------------------------------------------------------------------------
 
 
-def create(database: Database, title: str, now_ms: int, identity: str = "") -> int:
+def create(
+    database: Database, title: str, now_ms: int, identity: str = "", anchored: Anchored | None = None
+) -> int:
     """A new chat; returns its id. A title is one line of at most `MAX_TITLE_CHARS`.
 
-    `identity` becomes the first message of the transcript: as whom the model was asked to speak.
+    `identity` becomes the first message of the transcript: as whom the model was asked to speak. Raises
+    `apsw.ConstraintError` when the frame that it is about has gone.
     """
     query = Conversation.insert(title=title_of(title), created_ms=now_ms, updated_ms=now_ms)
-    with database.write():
+    with database.write() as connection:
         chat_id = int(query.execute(database.peewee))
+        if anchored:
+            anchors.bind(connection, chat_id, anchored)
         if identity:
             _say(database, chat_id, 1, "system", identity, now_ms)
     return chat_id

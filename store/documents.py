@@ -25,12 +25,14 @@ BACKFILL_LIMIT = 1_000
 BACKFILL_BATCH = 100
 """Documents that are written in one transaction."""
 
-DocType = Literal["observation", "session_summary", "user_prompt"]
+DocType = Literal["observation", "session_summary", "user_prompt", "insight"]
 SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
-_PREFIXES: dict[str, DocType] = {"obs": "observation", "summary": "session_summary", "prompt": "user_prompt"}
+_PREFIXES: dict[str, DocType] = {"obs": "observation", "summary": "session_summary"}
+_WHOLE: dict[str, DocType] = {"prompt": "user_prompt", "insight": "insight"}
+"""Things with one document (R4.1)."""
 _ID = re.compile(
-    r"(?P<prefix>obs|summary)_(?P<id>[0-9]{1,18})_(?P<field>[a-z_]+)|prompt_(?P<prompt>[0-9]{1,18})"
+    r"(?P<prefix>obs|summary)_(?P<id>[0-9]{1,18})_(?P<field>[a-z_]+)|(?P<whole>prompt|insight)_(?P<number>[0-9]{1,18})"
 )
 
 
@@ -43,8 +45,9 @@ class DocumentId:
     field: str
 
     def __str__(self) -> str:
-        if self.doc_type == "user_prompt":
-            return f"prompt_{self.sqlite_id}"
+        for name, doc_type in _WHOLE.items():
+            if self.doc_type == doc_type:
+                return f"{name}_{self.sqlite_id}"
         return f"{'obs' if self.doc_type == 'observation' else 'summary'}_{self.sqlite_id}_{self.field}"
 
 
@@ -64,8 +67,8 @@ def parse_id(text: str) -> DocumentId | None:
     match = _ID.fullmatch(text)
     if match is None:
         return None
-    if match["prompt"] is not None:
-        return DocumentId("user_prompt", int(match["prompt"]), "prompt")
+    if match["whole"] is not None:
+        return DocumentId(_WHOLE[match["whole"]], int(match["number"]), match["whole"])
     return DocumentId(_PREFIXES[match["prefix"]], int(match["id"]), match["field"])
 
 

@@ -70,6 +70,7 @@ class Counts:
     apps: int = 0
     quotes: int = 0  # evidence shown in conversations
     answers: int = 0  # answers that rested on it
+    insights: int = 0  # narratives of it, or made with it
     sent: int = 0  # texts of requests to a model
     measured: int = 0  # answers that lost the durations they were judged by
     tool_calls: int = 0  # calls of a chat whose result may show it

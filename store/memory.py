@@ -1,4 +1,4 @@
-"""Memory search: observations, session summaries and user prompts by meaning or by words.
+"""Memory search: observations, session summaries, user prompts and insights by meaning or by words.
 
 ::
 
@@ -27,7 +27,13 @@ import apsw
 from store import memory_entries, memory_legs, query
 from store.database import Database, rows
 from store.memory_entries import MemoryEntry
-from store.memory_filters import ENTRY_TYPES, MEMORY_WINDOW_DAYS, EntryType, MemoryFilters
+from store.memory_filters import (
+    ENTRY_TYPES,
+    MEMORY_WINDOW_DAYS,
+    RECORD_TYPES,
+    EntryType,
+    MemoryFilters,
+)
 from store.memory_legs import MEMORY_CANDIDATES, Asking, Match, Strategy
 from store.query import Query
 
@@ -155,7 +161,7 @@ def get_recent_context(
     now_ms: int,
     project: str | None = None,
     limit: int = MEMORY_LIMIT,
-    types: Sequence[EntryType] = ENTRY_TYPES,
+    types: Sequence[EntryType] = RECORD_TYPES,
 ) -> MemoryPage:
     """What was done, learned and asked last, newest first."""
     return search(database, Asking(""), types, MemoryFilters(project=project), now_ms=now_ms, limit=limit)

@@ -1,20 +1,21 @@
-"""Entries of memory as lists show them: one shape for observations, sessions and prompts (R4.38)."""
+"""Entries of memory as lists show them: one shape for whatever they are (R4.38)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from store import observations, snippet, summaries
+from store import insights, observations, snippet, summaries
 from store.conversations import title_of
 from store.database import Database
+from store.insights import Insight
 from store.memory_filters import EntryType
 from store.observations import Observation
 from store.query import Query
 from store.summaries import SessionSummary, UserPrompt
 
 Key = tuple[EntryType, int]
-Body = Observation | SessionSummary | UserPrompt
+Body = Observation | SessionSummary | UserPrompt | Insight
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ def load(database: Database, keys: Iterable[Key]) -> list[MemoryEntry]:
         found["session", session.id] = of_session(session)
     for prompt in summaries.get_prompts(database, ids("prompt")):
         found["prompt", prompt.id] = of_prompt(prompt)
+    for insight in insights.get_many(database, ids("insight")):
+        found["insight", insight.id] = of_insight(insight)
     return [found[key] for key in wanted if key in found]
 
 
@@ -61,6 +64,11 @@ def of_session(body: SessionSummary) -> MemoryEntry:
 def of_prompt(body: UserPrompt) -> MemoryEntry:
     title = title_of(body.text)
     return MemoryEntry("prompt", body.id, body.created_ms, body.created_ms + 1, title, body)
+
+
+def of_insight(body: Insight) -> MemoryEntry:
+    title = body.title or title_of(body.summary)
+    return MemoryEntry("insight", body.id, body.anchor.start_ms, body.anchor.end_ms, title, body)
 
 
 def with_snippet(entry: MemoryEntry, text: str, asked: Query, score: float) -> MemoryEntry:

@@ -9,12 +9,16 @@ from typing import Any, Literal
 
 from store.documents import DocType
 
-EntryType = Literal["observation", "session", "prompt"]
-ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "session", "prompt")
+EntryType = Literal["observation", "session", "prompt", "insight"]
+ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "session", "prompt", "insight")
+RecordType = Literal["observation", "session", "prompt"]
+RECORD_TYPES: tuple[RecordType, ...] = ("observation", "session", "prompt")
+"""What happened by itself: of these a timeline and the recent context are made (R4.21)."""
 DOC_TYPES: dict[EntryType, DocType] = {
     "observation": "observation",
     "session": "session_summary",
     "prompt": "user_prompt",
+    "insight": "insight",
 }
 
 MEMORY_WINDOW_DAYS = 90

@@ -12,7 +12,7 @@ import apsw
 from store import memory_entries
 from store.database import Database, rows, scalar
 from store.memory_entries import Key, MemoryEntry
-from store.memory_filters import ENTRY_TYPES, EntryType
+from store.memory_filters import RECORD_TYPES, RecordType
 from store.observations import Observation
 from store.summaries import SessionSummary, UserPrompt
 
@@ -40,7 +40,7 @@ class UnknownAnchor(LookupError):
 class Anchor:
     """What the timeline is around: an entry, or with `type` ``time`` just a moment."""
 
-    type: EntryType | Literal["time"]
+    type: RecordType | Literal["time"]
     id: int | None
     at_ms: int
 
@@ -122,7 +122,7 @@ def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
     text = str(anchor).strip()
     named = _NAMED.fullmatch(text)
     if named is not None:
-        kind: EntryType = "session" if named[1] == "session" else "prompt"
+        kind: RecordType = "session" if named[1] == "session" else "prompt"
         return _entry(connection, kind, int(named[2]))
     if re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
         return _entry(connection, "observation", int(text))
@@ -136,7 +136,7 @@ def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
         ) from error
 
 
-def _entry(connection: apsw.Connection, kind: EntryType, number: int) -> Anchor:
+def _entry(connection: apsw.Connection, kind: RecordType, number: int) -> Anchor:
     table, time, condition = _TABLES[kind]
     at_ms = scalar(connection, f"select {time} from {table} where id = ? and {condition}", (number,))
     if at_ms is None:
@@ -159,13 +159,13 @@ def _side(
     direction, sign = ("asc", ">") if is_later else ("desc", "<")
     reach_ms = depth * TIMELINE_DEPTH_HOUR * _HOUR_MS
     edge_ms = anchor.at_ms + (reach_ms if is_later else -reach_ms)
-    rank = ENTRY_TYPES.index(anchor.type) if anchor.type != "time" else -1
+    rank = RECORD_TYPES.index(anchor.type) if anchor.type != "time" else -1
     values = {
         "at": anchor.at_ms, "rank": rank, "id": -1 if anchor.id is None else anchor.id, "edge": edge_ms,
         "project": project, "limit": depth if unit == "records" else _MOST,
     }  # fmt: skip
     branches = []
-    for number, kind in enumerate(ENTRY_TYPES):
+    for number, kind in enumerate(RECORD_TYPES):
         table, time, condition = _TABLES[kind]
         in_reach = "" if unit == "records" else f"and {time} {'<=' if is_later else '>='} :edge"
         branches.append(
@@ -182,15 +182,15 @@ def _side(
         )
     order = f"order by at_ms {direction}, type {direction}, id {direction} limit :limit"
     found = rows(connection, f"{' union all '.join(branches)} {order}", values)
-    return [(ENTRY_TYPES[kind], number) for kind, number, _ in found]
+    return [(RECORD_TYPES[kind], number) for kind, number, _ in found]
 
 
-_TABLES: dict[EntryType, tuple[str, str, str]] = {
+_TABLES: dict[RecordType, tuple[str, str, str]] = {
     "observation": ("observations", "start_ms", "is_hidden = 0"),
     "session": ("session_summaries", "start_ms", "true"),
     "prompt": ("messages", "created_ms", "role = 'user'"),
 }
-_PROJECT: dict[EntryType, str] = {
+_PROJECT: dict[RecordType, str] = {
     "observation": "(:project is null or coalesce(edits ->> 'project', project) = :project collate nocase)",
     "session": "(:project is null or project = :project collate nocase)",
     # Chats carry no project yet.

@@ -23,6 +23,7 @@ from store import (
     activity,
     answers,
     daily_summaries,
+    insight_forgetting,
     knowledge_forgetting,
     measured,
     memory_forgetting,
@@ -85,6 +86,7 @@ PLACES = (
         "where e.n is not null",
         answers.forget,
     ),
+    Place("insights", insight_forgetting.COUNT, insight_forgetting.forget),
     # What was sent to a model; that it was sent stays.
     Place("sent", sent_forgetting.COUNT, sent_forgetting.forget),
     Place("measured", measured.COUNT, measured.forget),

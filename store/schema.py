@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from peewee import BlobField, CompositeKey, FloatField, IntegerField, Model, TextField
 
+from store.insight_schema import INSIGHT_MODELS
 from store.persona_schema import PERSONA_MODELS
 from store.source_schema import SOURCE_MODELS
 
@@ -613,5 +614,6 @@ MODELS: tuple[type[Model], ...] = (
     Draft,
     *SOURCE_MODELS,
     *PERSONA_MODELS,
+    *INSIGHT_MODELS,
     ModelPrompt,
 )

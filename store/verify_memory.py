@@ -50,8 +50,30 @@ _QUESTIONS = {
             when 'observation' then
                 exists (select 1 from observations o where o.id = d.sqlite_id and o.is_hidden = 0)
             when 'session_summary' then exists (select 1 from session_summaries s where s.id = d.sqlite_id)
+            when 'insight' then
+                exists (select 1 from insights i where i.id = d.sqlite_id and i.is_current = 1)
             else exists (select 1 from messages m where m.id = d.sqlite_id and m.role = 'user')
         end
+        """,
+    "current insights are not in memory":
+        """
+        select count(*) from insights i
+        where i.is_current = 1 and not exists (
+            select 1 from memory_documents d where d.doc_type = 'insight' and d.sqlite_id = i.id
+        )
+        """,
+    "frames or moments have insights of which none, or more than one, is current":
+        """
+        select count(*) from (
+            select 1 from insights
+            group by anchor_kind, frame_id, iif(anchor_kind = 'moment', start_ms, 0),
+                iif(anchor_kind = 'moment', end_ms, 0)
+            having sum(is_current) <> 1
+        )
+        """,
+    "insights say something else than the answer they are":
+        """
+        select count(*) from insights i join turns t on t.id = i.turn_id where t.answer_md <> i.summary
         """,
     "vectors belong to no memory document":
         """

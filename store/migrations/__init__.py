@@ -40,6 +40,7 @@ from store.migrations.m024_personas import m024_personas
 from store.migrations.m025_drafts import m025_drafts
 from store.migrations.m026_model_prompts import m026_model_prompts
 from store.migrations.m027_days import m027_days
+from store.migrations.m028_insights import m028_insights
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -75,6 +76,7 @@ STEPS: tuple[Step, ...] = (
     m025_drafts,
     m026_model_prompts,
     m027_days,
+    m028_insights,
 )
 
 

@@ -40,6 +40,7 @@ class CountsAnswer(Answer):
     apps: int
     quotes: int = Field(description="Evidence shown in conversations.")
     answers: int = Field(description="Answers that rested on it.")
+    insights: int = Field(description="Insights of it, or made with it.")
     sent: int = Field(description="Texts of requests to a model that may show it.")
     measured: int = Field(description="Answers that lost the durations they were judged by.")
     tool_calls: int = Field(description="Tool calls of chats whose result may show it.")

@@ -20,16 +20,13 @@ from webapp.api.values import Answer, QueryInt, QuerySeconds, Request, Text, che
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 
-# Insights are listed by the contract and come with a later version: asking for them is no error.
-_KNOWN_TYPES = (*ENTRY_TYPES, "insight")
-_ANY = "|".join(_KNOWN_TYPES)
 _MAX_ITEMS = 50
 
 
 def _types(value: Any) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(str(value).split(",")))
-    if not set(names) <= set(_KNOWN_TYPES):
-        raise PydanticCustomError("invalid_types", f"must be some of {', '.join(_KNOWN_TYPES)}, with commas")
+    if not set(names) <= set(ENTRY_TYPES):
+        raise PydanticCustomError("invalid_types", f"must be some of {', '.join(ENTRY_TYPES)}, with commas")
     return names
 
 
@@ -37,7 +34,7 @@ Types = Annotated[
     tuple[str, ...],
     BeforeValidator(_types),
     WithJsonSchema(
-        {"type": "string", "pattern": rf"^({'|'.join(_KNOWN_TYPES)})(,({'|'.join(_KNOWN_TYPES)}))*$"}
+        {"type": "string", "pattern": rf"^({'|'.join(ENTRY_TYPES)})(,({'|'.join(ENTRY_TYPES)}))*$"}
     ),
 ]
 
@@ -63,7 +60,7 @@ class MemorySearchQuery(Request):
 
 
 class FoundAnswer(Answer):
-    type: Literal["observation", "session", "prompt"]
+    type: Literal["observation", "session", "prompt", "insight"]
     id: int
     start_time: float
     end_time: float
@@ -197,7 +194,7 @@ def timeline(query: MemoryTimelineQuery) -> ContextAnswer:
         before=found.before,
         data=[
             EntryAnswer(
-                type=entry.type,
+                type=entry.type,  # type: ignore[arg-type]  # of a timeline
                 id=entry.id,
                 time=to_seconds(entry.start_ms),
                 title=entry.title,

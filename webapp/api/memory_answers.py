@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from store.insights import Insight
 from store.memory_entries import MemoryEntry
 from store.observations import Observation
 from store.summaries import SessionSummary
@@ -62,7 +63,19 @@ class PromptAnswer(Answer):
     time: float
 
 
-Body = ObservationAnswer | SessionAnswer | PromptAnswer
+class InsightBody(Answer):
+    """The current version; GET /insights/{id} has its evidence."""
+
+    id: int
+    chat_id: int
+    frame_id: int | None
+    title: str
+    summary: str
+    persona_id: int | None
+    time: float
+
+
+Body = ObservationAnswer | SessionAnswer | PromptAnswer | InsightBody
 
 
 def body_of(entry: MemoryEntry) -> Body:
@@ -74,6 +87,11 @@ def body_of(entry: MemoryEntry) -> Body:
         return SessionAnswer(
             id=body.id, start_time=to_seconds(body.start_ms), end_time=to_seconds(body.end_ms),
             project=body.project, **body.fields,
+        )  # fmt: skip
+    if isinstance(body, Insight):
+        return InsightBody(
+            id=body.id, chat_id=body.chat_id, frame_id=body.anchor.frame_id, title=body.title,
+            summary=body.summary, persona_id=body.persona_id, time=to_seconds(body.anchor.start_ms),
         )  # fmt: skip
     return PromptAnswer(
         id=body.id, chat_id=body.chat_id, prompt_number=body.prompt_number, text=body.text,

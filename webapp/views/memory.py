@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -26,7 +26,12 @@ from webapp.views.pictures import Picture, picture
 LIMIT = 30
 _SHOTS = 3
 _SOURCES = {"rule": "by rule", "model": "by the chat model", "user": "in your words"}
-_TYPE_NAMES: dict[EntryType, str] = {"observation": "Done", "session": "Session", "prompt": "Asked"}
+_TYPE_NAMES: dict[EntryType, str] = {
+    "observation": "Done",
+    "session": "Session",
+    "prompt": "Asked",
+    "insight": "Insight",
+}
 _FIELD_NAMES = {
     "request": "Asked for",
     "investigated": "Looked at",
@@ -196,13 +201,20 @@ def _card(
     body = entry.body
     observation = body if isinstance(body, Observation) else None
     prompt = body if isinstance(body, UserPrompt) else None
-    anchor = {"observation": f"{entry.id}", "session": f"session:{entry.id}", "prompt": f"prompt:{entry.id}"}
+    anchor = {
+        "observation": f"{entry.id}",
+        "session": f"session:{entry.id}",
+        "prompt": f"prompt:{entry.id}",
+        "insight": datetime.fromtimestamp(entry.start_ms / 1000, UTC).isoformat(),
+    }
     around = f"/memory/around?{urlencode({'anchor': anchor[entry.type]})}"
     address = around
     if observation:
         address = f"/memory/observations/{entry.id}"
     elif prompt:
         address = f"/chat/{prompt.chat_id}#t{prompt.prompt_number}"
+    elif entry.type == "insight":
+        address = f"/insights/{entry.id}"
     shown = _pictures(database, observation, viewer) if observation else {}
     return Card(
         entry=entry,
