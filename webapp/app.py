@@ -22,7 +22,7 @@ from webapp import access, errors, guards, leaving
 from webapp.assistant.agent_session import AgentDeps, registry
 from webapp.assistant.live import LiveTurns
 from webapp.assistant.models import ChatModels
-from webapp.converters import IdConverter, ModelConverter
+from webapp.converters import DayConverter, IdConverter, ModelConverter
 from webapp.doors.calls import Library
 from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
@@ -103,6 +103,7 @@ def _configure(app: Flask, settings: Settings) -> None:
     )
     app.url_map.merge_slashes = False
     app.url_map.converters["id"] = IdConverter
+    app.url_map.converters["day"] = DayConverter
     app.url_map.converters["model"] = ModelConverter
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.autoescape = True

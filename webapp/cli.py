@@ -26,6 +26,7 @@ COMMANDS = {
     "open": "webapp.commands.door:open_pages",
     "ask": "webapp.commands.asking:ask",
     "search": "webapp.commands.asking:search",
+    "day": "webapp.commands.days:day",
     "pause": "webapp.commands.control:pause",
     "resume": "webapp.commands.control:resume",
     "delete": "webapp.commands.control:delete",

@@ -1,8 +1,10 @@
-"""Ids in addresses: ``<id:frame_id>``, ``<model:model_id>``."""
+"""Ids in addresses: ``<id:frame_id>``, ``<model:model_id>``, ``<day:on>``."""
 
 from __future__ import annotations
 
-from werkzeug.routing import BaseConverter
+from datetime import date
+
+from werkzeug.routing import BaseConverter, ValidationError
 
 
 class IdConverter(BaseConverter):
@@ -15,6 +17,21 @@ class IdConverter(BaseConverter):
 
     def to_url(self, value: int) -> str:
         return str(int(value))
+
+
+class DayConverter(BaseConverter):
+    """A date, ``2026-11-20``; one that no calendar has leads nowhere."""
+
+    regex = r"(?:19[7-9][0-9]|[2-8][0-9]{3})-[0-9]{2}-[0-9]{2}"
+
+    def to_python(self, value: str) -> date:
+        try:
+            return date.fromisoformat(value)
+        except ValueError as error:
+            raise ValidationError from error
+
+    def to_url(self, value: date | str) -> str:
+        return str(value)
 
 
 class ModelConverter(BaseConverter):

@@ -20,6 +20,7 @@ _PAGES = (
     ("Search", "/search", "search", "/"),
     ("Chat", "/chat", "chat", ""),
     ("Memory", "/memory", "memory", ""),
+    ("Days", "/days", "calendar", ""),
     ("Personas", "/personas", "persona", ""),
     ("Privacy", "/privacy", "shield", ""),
     ("Display settings", "/settings/display", "sliders", ""),

@@ -76,6 +76,8 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "activity": "/activity?when=today",
         "memory": "/memory",
         "memory-search": "/memory/search?q=migration",
+        "days": "/days",
+        "day": "/days/2026-11-20",
         "personas": "/personas",
         "models": "/settings/models",
         "tools": "/settings/tools",

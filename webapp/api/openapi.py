@@ -17,6 +17,7 @@ from webapp.errors import PROBLEM_TYPE, Problem
 _CONVERTER = re.compile(r"<(?P<kind>[a-z]+):(?P<name>[a-z_]+)>")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "id": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
+    "day": {"type": "string", "format": "date"},
     "uuid": {"type": "string", "format": "uuid"},
     "model": {"type": "string", "pattern": f"^{ModelConverter.regex}$"},
     "string": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"},
