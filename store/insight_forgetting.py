@@ -2,7 +2,8 @@
 
 An insight of a deleted frame goes, with what its conversation knew of the frame (`store.answers` sees to
 its answers). One of a moment, or one that looked at a deleted frame on the way, loses the messages that
-made it, which quote what was on the screen; and its title and summary when its answer was forgotten.
+made it, which quote what was on the screen; its title and summary when its answer was forgotten; and its
+title alone when that says something that only the deleted frames said.
 
 Call inside `Database.write()`, after the answers and before the evidence and the tool calls.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import apsw
 
+from store import answers
 from store.conversations import DELETED_ANSWER
 from store.database import rows
 from store.doomed import shown_in
@@ -44,13 +46,16 @@ COUNT = f"select count(*) {_TOUCHED}"
 
 def forget(connection: apsw.Connection) -> int:
     """Forget what insights tell of the frames in ``doomed``; returns how many are touched."""
-    touched = rows(connection, f"select i.id, i.training_messages {_TOUCHED}")
+    touched = rows(connection, f"select i.id, i.training_messages, i.title {_TOUCHED}")
+    gone = {phrase for said in rows(connection, _TEXTS) for text in said for phrase in answers.phrases(text)}
     connection.execute("delete from insights where frame_id in (select id from doomed)")
     connection.execute("delete from anchors where frame_id in (select id from doomed)")
-    for number, messages in touched:
+    for number, messages, title in touched:
+        suspects = answers.phrases(title) & gone
+        is_told = any(not answers.is_known(connection, phrase) for phrase in sorted(suspects))
         connection.execute(
-            "update insights set training_messages = ?, is_forgotten = 1 where id = ?",
-            (blanked(messages), number),
+            "update insights set training_messages = ?, title = ?, is_forgotten = 1 where id = ?",
+            (blanked(messages), "" if is_told else title, number),
         )
     connection.execute(_FORGET_SUMMARIES, {"removed": DELETED_ANSWER})
     _forget_amended(connection)
@@ -66,6 +71,12 @@ def _forget_amended(connection: apsw.Connection) -> None:
                 (blanked(messages), number),
             )
 
+
+_TEXTS = """
+select t.text, t.app_name, t.window_name, t.browser_url
+from doomed d
+cross join frame_texts t on t.id = d.id
+"""
 
 _FORGET_SUMMARIES = """
 update insights

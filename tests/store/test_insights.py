@@ -197,8 +197,10 @@ def test_an_insight_of_a_moment_loses_what_quotes_the_frame_and_keeps_its_place(
     harmless = told(
         database, text="You planned.", title="Plans", evidence=(cited(frame, None),), amends=first.id
     )
+    titled = told(database, text="You planned.", title=f"{SECRET} window", evidence=(cited(frame, None),))
     receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
-    assert (receipt.verified, receipt.counts.insights) == (True, 2)
+    assert (receipt.verified, receipt.counts.insights) == (True, 3)
+    assert insights.get(database, titled.id).title == ""
     kept = insights.get(database, first.id)
     assert (kept.title, kept.summary, kept.is_forgotten) == ("", DELETED_ANSWER, True)
     assert insights.messages(database, first.id) == [
@@ -207,7 +209,7 @@ def test_an_insight_of_a_moment_loses_what_quotes_the_frame_and_keeps_its_place(
         {"role": "assistant", "content": DELETED_ANSWER},
     ]
     other = insights.get(database, harmless.id)
-    assert (other.title, other.summary, other.is_current) == ("Plans", "You planned.", True)
+    assert (other.title, other.summary, other.is_current) == ("Plans", "You planned.", False)
     assert places_with(data_dir, [SECRET.encode()]) == []
     assert verify(database, Media(data_dir.media), Spool(data_dir.spool)).problems == ()
 

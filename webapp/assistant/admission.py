@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from store import apps, conversations, days, model_prompts
-from webapp.assistant import mentions, phrases
+from store import anchors, apps, conversations, days, insights, model_prompts
+from store.anchors import Anchored
+from webapp.assistant import about, mentions, phrases
+from webapp.assistant.about import About
 from webapp.assistant.answering import Plan
 from webapp.assistant.errors import (
     BadMessage,
     BadRange,
     BadTimezone,
     ModeUnavailable,
+    NotAnInsight,
     TimeRangeRequired,
     UnknownChat,
 )
@@ -43,21 +46,23 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         raise BadMessage(f"the message is longer than {MAX_MESSAGE_CHARS} characters")
     zone = _zone(request.timezone)
     model = deps.models.get(request.model)
-    mentioned = _mentions(deps, message)
-    calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
-    understood = phrases.in_message(mentioned.rest, calendar)
-    chosen = _chosen(deps, request, model, mentioned, understood)
-    if request.chat_id is not None and conversations.get(deps.database, request.chat_id) is None:
-        raise UnknownChat(request.chat_id)
+    anchored = _about(deps, request, zone)
+    if anchored and about.is_label(message):  # its time is the anchor's, not a range to look at
+        mentioned, understood = Mentions(None, False, ""), None
+    else:
+        mentioned = _mentions(deps, message)
+        calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
+        understood = phrases.in_message(mentioned.rest, calendar)
+    chosen = _chosen(deps, request, model, mentioned, understood, anchored)
     voice = voice_of(deps.database, request)
-    about = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
+    topic = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
     filters = request.filters
     if mentioned.app and not filters.app_name:
         filters = replace(filters, app_name=mentioned.app)
     return Plan(
         message=message,
         language=language_of(message),
-        words=question_words(about),
+        words=question_words(topic),
         start_ms=chosen.range.start_ms if chosen.range else 0,
         end_ms=chosen.range.end_ms if chosen.range else request.now_ms,
         timezone=request.timezone,
@@ -69,9 +74,10 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         persona=voice.persona,
         style_note=voice.style_note,
         model_prompt=model_prompts.prompt_of(deps.database, model.name),
-        chat_id=request.chat_id,
+        chat_id=None if request.amend else request.chat_id,
+        about=anchored,
         reading=chosen.range.reading if chosen.range else TimeReading(),
-        searched_for=" ".join(about.split()),
+        searched_for=" ".join(topic.split()),
         without=frozenset(request.without),
         mode=chosen.mode,
         has_range=chosen.range is not None,
@@ -92,19 +98,41 @@ def _chosen(
     model: AnyModel,
     mentioned: Mentions,
     understood: Found | Refusal | None,
+    anchored: About | None,
 ) -> _Chosen:
-    """Evidence mode wherever there is a range, unless tools are asked for; tools without one (C1)."""
+    """Evidence mode wherever there is a range, unless tools are asked for; tools without one (C1).
+
+    Where a conversation is about a frame or a moment, that is what a model without tools looks at.
+    """
     can_use_tools = deps.agent is not None and uses_tools(deps.models, model)
     if request.mode == "agent" and not can_use_tools:
         raise ModeUnavailable(model.name)
     try:
         found = _range(request, mentioned, understood)
     except TimeRangeRequired as error:
+        if anchored and error.problem == "missing" and (request.mode == "evidence" or not can_use_tools):
+            return _Chosen("evidence", _Range(*anchored.range_ms, TimeReading()))
         # Of a time to come nothing is recorded, but a calendar may tell.
         if request.mode == "evidence" or not can_use_tools or error.problem not in ("missing", "future"):
             raise
         return _Chosen("agent", None)
     return _Chosen(request.mode or "evidence", found)
+
+
+def _about(deps: TurnDeps, request: TurnRequest, zone: ZoneInfo) -> About | None:
+    """What the conversation is about. Raises `UnknownChat` and `NotAnInsight`."""
+    if request.chat_id is None:
+        anchored = Anchored(request.anchor) if request.anchor else None
+    elif conversations.get(deps.database, request.chat_id) is None:
+        raise UnknownChat(request.chat_id)
+    elif not request.amend:
+        anchored = anchors.of_chat(deps.database, request.chat_id)
+    else:
+        amended = insights.of_chat(deps.database, request.chat_id)
+        if amended is None:
+            raise NotAnInsight
+        anchored = Anchored(amended.anchor, amended.id)
+    return about.of(deps.database, anchored, zone) if anchored else None
 
 
 def uses_tools(models: ChatModels, model: AnyModel) -> bool:

@@ -20,7 +20,7 @@ from webapp.assistant.agent_session import AgentDeps, offered
 from webapp.assistant.agent_tools import carry_out
 from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.calling import MAX_ANSWER_TOKENS
-from webapp.assistant.findings import TurnFindings
+from webapp.assistant.findings import Findings, TurnFindings
 from webapp.assistant.off_screen import OffScreen
 from webapp.assistant.prompt_blocks import Block
 from webapp.assistant.records import DeltaEvent, FirstCall, StatusEvent, TurnDeps, TurnEvent
@@ -90,9 +90,15 @@ def _session(
     has_vision = endpoint is not None and endpoint.supports_vision
     tools = offered(deps.database, agent.registry, gates.of_turn(deps.database, has_vision=has_vision))
     blocks = agent_prompt.blocks(plan, tools, agent.settings.max_iterations, form)
-    messages = prompt.messages(blocks, history, plan.message)
+    messages = prompt.messages(blocks, history, plan.question)
     off_screen = OffScreen(bool(history), [plan.message])
-    return Session(deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages, off_screen)
+    findings = TurnFindings()
+    if plan.about:
+        off_screen.has_looked = bool(plan.about.frames)
+        findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
+    return Session(
+        deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages, off_screen, findings
+    )
 
 
 def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from webapp.assistant.answering import Plan
+from webapp.assistant.packing import CLOSE, OPEN
 from webapp.assistant.prompt import time_block
 from webapp.assistant.prompt_blocks import Block, background, in_order
 from webapp.assistant.tool import Tool
@@ -31,6 +32,12 @@ When you need no more tools, answer with one JSON object and nothing around it:
 {"answer_md": "text with [[e3]] behind each statement", \
 "evidence": [{"id": "e3", "quote": "words copied exactly from frame e3"}]}
 Give a quote for every id you cite, copied from the text of its frame, or from its app, window or url."""
+
+_WITH_SCREEN_DATA = (
+    "you know only what tools return in this turn.",
+    f"you know only what tools return in this turn, and what stands between {OPEN} and {CLOSE}.",
+)
+"""A conversation about a frame or a moment shows it in a message."""
 
 _USES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("activity_summary",), "{tools}: how long which app, window and site was used."),
@@ -80,7 +87,7 @@ def blocks(
     return in_order(
         model_prompt=plan.model_prompt,
         identity=plan.identity,
-        rules=HARD_RULES,
+        rules=HARD_RULES if plan.about is None else HARD_RULES.replace(*_WITH_SCREEN_DATA),
         guidance=guidance(tools, rounds, owner, examples) if tools else "",
         tools=_definitions(tools, form) if tools and form else "",
         time=time_block(plan),

@@ -14,6 +14,7 @@ from engines.chat import Completion, Message, Usage
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
 from store.personas import Persona
 from webapp.assistant import answer_lines, citations, claims, coverage, evidence
+from webapp.assistant.about import About
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import Facts, facts
@@ -72,6 +73,15 @@ class Plan:
     persona: Persona | None = None
     """Whose words the identity holds; None for an override, a stored voice and the neutral default."""
     style_note: str = ""
+    about: About | None = None
+    """The frame or moment that the conversation is about."""
+    asked: str = ""
+    """What the model is asked in place of the message, '' for the message itself."""
+
+    @property
+    def question(self) -> str:
+        """What the model is asked."""
+        return self.asked or self.message
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _fitted(
     """The messages that fit into a window. Raises `ContextTooLong` where it holds no frame."""
     history = _recent(history, window // 4)
     room = window - _size(system_messages(blocks)) - _size(history) - _reserve(window)
-    packed = pack(retrieval, plan.message, plan.zone, room, plan.words)
+    packed = pack(retrieval, plan.question, plan.zone, room, plan.words)
     if not packed.entries:
         raise ContextTooLong(f"the model's context of {window} tokens holds no frame")
     return packed, prompt.messages(blocks, history, packed.text)

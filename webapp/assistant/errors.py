@@ -10,7 +10,8 @@
     ├── BadSystemPrompt      as whom the model should speak is too long
     ├── UnknownChat          there is no such conversation
     ├── UnknownModel         no model has this name
-    └── ModeUnavailable      the model cannot be asked for tools
+    ├── ModeUnavailable      the model cannot be asked for tools
+    └── NotAnInsight         only the chat of an insight can be amended
 
 A failure after that (the model, the deadline of the retrieval) is part of the turn: a `TurnError`
 in the result, stored with the question.
@@ -82,6 +83,14 @@ class UnknownModel(TurnRefused):
         super().__init__(f"no model {name!r}; known: {', '.join(known)}")
         self.name = name
         self.known = tuple(known)
+
+
+class NotAnInsight(TurnRefused):
+    code = "not_an_insight"
+    field = "amend"
+
+    def __init__(self) -> None:
+        super().__init__("only the chat of an insight can be amended")
 
 
 class ModeUnavailable(TurnRefused):

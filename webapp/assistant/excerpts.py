@@ -43,15 +43,16 @@ def excerpt(
     words: Sequence[str] = (),
     seen: Collection[str] = frozenset(),
     limit: int = MAX_OCR_CHARS_PER_FRAME,
+    limit_tokens: int = MAX_OCR_TOKENS_PER_FRAME,
 ) -> Excerpt:
-    """At most `limit` characters of `text`, in its order.
+    """At most `limit` characters and `limit_tokens` tokens of `text`, in its order.
 
     `words` are what the question is about, `seen` the normal forms of the lines that the frame
     before showed. A line longer than the limit is cut around its first match, between words.
     """
     ranked = sorted(_lines(text), key=lambda line: (-_worth(line.text, words, seen), line.start))
     chosen: list[tuple[int, int]] = []
-    room, room_tokens = limit, MAX_OCR_TOKENS_PER_FRAME
+    room, room_tokens = limit, limit_tokens
     for line in ranked:
         start, end = line.start, line.end
         if not chosen:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from engines.chat import Usage
+from store.anchors import Anchor
 from store.database import Database
 from store.tool_calls import ToolCall
 
@@ -60,7 +61,8 @@ class TurnRequest:
     replaces the identity block of the prompt and nothing else (C4); `persona_id` names who speaks where
     it is missing, and `style_note` is put under either, for this turn alone. Frames in `without` are not
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
-    after midnight.
+    after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
+    that the chat holds.
     """
 
     message: str
@@ -79,6 +81,8 @@ class TurnRequest:
     day_start_min: int = 0
     week_start: int = 0  # 0 = Monday
     first_call: FirstCall | None = None
+    anchor: Anchor | None = None
+    amend: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,24 @@ from peewee import IntegrityError
 
 from engines.chat import Message, ModelError
 from store import conversations, tool_calls
-from store.conversations import DELETED_ANSWER, StoredTurn
+from store.conversations import StoredTurn
 from store.database import Database
 from store.errors import StoreError
 from store.filters import Filters
-from webapp.assistant import agent, answering, coverage, evidence, failures, rechecking, stored
+from webapp.assistant import (
+    agent,
+    answering,
+    coverage,
+    evidence,
+    failures,
+    history,
+    rechecking,
+    stored,
+    telling,
+)
 from webapp.assistant.admission import admit
 from webapp.assistant.agent import Forgotten
 from webapp.assistant.answering import Draft, Plan
-from webapp.assistant.citations import without_numbers
 from webapp.assistant.errors import (
     BadMessage,
     BadRange,
@@ -37,7 +46,6 @@ from webapp.assistant.errors import (
     UnknownModel,
 )
 from webapp.assistant.failures import interrupted, turn_error
-from webapp.assistant.formats.neutral import neutral
 from webapp.assistant.questions import needs_sound
 from webapp.assistant.records import (
     ApprovalEvent,
@@ -104,9 +112,6 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-MAX_HISTORY_TURNS = 4
-MAX_HISTORY_CHARS = 1_200
-
 
 def run_turn(deps: TurnDeps, request: TurnRequest, stop: Stop | None = None) -> Iterator[TurnEvent]:
     """The turn's events, the last one a `FinalEvent`. `stop` ends it before that, keeping what was said.
@@ -141,16 +146,17 @@ class _Found:
 
 
 def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
-    history = _history(deps.database, plan.chat_id) if plan.chat_id is not None else []
+    said, asked = history.before(deps.database, plan)
+    plan = replace(plan, asked=asked)
     turn = _enter(deps, plan)
     found = _Found()
     try:
         if plan.mode == "agent" and deps.agent:
             yield StatusEvent("searching", say("searching", plan.language), turn.chat_id, turn.n)
-            draft = yield from agent.run(deps, deps.agent, plan, turn, history, stop)
+            draft = yield from agent.run(deps, deps.agent, plan, turn, said, stop)
             found.coverage = draft.coverage or found.coverage
         else:
-            draft = yield from _draft(deps, plan, turn, history, found, stop)
+            draft = yield from _draft(deps, plan, turn, said, found, stop)
         payload = stored.payload(
             found.coverage,
             draft.claims,
@@ -178,6 +184,7 @@ def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
         raise
     else:
         yield TextEvent(draft.answer_md)
+        telling.keep(deps, plan, turn, draft.answer_md, stop)
     yield FinalEvent(stored_turn(deps.database, turn.chat_id, turn.n))
 
 
@@ -222,7 +229,9 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
     now_ms = deps.clock()
     chat_id = plan.chat_id
     if chat_id is None:
-        chat_id = conversations.create(deps.database, plan.message, now_ms, plan.identity)
+        anchored = plan.about.anchored if plan.about else None
+        chat_id = conversations.create(deps.database, plan.message, now_ms, plan.identity, anchored)
+    start_ms, end_ms = _looked_at(plan)
     try:
         return conversations.add_turn(
             deps.database,
@@ -230,8 +239,8 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
             mode=plan.mode,
             model=plan.model.name,
             question=plan.message,
-            start_ms=plan.start_ms if plan.has_range else None,
-            end_ms=plan.end_ms if plan.has_range else None,
+            start_ms=start_ms,
+            end_ms=end_ms,
             timezone=plan.timezone,
             now_ms=now_ms,
             persona=plan.persona,
@@ -241,26 +250,17 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
         raise UnknownChat(chat_id) from error
 
 
+def _looked_at(plan: Plan) -> tuple[int, int] | tuple[None, None]:
+    """The time that the turn is shown of itself: its range, else what its conversation is about."""
+    if plan.has_range:
+        return plan.start_ms, plan.end_ms
+    return (plan.about.anchor.start_ms, plan.about.anchor.end_ms) if plan.about else (None, None)
+
+
 def _fail(deps: TurnDeps, turn: StoredTurn, found: _Found, failure: TurnError) -> None:
     tool_calls.expire(deps.database, deps.clock(), turn.id)
     payload = stored.payload(found.coverage, error=failure)
     conversations.fail_turn(deps.database, turn.id, payload, stored.evidence_rows(found.evidence))
-
-
-def _history(database: Database, chat_id: int) -> list[Message]:
-    """The last answered turns, shortened; their citation numbers mean nothing here."""
-    answered = [
-        turn
-        for turn in conversations.turns(database, chat_id)
-        if turn.status == "done" and turn.answer_md != DELETED_ANSWER
-    ]
-    messages = []
-    for turn in answered[-MAX_HISTORY_TURNS:]:
-        messages.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
-        # An answer may repeat what the screen said.
-        said = neutral(without_numbers(turn.answer_md))
-        messages.append(Message("assistant", said[:MAX_HISTORY_CHARS]))
-    return messages
 
 
 def _meaning(deps: TurnDeps, plan: Plan, turn: StoredTurn) -> Meaning:
