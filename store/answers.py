@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import apsw
 
-from store import tokenizer
+from store import context_forgetting, tokenizer
 from store.conversations import DELETED_ANSWER, forget_answer
 from store.database import rows, scalar
 from store.doomed import shown_in
@@ -78,6 +78,12 @@ chats as (
     from tool_calls c
     join turns t on t.id = c.turn_id
     where c.shown_from_ms is not null and {_WAS_SHOWN}
+    union
+    -- What an earlier chat came to was told here as background.
+    select t.conversation_id
+    from context_pack_sources o
+    join turns t on t.id = o.turn_id
+    where o.session_id in ({context_forgetting.SESSIONS})
 )
 select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
 from chats

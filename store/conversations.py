@@ -28,6 +28,7 @@ from store.conversation_records import (
     turn_of,
 )
 from store.database import Database, scalar
+from store.estimates import tokens
 from store.personas import Persona
 from store.schema import Conversation, Evidence, Message, Turn
 
@@ -155,10 +156,12 @@ def add_turn(
     now_ms: int,
     persona: Persona | None = None,
     style_note: str = "",
+    session_id: int | None = None,
 ) -> StoredTurn:
     """Enter a question as a running turn, the next of its chat, with the person's message.
 
-    `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn.
+    `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn,
+    `session_id` the window that it was asked in.
 
     Raises `peewee.IntegrityError` when the chat has gone.
     """
@@ -185,7 +188,7 @@ def add_turn(
             persona_version=persona.version if persona else None,
             style_note=style_note,
         ).execute(database.peewee)
-        _say(database, chat_id, n, "user", question, now_ms)
+        _say(database, chat_id, n, "user", question, now_ms, session_id)
     return replace(turn, id=int(turn_id))
 
 
@@ -288,10 +291,24 @@ def _chats() -> Any:
     return Conversation.select(Conversation, count.alias("turn_count"))
 
 
-def _say(database: Database, chat_id: int, n: int, role: str, content: str, now_ms: int) -> None:
-    Message.insert(conversation_id=chat_id, turn=n, role=role, content=content, created_ms=now_ms).execute(
-        database.peewee
-    )
+def _say(
+    database: Database,
+    chat_id: int,
+    n: int,
+    role: str,
+    content: str,
+    now_ms: int,
+    session_id: int | None = None,
+) -> None:
+    Message.insert(
+        conversation_id=chat_id,
+        turn=n,
+        role=role,
+        content=content,
+        created_ms=now_ms,
+        session_id=session_id,
+        tokens=tokens(content),
+    ).execute(database.peewee)
     Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
 
 
@@ -322,7 +339,10 @@ def _end(
         _note_newer_readings(database.connection(), turn_id)
     if now_ms is not None:
         row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
-        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms)
+        of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
+        said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
+        session_id = said.session_id if said else None
+        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
 
 
 def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:

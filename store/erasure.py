@@ -71,6 +71,7 @@ class Counts:
     quotes: int = 0  # evidence shown in conversations
     answers: int = 0  # answers that rested on it
     insights: int = 0  # narratives of it, or made with it
+    chat_summaries: int = 0  # what chats came to that may tell of it
     sent: int = 0  # texts of requests to a model
     measured: int = 0  # answers that lost the durations they were judged by
     tool_calls: int = 0  # calls of a chat whose result may show it

@@ -22,6 +22,7 @@ import apsw
 from store import (
     activity,
     answers,
+    context_forgetting,
     daily_summaries,
     insight_forgetting,
     knowledge_forgetting,
@@ -87,6 +88,8 @@ PLACES = (
         answers.forget,
     ),
     Place("insights", insight_forgetting.COUNT, insight_forgetting.forget),
+    # Summaries of chats, and what was made of those.
+    Place("chat_summaries", context_forgetting.COUNT, context_forgetting.forget),
     # What was sent to a model; that it was sent stays.
     Place("sent", sent_forgetting.COUNT, sent_forgetting.forget),
     Place("measured", measured.COUNT, measured.forget),

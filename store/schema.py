@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from peewee import BlobField, CompositeKey, FloatField, IntegerField, Model, TextField
 
+from store.context_schema import CONTEXT_MODELS
 from store.insight_schema import INSIGHT_MODELS
 from store.persona_schema import PERSONA_MODELS
 from store.source_schema import SOURCE_MODELS
@@ -174,6 +175,7 @@ class Conversation(Model):
     title = TextField()
     created_ms = IntegerField()
     updated_ms = IntegerField()
+    without_context = IntegerField(default=0)  # whether the person switched memory off for this chat
 
     class Meta:
         table_name = "conversations"
@@ -188,6 +190,8 @@ class Message(Model):
     role = TextField()
     content = TextField()
     created_ms = IntegerField()
+    session_id = IntegerField(null=True)
+    tokens = IntegerField(null=True)
 
     class Meta:
         table_name = "messages"
@@ -615,5 +619,6 @@ MODELS: tuple[type[Model], ...] = (
     *SOURCE_MODELS,
     *PERSONA_MODELS,
     *INSIGHT_MODELS,
+    *CONTEXT_MODELS,
     ModelPrompt,
 )

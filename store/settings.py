@@ -163,6 +163,52 @@ class PrivacySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextSettings:
+    enabled: bool = _setting(True, "Remember what chats were about, and tell a model of it as background.")
+    opt_out: tuple[str, ...] = _setting(
+        [], "Names of this computer's users for whom nothing is told; * is everyone."
+    )
+    in_evidence_mode: bool = _setting(False, "Tell it also where a question is about a range of time.")
+    summaries: str = _setting(
+        "local",
+        "Let the chat model put a closed chat into better words: local (only a model on this machine), "
+        "any (questions and answers go to the endpoint in the background) or off.",
+    )
+    summary_timeout_s: float = _setting(20.0, "How long to wait for it.", unit="s", low=1)
+    min_user_turns: int = _setting(
+        3, "From which question of a window on background is told.", unit="questions", low=1
+    )
+    recent_days: int = _setting(
+        28, "Chats of so many days count as recent; those before are one digest.", unit="days", low=1
+    )
+    pack_max_chars: int = _setting(3_000, "The most that is told; 3,000 at most.", unit="characters", low=200)
+    recent_max_chars: int = _setting(1_300, "The most of recent chats.", unit="characters", low=0)
+    history_max_chars: int = _setting(900, "The most of the time before them.", unit="characters", low=0)
+    topic_max_chars: int = _setting(700, "The most of the topic.", unit="characters", low=0)
+    small_model_share: float = _setting(
+        0.3, "The most of a prompt that it takes where the model's window is small.", unit="share", low=0
+    )
+    small_model_tokens: int = _setting(8_192, "Up to this size a window is small.", unit="tokens", low=0)
+    refresh_turns: int = _setting(3, "Made anew after so many questions.", unit="questions", low=1)
+    refresh_minutes: float = _setting(10.0, "Or after so long.", unit="minutes", low=0)
+    refresh_cooldown_s: float = _setting(60.0, "But no sooner than after this.", unit="s", low=0)
+    build_budget_ms: float = _setting(
+        300.0, "What takes longer is not waited for; what was told before is told again.", unit="ms", low=1
+    )
+    topic_threshold: float = _setting(0.35, "How sure a topic has to be, 0 to 1.", low=0)
+    topic_ttl_hours: float = _setting(24.0, "A topic's digest is made anew after this.", unit="h", low=0)
+    heartbeat_interval_s: float = _setting(30.0, "How often a window says that it is open.", unit="s", low=1)
+    session_stale_minutes: float = _setting(
+        30.0, "A window not heard of for this long is taken for closed.", unit="minutes", low=1
+    )
+    summary_top_k: int = _setting(8, "How many recent chats are told of.", unit="chats", low=1)
+    recency_half_life_days: float = _setting(14.0, "A chat counts half after this.", unit="days", low=0.1)
+    telemetry_sample: float = _setting(
+        0.1, "Of how many answers sizes and times are kept, here and nowhere else.", unit="share", low=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class McpSettings:
     port: int = _setting(8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", low=0)
 
@@ -190,6 +236,7 @@ class Settings:
     tools: ToolsSettings = field(default_factory=ToolsSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     compat: CompatSettings = field(default_factory=CompatSettings)
 

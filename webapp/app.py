@@ -20,6 +20,7 @@ from store.spool import MAX_IMAGE_BYTES, Spool
 from store.times import now_ms
 from webapp import access, errors, guards, leaving
 from webapp.assistant.agent_session import AgentDeps, registry
+from webapp.assistant.closing import ContextDeps
 from webapp.assistant.live import LiveTurns
 from webapp.assistant.models import ChatModels
 from webapp.converters import DayConverter, IdConverter, ModelConverter
@@ -81,6 +82,7 @@ def _services(
         chat_models=chat_models,
         embedder=embedder,
         agent=AgentDeps(library, settings.tools, registry(settings.tools)),
+        context=ContextDeps(database, settings.context, chat_models, embedder.asked, clock),
         turns=LiveTurns(),
         clock=clock,
         token=access.load_token(data_dir),

@@ -21,6 +21,7 @@ from webapp.access import launch_link
 from webapp.address import PortInUse, check_address, listen
 from webapp.app import create_app
 from webapp.assistant.failures import interrupted
+from webapp.assistant.keeping import Keeper
 from webapp.assistant.models import ChatModels
 from webapp.assistant.records import Coverage
 from webapp.assistant.stored import payload
@@ -48,12 +49,15 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
     _stop_on_signals(server)
     compat = _compat(app)
     threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
+    keeper = Keeper(app.extensions["recollect"].context)
+    keeper.start()
     with announced(data_dir, settings.web.host, port) as address:
         if tell:
             tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
         log.info("serving %s", address.url)
         server.run()
         log.info("the pages have ended")
+    keeper.stop()
     if compat:
         compat.stop()
     database.close_thread()

@@ -61,6 +61,7 @@ function composer(form) {
   if (form.dataset.draft) {
     form.addEventListener('focusin', () => import('./chat/draft.js').then(module => module.keep(form)), { once: true })
   }
+  form.addEventListener('focusin', () => import('./window/session.js').then(module => module.open(form)))
   // A composer that comes back with a refusal: nothing is being worked on.
   if (form.querySelector('#refusal')) document.querySelector('[data-pending]')?.setAttribute('hidden', '')
 }

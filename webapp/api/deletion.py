@@ -41,6 +41,7 @@ class CountsAnswer(Answer):
     quotes: int = Field(description="Evidence shown in conversations.")
     answers: int = Field(description="Answers that rested on it.")
     insights: int = Field(description="Insights of it, or made with it.")
+    chat_summaries: int = Field(description="Summaries of chats that may tell of it.")
     sent: int = Field(description="Texts of requests to a model that may show it.")
     measured: int = Field(description="Answers that lost the durations they were judged by.")
     tool_calls: int = Field(description="Tool calls of chats whose result may show it.")

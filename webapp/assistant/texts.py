@@ -1,8 +1,4 @@
-"""Small readings of text that several parts of the assistant share: normal form, size, language.
-
-Token counts are estimates, one token per CJK character and one per four others, the same for every
-model (requirements, chapter 11).
-"""
+"""Small readings of text that several parts of the assistant share: normal form, size, language."""
 
 from __future__ import annotations
 
@@ -12,10 +8,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
+from store.estimates import CJK as CJK
+from store.estimates import tokens as tokens
+
 Language = Literal["en", "zh"]
 
-CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
-_CJK = re.compile(f"[{CJK}]")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _SPACE = re.compile(r"\s+")
 
@@ -23,12 +20,6 @@ _SPACE = re.compile(r"\s+")
 def language_of(text: str) -> Language:
     """Chinese when the text has Han characters, else English: the languages we have sentences in."""
     return "zh" if _HAN.search(text) else "en"
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a model will count."""
-    wide = len(_CJK.findall(text))
-    return wide + -(-(len(text) - wide) // 4)
 
 
 @lru_cache(maxsize=8192)

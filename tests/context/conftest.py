@@ -1,0 +1,43 @@
+"""Memory of chats over a real database: windows that asked, were closed and came to something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from store.database import Database
+from store.settings import ChatSettings, ContextSettings, EmbeddingSettings
+from tests.context.helpers import Past
+from tests.factories import NOON_MS
+from tests.fake_embedder import FakeEmbedder
+from tests.webapp.conftest import Clock
+from webapp.assistant.closing import ContextDeps
+from webapp.assistant.models import ChatModels
+from webapp.query_embedder import QueryEmbedder
+
+
+@pytest.fixture
+def now() -> Clock:
+    return Clock(NOON_MS)
+
+
+@pytest.fixture
+def context(database: Database, now: Clock) -> Iterator[ContextDeps]:
+    """Without a model; meaning by the deterministic embedder."""
+    models = ChatModels(ChatSettings(), {}, waits_s=())
+    embedder = QueryEmbedder(EmbeddingSettings(), database, FakeEmbedder)
+    yield ContextDeps(database, ContextSettings(), models, embedder.asked, now)
+    models.close()
+
+
+@pytest.fixture
+def past(context: ContextDeps, now: Clock) -> Past:
+    return Past(context, now)
+
+
+def changed(context: ContextDeps, **settings: Any) -> ContextDeps:
+    """The same with other settings."""
+    return replace(context, settings=replace(context.settings, **settings))

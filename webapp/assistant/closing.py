@@ -1,0 +1,195 @@
+"""Closing a context session: its summary, tags, vector and the roll-ups (R1.5).
+
+Closing always succeeds. The state changes first; what is made afterwards may fail at any step and is
+made up for: the session stays ``pending``, and the next close, or the next look of `tidy`, makes it again.
+Rules write the summary at once. A model, where one may be asked, writes it anew in the background.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from engines.chat import ModelError
+from store import chat_summaries, context_packs, context_sessions
+from store.chat_summaries import BY_RULES, AskedTurn, Embedded
+from store.context_sessions import ClosedBy
+from store.database import Database
+from store.errors import StoreError
+from store.settings import ContextSettings
+from store.vectors import quantised
+from webapp.assistant import digests, keywords, mini_summary, mini_summary_model
+from webapp.assistant.mini_summary import Fields
+from webapp.assistant.models import ChatModels
+from webapp.assistant.texts import tokens
+from webapp.query_embedder import Meaning
+
+log = logging.getLogger(__name__)
+
+FAULTS = (StoreError, OSError, apsw.Error)
+"""What a store that is locked, damaged or on a full disk raises."""
+MAX_REPAIRED = 20
+"""Sessions that one close makes up for, so that it stays quick."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDeps:
+    """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds."""
+
+    database: Database
+    settings: ContextSettings
+    models: ChatModels
+    embed: Callable[[str], Meaning]
+    clock: Callable[[], int]
+
+    @property
+    def stale_ms(self) -> int:
+        return round(self.settings.session_stale_minutes * 60_000)
+
+
+def open_window(deps: ContextDeps, chat_id: int | None, previous: int | None = None) -> int:
+    """The session of a window that looks at a chat; None is one that is not begun.
+
+    The window's `previous` session goes on where it is of the same chat and was left a moment ago, as by
+    a reload; another one is closed. Raises `StoreError`, and `apsw.ConstraintError` without that chat.
+    """
+    if previous is not None:
+        if context_sessions.resume(deps.database, previous, chat_id, deps.clock(), deps.stale_ms):
+            return previous
+        close(deps, previous, "new")
+    return context_sessions.create(deps.database, deps.clock(), chat_id)
+
+
+def close(deps: ContextDeps, session_id: int, by: ClosedBy) -> bool:
+    """Close a session and summarise it; closing twice is closing once. False where it was not open."""
+    try:
+        was_open = context_sessions.close(deps.database, session_id, by, deps.clock())
+        waiting = [each for each in context_sessions.pending(deps.database) if each != session_id]
+    except FAULTS as error:
+        log.warning("session %d is closed later: %s", session_id, type(error).__name__)
+        return False
+    for each in [*([session_id] if was_open else []), *waiting[:MAX_REPAIRED]]:
+        summarise(deps, each)
+    if was_open or waiting:
+        _roll_up(deps)
+    return was_open
+
+
+def tidy(deps: ContextDeps) -> None:
+    """Close what nobody was heard of for long, and make up for summaries that failed (R1.5)."""
+    try:
+        found = context_sessions.stale(deps.database, deps.clock() - deps.stale_ms)
+        for session_id in found:
+            context_sessions.close(deps.database, session_id, "stale", deps.clock())
+        waiting = context_sessions.pending(deps.database)
+    except FAULTS as error:
+        log.warning("stale sessions are closed later: %s", type(error).__name__)
+        return
+    for session_id in waiting:
+        summarise(deps, session_id)
+    if waiting:
+        _roll_up(deps)
+
+
+def summarise(deps: ContextDeps, session_id: int) -> bool:
+    """Write a session's summary by rules; False, with a line in the log, where it has to wait."""
+    try:
+        turns = chat_summaries.material(deps.database, session_id)
+        if not turns:
+            chat_summaries.put_empty(deps.database, session_id)
+            return True
+        fields = mini_summary.summarised(turns)
+        is_kept = _put(deps, session_id, turns, fields, BY_RULES)
+        _judge(deps, turns)
+        return is_kept
+    except FAULTS as error:
+        log.warning("session %d is summarised later: %s", session_id, type(error).__name__)
+    except Exception:  # whatever a defect does, the window has closed
+        log.exception("session %d could not be summarised", session_id)
+    return False
+
+
+def refine(deps: ContextDeps, session_id: int) -> bool:
+    """Let the model that answered put a summary into better words; False where the rules' words stay."""
+    settings = deps.settings
+    try:
+        turns = chat_summaries.material(deps.database, session_id)
+        if not turns:
+            return False
+        found = mini_summary_model.summarised(
+            deps.database, deps.models, turns, settings.summaries, settings.summary_timeout_s, deps.clock
+        )
+        return found is not None and _put(deps, session_id, turns, *found)
+    except (ModelError, *FAULTS) as error:
+        log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
+    except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
+        log.exception("session %d keeps the summary of the rules", session_id)
+    return False
+
+
+def _put(
+    deps: ContextDeps, session_id: int, turns: Sequence[AskedTurn], fields: Mapping[str, str | None], by: str
+) -> bool:
+    kept = _without_messages(fields, [turn.question for turn in turns])
+    questions = [turn.question for turn in turns]
+    return chat_summaries.put(
+        deps.database,
+        session_id,
+        kept,
+        tags=keywords.tags(questions),
+        tokens=sum(tokens(turn.question) + tokens(turn.answer_md) for turn in turns),
+        made_by=by,
+        ended_ms=turns[-1].created_ms,
+        now_ms=deps.clock(),
+        embedded=_embedded(deps, session_id, mini_summary.text_of(kept)),
+        made_of=turns,
+    )
+
+
+def _without_messages(fields: Mapping[str, str | None], questions: Sequence[str]) -> Fields:
+    """The fields with no question of more than 120 characters in them, whoever wrote them (R1.20)."""
+    kept = dict(fields)
+    for question in (" ".join(each.split()) for each in questions if len(each) > 120):
+        short = mini_summary.one_line(question, mini_summary.MAX_MESSAGE_CHARS)
+        kept = {name: text.replace(question, short) if text else text for name, text in kept.items()}
+    return kept
+
+
+def _embedded(deps: ContextDeps, session_id: int, text: str) -> Embedded | None:
+    """The text's vector; None without an embedder, and where it fails (R1.37)."""
+    try:
+        meaning = deps.embed(text)
+        vector, model = meaning["query_vector"], meaning["vector_model"]
+        if vector is None or model is None:
+            if meaning["vector_problem"] not in (None, "embeddings_off"):
+                log.warning("session %d has no vector: %s", session_id, meaning["vector_problem"])
+            return None
+        return Embedded(model, quantised(vector[None, :])[0])
+    except Exception as error:  # an embedder may be a plug-in; a session closes without its vector
+        log.warning("session %d has no vector: %s", session_id, type(error).__name__)
+        return None
+
+
+def _roll_up(deps: ContextDeps) -> None:
+    try:
+        digests.roll_up_recent(deps.database, deps.settings.recent_days, deps.clock())
+        digests.history(deps.database, deps.settings.recent_days, deps.clock())
+    except FAULTS as error:
+        log.warning("the digests of chats are made later: %s", type(error).__name__)
+
+
+def _judge(deps: ContextDeps, turns: Sequence[AskedTurn]) -> None:
+    """How much of their background sampled answers made use of (R1.50): the share of its tags they name."""
+    by_id = {turn.turn_id: turn for turn in turns}
+    found = {}
+    for turn_id in context_packs.unjudged(deps.database, by_id):
+        turn = by_id[turn_id]
+        pack = context_packs.of_turn_id(deps.database, turn_id)
+        words = set(keywords.words_of(pack.text)) - set(keywords.words_of(turn.question)) if pack else set()
+        used = words & set(keywords.words_of(turn.answer_md))
+        found[turn_id] = round(len(used) / len(words), 3) if words else 0.0
+    if found:
+        context_packs.judge(deps.database, found)
