@@ -15,7 +15,8 @@ _STARTS_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(?:\{|\Z)")
 _ANSWER = re.compile(r'"answer_md"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(r"[ \t]*\[{1,2}\s*e\d{1,4}(?:\s*[,;]\s*e\d{1,4})*\s*\]{1,2}")
-_UNFINISHED = re.compile(r"(?:[ \t]*\[{1,2}[^\[\]\n]{0,60}\]?|[ \t`<]+|<[a-z]{0,9})\Z", re.IGNORECASE)
+_UNFINISHED = re.compile(r"(?:\[{1,2}[^\[\]\n]{0,60}\]?|[ \t`<]+|<[a-z]{0,9})\Z", re.IGNORECASE)
+_UNFINISHED_CHARS = 64
 _ESCAPE_BEGUN = re.compile(
     r"(?<!\\)(?:\\\\)*(?P<begun>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\u[0-9a-fA-F]{0,3})?)\Z"
 )
@@ -29,7 +30,13 @@ def visible(text: str, form: str = "") -> str:
         said = _decoded(found[1]) if found else ""
     elif form:
         said = streaming.shown(said, form)
-    return _UNFINISHED.sub("", _MARK.sub("", said)).strip()
+    return _finished(_MARK.sub("", said))
+
+
+def _finished(said: str) -> str:
+    """Without what may yet become a mark or markup. Only the end is looked at: this runs for each token."""
+    end = min(len(said.rstrip(" \t`<")), max(0, len(said) - _UNFINISHED_CHARS))
+    return (said[:end] + _UNFINISHED.sub("", said[end:])).strip()
 
 
 def _decoded(escaped: str) -> str:
