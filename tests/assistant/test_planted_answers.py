@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 
 import pytest
 
 from bench.planted import SETS, Answer, answers, names, variants
 from bench.planted.asking import ASKED
-from bench.planted.judging import judge
+from bench.planted.judging import Tally, judge
 from bench.planted.screens import ZONE, Screen, fill, measured, values
 from ingest.demo import fonts
 from ingest.demo.days import SCRIPTS
-from store.database import Database
+from store.database import Database, open_database
+from store.paths import DataDir
 
 BOUND = 0.03
 _UNTUNED = ("held_out", "sealed")
 
 
-@pytest.fixture
-def screens(database: Database) -> dict[str, Screen]:
-    return fill(database)
+@dataclass(frozen=True)
+class Week:
+    """The scenes in a database, the answers written about them, and what the program made of those."""
+
+    database: Database
+    screens: dict[str, Screen]
+    written: list[Answer]
+    tally: Tally
 
 
-def test_planted_answers_are_judged_within_the_bounds(
-    database: Database, screens: dict[str, Screen]
-) -> None:  # R3.18, R3.22, R3.76
-    planted = _planted(database, screens)
-    tally = judge(database, screens, ZONE, [*planted, *variants(planted)])
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
+    database = open_database(DataDir(tmp_path_factory.mktemp("planted") / "home").create())
+    screens = fill(database)
+    told = values() | measured(database, screens)
+    sets = chain.from_iterable(answers(name, told) for name in SETS if name not in _UNTUNED)
+    written = [answer for answer in sets if set(answer.scenes) <= set(screens)]
+    yield Week(database, screens, written, judge(database, screens, ZONE, written))
+    database.close_thread()
+
+
+def test_planted_answers_are_judged_within_the_bounds(week: Week) -> None:  # R3.18, R3.22, R3.76
+    tally = week.tally + judge(week.database, week.screens, ZONE, variants(week.written))
     told = "\n".join(tally.misses)
     assert tally.answers >= (300 if fonts.find().chinese else 250)
     assert tally.dropped_ids == tally.planted_ids > 50, told
@@ -38,31 +54,21 @@ def test_planted_answers_are_judged_within_the_bounds(
     assert tally.silent_flagged == 0, told
 
 
-def test_written_answers_alone_are_judged_within_the_bounds(
-    database: Database, screens: dict[str, Screen]
-) -> None:
+def test_written_answers_alone_are_judged_within_the_bounds(week: Week) -> None:
     """Those made of the right ones are many and easy: they may not hide what the others show."""
-    tally = judge(database, screens, ZONE, _planted(database, screens))
-    told = "\n".join(tally.misses)
-    assert tally.recall >= 0.95, told
-    assert tally.false_alarms <= BOUND, told
+    told = "\n".join(week.tally.misses)
+    assert week.tally.recall >= 0.95, told
+    assert week.tally.false_alarms <= BOUND, told
 
 
-def test_every_quote_in_the_set_stands_where_it_says(database: Database, screens: dict[str, Screen]) -> None:
+def test_every_quote_in_the_set_stands_where_it_says(week: Week) -> None:
     """The verdicts of the set are its authors': here what they say of quotes is held to the screens."""
-    found = _planted(database, screens)
-    assert names(found) - {"on_call"} <= set(screens)
-    for answer in found:
+    assert names(week.written) - {"on_call"} <= set(week.screens)
+    for answer in week.written:
         for quote in answer.quotes:
-            shown = " ".join(" ".join(screens[quote.scene].lines).split())
+            shown = " ".join(" ".join(week.screens[quote.scene].lines).split())
             stands = " ".join(quote.words.split()) in shown
             assert stands == quote.stands or answer.kind == "repaired-quote", (answer.kind, quote)
-
-
-def _planted(database: Database, screens: dict[str, Screen]) -> list[Answer]:
-    told = values() | measured(database, screens)
-    written = chain.from_iterable(answers(name, told) for name in SETS if name not in _UNTUNED)
-    return [answer for answer in written if set(answer.scenes) <= set(screens)]
 
 
 def test_every_other_question_asks_for_facts_of_its_scene() -> None:
