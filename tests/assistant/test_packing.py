@@ -65,6 +65,17 @@ def test_an_excerpt_prefers_what_is_asked_for_then_what_is_new() -> None:
     assert excerpt(text, (), frozenset(), limit=90).text.startswith("File Edit")
 
 
+def test_chinese_lines_hold_their_own_beside_english_ones() -> None:
+    """A page beside a manual, all of it read anew: seen once when a busy machine captured both at once."""
+    manual = (
+        "buoy - place and inspect mooring buoys",
+        "Prints what would be placed without touching the rec",
+        "Zero when the buoy was placed, two when the anchorage is oc",
+    )
+    minutes = ("今天下午开会讨论港口的预算和灯塔的检修计划。", "王老师负责整理吊车租赁合同，下周一提交报告。")
+    assert set(minutes) < set(excerpt("\n".join((*manual, *minutes))).text.split("\n"))
+
+
 def test_a_line_longer_than_the_limit_is_cut_between_words_around_its_match() -> None:
     line = "word " * 60 + "retention set to 14 days " + "word " * 60
     found = excerpt(line, ["retention"]).text

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from webapp.assistant.texts import matches, normal, position, tokens
+from webapp.assistant.texts import CJK, matches, normal, position, tokens
 
 MAX_OCR_CHARS_PER_FRAME = 160
 # A page of Chinese has a token per character: 160 of them in 72 frames would leave the 12,000
@@ -20,6 +20,7 @@ MAX_OCR_CHARS_PER_FRAME = 160
 MAX_OCR_TOKENS_PER_FRAME = 100
 
 _LETTERS = re.compile(r"[^\W\d_]")
+_WIDE = re.compile(rf"(?=[{CJK}])[^\W\d_]")
 _BREAK = re.compile(r"[\s,.;:!?，。；：！？、]")
 
 
@@ -89,7 +90,10 @@ def _lines(text: str) -> Iterator[_Line]:
 
 def _worth(line: str, words: Sequence[str], seen: Collection[str]) -> float:
     """How much a line says: matches first, then news, then running text over scattered signs."""
-    substance = min(len(_LETTERS.findall(line[:120])), 60) / 60
+    # A Chinese sentence of fifteen characters says as much as an English one of sixty letters: counted
+    # alike, a page of Chinese beside an English window would not be told of at all.
+    letters = len(_LETTERS.findall(line[:120])) + 3 * len(_WIDE.findall(line[:120]))
+    substance = min(letters, 60) / 60
     return 100 * matches(words, line) + (0 if normal(line) in seen else 10) + 5 * substance
 
 
