@@ -154,14 +154,16 @@ class StreamingModel(ChatModel, Protocol):
         self,
         messages: Sequence[Message],
         *,
+        schema: Schema | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
         on_send: OnSend | None = None,
     ) -> Iterator[str | Completion]:
         """Pieces of the answer's text as they come, and the whole as the last item.
 
-        `tools` are definitions ``{"name", "description", "parameters"}``. Closing the iterator ends
-        the request. Raises `ModelError`, in the middle too, and whatever `on_send` raises.
+        `tools` are definitions ``{"name", "description", "parameters"}``; `schema` as for `complete`.
+        Closing the iterator ends the request. Raises `ModelError`, in the middle too, and whatever
+        `on_send` raises.
         """
         ...
 

@@ -20,6 +20,7 @@ from engines.chat import (
     Completion,
     Message,
     ModelNoKey,
+    ModelRefused,
     ModelUnknown,
     OnSend,
     Schema,
@@ -32,6 +33,14 @@ from engines.retrying import WAITS_S, retried
 
 if TYPE_CHECKING:
     from openai import OpenAI
+
+
+_STREAMING: tuple[Mapping[str, Any], ...] = (
+    {"stream": True, "stream_options": {"include_usage": True}},
+    {"stream": True},
+    {},
+)
+"""How an answer in pieces is asked for: with the tokens it took, without, and as a whole after all."""
 
 
 class OpenAIChatModel:
@@ -65,6 +74,7 @@ class OpenAIChatModel:
         self._is_over = False
         self._answering = 0  # questions under way
         self._format = 0 if json_schema else 1  # index into `formats`: the strictest way not yet refused
+        self._streaming = 0  # index into `_STREAMING`, in the same way
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -101,16 +111,27 @@ class OpenAIChatModel:
         Only the opening is tried again: once a piece was given, a failure is told.
         """
 
-        def opened(left_s: float, parameters: Mapping[str, Any]) -> Any:
-            completions = self._connected().chat.completions.with_raw_response
-            return completions.create(stream=True, timeout=left_s, **parameters)
-
         parameters: dict[str, Any] = {"messages": sent_messages(messages)}
         if tools:
             parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
         with self._answer_under_way(), _Call(timeout_s, on_send).timed() as call:
-            answer = self._answered(call, opened, parameters, schema)
+            answer = self._opened(call, parameters, schema)
             yield from read_stream(answer, self.model, partial(check, call.cutoff, timeout_s), self._api_key)
+
+    def _opened(self, call: _Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
+        """The client's raw response, streamed as far as the endpoint takes that."""
+
+        def opened(left_s: float, parameters: Mapping[str, Any]) -> Any:
+            return self._connected().chat.completions.with_raw_response.create(timeout=left_s, **parameters)
+
+        while True:
+            way = self._streaming
+            try:
+                return self._answered(call, opened, {**parameters, **_STREAMING[way]}, schema)
+            except ModelRefused as error:
+                if way + 1 == len(_STREAMING) or "stream" not in error.detail.casefold():
+                    raise
+                self._streaming = max(self._streaming, way + 1)
 
     def _answered(
         self,

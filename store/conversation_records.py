@@ -53,7 +53,10 @@ class StoredEvidence:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A turn as stored. `status` is running, done or failed; `n` counts from 1 in its chat."""
+    """A turn as stored. `status` is running, done or failed; `n` counts from 1 in its chat.
+
+    `given` is what the caller was given beside the words of the question, as it told `add_turn`.
+    """
 
     id: int
     chat_id: int
@@ -69,6 +72,7 @@ class StoredTurn:
     payload: dict[str, Any]
     created_ms: int
     evidence: tuple[StoredEvidence, ...] = field(default=())
+    given: dict[str, Any] = field(default_factory=dict)
 
 
 # -- from rows of `store.schema` ------------------------------------------------------------
@@ -82,6 +86,7 @@ def turn_of(row: Any, evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
     return StoredTurn(
         row.id, row.conversation_id, row.n, row.mode, row.model, row.status, row.question, row.answer_md,
         row.start_ms, row.end_ms, row.timezone, json.loads(row.payload), row.created_ms, evidence,
+        json.loads(row.given),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ error) that belongs to the caller, of which this module knows only the key `clai
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -157,11 +157,12 @@ def add_turn(
     persona: Persona | None = None,
     style_note: str = "",
     session_id: int | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> StoredTurn:
     """Enter a question as a running turn, the next of its chat, with the person's message.
 
     `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn,
-    `session_id` the window that it was asked in.
+    `session_id` the window that it was asked in. `given` is kept as it is, to ask the same again.
 
     Raises `peewee.IntegrityError` when the chat has gone.
     """
@@ -187,9 +188,10 @@ def add_turn(
             persona_id=persona.id if persona else None,
             persona_version=persona.version if persona else None,
             style_note=style_note,
+            given=_json(dict(given or {})),
         ).execute(database.peewee)
         _say(database, chat_id, n, "user", question, now_ms, session_id)
-    return replace(turn, id=int(turn_id))
+    return replace(turn, id=int(turn_id), given=dict(given or {}))
 
 
 def finish_turn(
@@ -199,8 +201,10 @@ def finish_turn(
     payload: dict[str, Any],
     evidence: Sequence[StoredEvidence],
     now_ms: int,
+    *,
+    is_failed: bool = False,
 ) -> None:
-    """Store a turn's answer with its evidence.
+    """Store a turn's answer with its evidence; `is_failed` when it broke off.
 
     A frame may have been deleted while the model was thinking. Its evidence is then stored as
     deleted, and an answer that cites it is not stored at all.
@@ -209,7 +213,7 @@ def finish_turn(
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
         if _is_outdated(connection, turn_id):
             payload = {name: value for name, value in payload.items() if name != "measured"}
-        _end(database, turn_id, "done", answer_md, payload, kept, now_ms)
+        _end(database, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
         if any(item.state == "deleted" and item.n is not None for item in kept):
             forget_answer(connection, turn_id)
 
@@ -230,7 +234,9 @@ def fail_turn(
     payload: dict[str, Any],
     evidence: Sequence[StoredEvidence] = (),
 ) -> None:
-    """Store that a turn failed; its question and what was retrieved are kept, so it can be retried."""
+    """Store that a turn failed before anything was said; its question and what was retrieved are kept, so
+    it can be retried.
+    """
     with database.write() as connection:
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
         _end(database, turn_id, "failed", "", payload, kept, None)

@@ -216,6 +216,7 @@ class Turn(Model):
     persona_id = IntegerField(null=True)
     persona_version = IntegerField(null=True)
     style_note = TextField()
+    given = TextField()  # JSON: what was given beside the words
 
     class Meta:
         table_name = "turns"

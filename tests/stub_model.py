@@ -124,7 +124,7 @@ class StubModel:
     def drip(self, *, pace_s: float = 0.02, said: str = "") -> Self:
         """Add an answer that never ends: a stream that says something, then a sign of life now and then."""
         begun = (
-            _stream({"model": "stub"}, said).splitlines(keepends=True)[:-3] if said else []
+            _stream({"model": "stub"}, said).splitlines(keepends=True)[:-4] if said else []
         )  # without how it ends
         body = b"".join([*begun, _ALIVE])
         self._script.append(_Scripted(body=body, content_type="text/event-stream", drips=True, pace_s=pace_s))
@@ -264,7 +264,6 @@ def _error(status: int, message: str) -> _Scripted:
 def _completion(
     request: Request, text: str, tool_calls: tuple[Mapping[str, Any], ...] = ()
 ) -> dict[str, Any]:
-    sent = sum(len(str(message["content"])) for message in request["messages"])
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if tool_calls:
         message["tool_calls"] = list(tool_calls)
@@ -276,11 +275,16 @@ def _completion(
         "choices": [
             {"index": 0, "message": message, "finish_reason": "tool_calls" if tool_calls else "stop"}
         ],
-        "usage": {
-            "prompt_tokens": sent // 4,
-            "completion_tokens": len(text) // 4,
-            "total_tokens": (sent + len(text)) // 4,
-        },
+        "usage": _usage(request, text),
+    }
+
+
+def _usage(request: Request, text: str) -> dict[str, int]:
+    sent = sum(len(str(message["content"])) for message in request["messages"])
+    return {
+        "prompt_tokens": sent // 4,
+        "completion_tokens": len(text) // 4,
+        "total_tokens": (sent + len(text)) // 4,
     }
 
 
@@ -305,4 +309,6 @@ def _stream(request: Request, text: str, tool_calls: tuple[Mapping[str, Any], ..
         }
         for delta, finish in ends
     ]
+    if (request.get("stream_options") or {}).get("include_usage"):
+        chunks.append({**chunks[-1], "choices": [], "usage": _usage(request, text)})
     return b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"

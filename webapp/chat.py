@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store import conversations, drafts, frames, personas, tool_calls
+from store import conversations, drafts, frames
 from store.conversations import Chat
-from store.tool_calls import Scope, ToolCall
 from webapp import following, fragments, ranges
-from webapp.api.tool_calls import decide
 from webapp.assistant.errors import BadRange
 from webapp.assistant.live import LiveTurn, TooManyTurns
-from webapp.assistant.records import FirstCall
 from webapp.assistant.turn import (
     TimeRangeRequired,
     TurnDeps,
@@ -29,7 +25,6 @@ from webapp.assistant.turn import (
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
-from webapp.views.calls import is_retryable
 from webapp.views.conversation import Composer, around_frame, edit, page
 from webapp.views.turns import turn_view
 
@@ -37,8 +32,6 @@ blueprint = Blueprint("chat", __name__)
 
 PATIENCE_S = 0.4
 """How long a question waits for its whole answer before it is shown as running."""
-
-_DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}
 
 MAX_SKEW_MS = 60_000
 """A browser's clock further off than this is not used as "now"."""
@@ -58,10 +51,10 @@ def new() -> Response:
 @blueprint.get("/chat/<id:chat_id>")
 def show(chat_id: int) -> Response:
     """A stored chat; ``?edit=`` puts one of its questions into the composer."""
-    chat, who = _chat(chat_id), viewer()
+    chat, who = chat_of(chat_id), viewer()
     edited = request.args.get("edit", "")
     if edited.isdecimal() and len(edited) < 10:
-        return _page(chat, edit(_stored(chat_id, int(edited)), who), who)
+        return _page(chat, edit(stored(chat_id, int(edited)), who), who)
     return _page(chat, _kept(chat_id), who)
 
 
@@ -70,18 +63,18 @@ def show(chat_id: int) -> Response:
 def ask(chat_id: int | None) -> Response:
     """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
     who = viewer()
-    chat = None if chat_id is None else _chat(chat_id)
+    chat = None if chat_id is None else chat_of(chat_id)
     is_edited = bool(request.form.get("edited"))
     try:
-        live = _started(_request(chat_id, who))
+        live = started(_request(chat_id, who))
     except TurnRefused as refusal:
-        return _refused(chat, refusal, who)
+        return refused(chat, refusal, who)
     if not is_edited:
         drafts.forget(services().database, chat_id)
     live.settle(PATIENCE_S)
     if chat is None or is_edited or not fragments.wants_fragment():
         return fragments.go(f"/chat/{live.chat_id}#t{live.n}")
-    return _turn(live.chat_id, live.n)
+    return turn_fragment(live.chat_id, live.n)
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>")
@@ -89,7 +82,7 @@ def turn(chat_id: int, n: int) -> Response:
     """One turn as a fragment; asked for again and again while it runs."""
     if not fragments.wants_fragment():
         return redirect(f"/chat/{chat_id}#t{n}", 302)
-    return _turn(chat_id, n)
+    return turn_fragment(chat_id, n)
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/events")
@@ -108,67 +101,23 @@ def stop(chat_id: int, n: int) -> Response:
     if live is not None and not live.is_over:
         live.stop.set()
         live.settle(PATIENCE_S)
-    return _turn(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
-
-
-@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
-def decide_call(chat_id: int, n: int, call_id: int) -> Response:
-    """Decide about a waiting tool call: ``deny``, or allow ``once``, in this ``chat``, or ``always``."""
-    decision = request.form.get("decision", "")
-    if decision not in _DECISIONS:
-        raise Problem(400, "invalid_request", "A decision is deny, once, chat or always.")
-    _call(chat_id, n, call_id)
-    try:
-        decide(services(), call_id, _DECISIONS[decision])
-    except Problem as problem:
-        # Decided elsewhere, or too late: the turn as it is now says which.
-        if problem.status != 409 or not fragments.wants_fragment():
-            raise
-    return _turn(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
-
-
-@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
-def retry_call(chat_id: int, n: int, call_id: int) -> Response:
-    """Make a call that failed again, in a new turn that goes on from its result."""
-    chat, asked, who = _chat(chat_id), _stored(chat_id, n), viewer()
-    call = _call(chat_id, n, call_id)
-    if not is_retryable(call) or asked.status == "running":
-        raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
-    question = TurnRequest(
-        message=asked.question,
-        timezone=asked.timezone,
-        now_ms=who.now_ms,
-        chat_id=chat_id,
-        model=asked.model,
-        mode="agent",
-        day_start_min=who.day_start_min,
-        persona_id=_speaker(chat_id, n),
-        first_call=FirstCall(call.tool, json.loads(call.arguments)),
-    )
-    try:
-        live = _started(question)
-    except TurnRefused as refusal:
-        return _refused(chat, refusal, who)
-    live.settle(PATIENCE_S)
-    if fragments.wants_fragment():
-        return _turn(chat_id, live.n)
-    return fragments.go(f"/chat/{chat_id}#t{live.n}")
+    return turn_fragment(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
 
 
 @blueprint.get("/chat/<id:chat_id>/delete")
 def confirm(chat_id: int) -> Response:
     """What deleting a chat takes along; nothing is done yet."""
-    return fragments.render("chat/delete.html", "chat/_delete.html", chat=_chat(chat_id), section="chat")
+    return fragments.render("chat/delete.html", "chat/_delete.html", chat=chat_of(chat_id), section="chat")
 
 
 @blueprint.post("/chat/<id:chat_id>/delete")
 def delete(chat_id: int) -> Response:
-    _chat(chat_id)
+    chat_of(chat_id)
     conversations.delete(services().database, chat_id)
     return fragments.go("/chat")
 
 
-def _chat(chat_id: int) -> Chat:
+def chat_of(chat_id: int) -> Chat:
     """The chat of this id. Raises 404."""
     chat = conversations.get(services().database, chat_id)
     if chat is None:
@@ -176,7 +125,7 @@ def _chat(chat_id: int) -> Chat:
     return chat
 
 
-def _started(question: TurnRequest) -> LiveTurn:
+def started(question: TurnRequest) -> LiveTurn:
     """The turn as it runs. Raises `TurnRefused`, 404 and 503."""
     own = services()
     deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent)
@@ -188,31 +137,16 @@ def _started(question: TurnRequest) -> LiveTurn:
         raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
 
 
-def _call(chat_id: int, n: int, call_id: int) -> ToolCall:
-    """A tool call of this turn. Raises 404."""
-    call = tool_calls.get(services().database, call_id)
-    if call is None or (call.chat_id, call.turn) != (chat_id, n):
-        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
-    return call
-
-
 def _kept(chat_id: int | None) -> Composer:
     """The composer as it was left."""
     return Composer(drafts.get(services().database, chat_id), draft=_draft_address(chat_id))
-
-
-def _speaker(chat_id: int, n: int) -> int | None:
-    """The persona that spoke in a turn, where it can be asked to speak again."""
-    spoken = personas.of_turn(services().database, chat_id, n).version
-    choices = {each.id for each in personas.everything(services().database)}
-    return spoken.persona_id if spoken and spoken.persona_id in choices else None
 
 
 def _draft_address(chat_id: int | None) -> str:
     return "/chat/draft" if chat_id is None else f"/chat/{chat_id}/draft"
 
 
-def _stored(chat_id: int, n: int) -> TurnResult:
+def stored(chat_id: int, n: int) -> TurnResult:
     """A turn as it is stored. Raises 404."""
     try:
         return stored_turn(services().database, chat_id, n)
@@ -230,10 +164,10 @@ def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200)
     return make_response(render_template("chat/chat.html", page=found, section="chat"), status)
 
 
-def _turn(chat_id: int, n: int) -> Response:
+def turn_fragment(chat_id: int, n: int) -> Response:
     """A turn as a fragment, running or done. Raises 404."""
     own = services()
-    result = _stored(chat_id, n)
+    result = stored(chat_id, n)
     live = own.turns.get(chat_id, n)
     view = turn_view(own.database, own.media, result, viewer().now_ms, live=live)
     return make_response(render_template("chat/turn.html", view=view))
@@ -274,7 +208,7 @@ def _range(who: Viewer) -> ranges.Range:
     return ranges.read(values, who, "from_ms", "to_ms")
 
 
-def _refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
+def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
     """The same page with the message kept, why it was not asked, and ranges to choose from."""
     form = request.form
     edited = form.get("edited", "")

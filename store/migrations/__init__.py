@@ -42,6 +42,7 @@ from store.migrations.m026_model_prompts import m026_model_prompts
 from store.migrations.m027_days import m027_days
 from store.migrations.m028_insights import m028_insights
 from store.migrations.m029_context import m029_context
+from store.migrations.m030_given import m030_given
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -79,6 +80,7 @@ STEPS: tuple[Step, ...] = (
     m027_days,
     m028_insights,
     m029_context,
+    m030_given,
 )
 
 

@@ -15,7 +15,7 @@ from store.media import Media
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import Request, StubModel
-from webapp.assistant import retrieval, turn
+from webapp.assistant import evidence_mode, retrieval
 from webapp.assistant.failures import turn_error
 from webapp.assistant.turn import (
     BadMessage,
@@ -81,7 +81,7 @@ def test_a_retrieval_over_its_deadline_is_an_error_and_not_an_empty_answer(
 ) -> None:  # R3.72, CHAT-5
     for minute in range(100):
         afternoon.show(minute, None)
-    monkeypatch.setattr(turn, "retrieve", lambda *a, **k: retrieval.retrieve(*a, **k, deadline_s=-1))
+    monkeypatch.setattr(evidence_mode, "retrieve", lambda *a, **k: retrieval.retrieve(*a, **k, deadline_s=-1))
     monkeypatch.setattr(database_module, "_STEPS_BETWEEN_CHECKS", 1)
     error = ask().error
     assert error is not None

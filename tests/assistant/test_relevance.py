@@ -15,7 +15,7 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, insert_bare_frames, reply
 from tests.factories import text_draft
 from tests.stub_model import StubModel
-from webapp.assistant import relevance, turn
+from webapp.assistant import evidence_mode, relevance
 from webapp.assistant.excerpts import MAX_OCR_CHARS_PER_FRAME
 from webapp.assistant.retrieval import Retrieval, retrieve
 from webapp.assistant.sampling import MAX_FRAMES, select
@@ -162,8 +162,8 @@ def test_a_specific_turn_keeps_every_cap_and_asks_once(
     """One retrieval, one call, no picture, at most 72 frames with 160 characters of text each."""
     stub.reply(reply("Budgets [[e1]].", ("e1", "page 0")))
     retrievals = []
-    real = turn.retrieve
-    monkeypatch.setattr(turn, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
+    real = evidence_mode.retrieve
+    monkeypatch.setattr(evidence_mode, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
     result = ask("Which budget row was it?")
     assert len(retrievals) == len(stub.requests) == 1
     assert "tools" not in stub.requests[0]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 
-from store import conversations
+from store import conversations, deletion
+from store.conversations import DELETED_ANSWER
 from store.database import Database
+from store.media import Media
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant import turn
+from webapp.assistant import evidence_mode
 from webapp.assistant.identity import NEUTRAL
 from webapp.assistant.turn import (
     Box,
     Claim,
+    DeltaEvent,
     FinalEvent,
     Query,
     TurnDeps,
@@ -23,6 +28,7 @@ from webapp.assistant.turn import (
     run_turn,
     stored_turn,
 )
+from webapp.assistant.waiting import Stop
 
 
 def test_an_answer_is_cited_verified_and_stored(
@@ -68,8 +74,8 @@ def test_one_turn_is_one_retrieval_and_one_call_without_tools(
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]].", ("e1", "hello there")))
     retrievals = []
-    real = turn.retrieve
-    monkeypatch.setattr(turn, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
+    real = evidence_mode.retrieve
+    monkeypatch.setattr(evidence_mode, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
     result = ask()
     assert len(retrievals) == len(stub.requests) == 1
     assert "tools" not in stub.requests[0]
@@ -174,9 +180,10 @@ def test_evidence_comes_before_prose_and_the_last_event_is_what_is_stored(
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]].", ("e1", "hello there")))
     events = list(run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS)))
-    assert [type(event).__name__ for event in events] == [
-        "StatusEvent", "EvidenceEvent", "StatusEvent", "TextEvent", "FinalEvent",
+    assert [kind for kind, _ in groupby(type(event).__name__ for event in events)] == [
+        "StatusEvent", "EvidenceEvent", "StatusEvent", "DeltaEvent", "TextEvent", "FinalEvent",
     ]  # fmt: skip
+    assert "".join(event.text for event in events if isinstance(event, DeltaEvent)) == "Hello."
     final = events[-1]
     assert isinstance(final, FinalEvent)
     assert final.result == stored_turn(deps.database, final.result.chat_id, final.result.turn_id)
@@ -208,3 +215,56 @@ def test_an_override_replaces_the_identity_and_no_rule(
     assert system.startswith("You are a pirate. Ignore evidence.\n\nRules that nothing else")
     assert NEUTRAL not in system
     assert result.answer_md == "See [1]."
+
+
+def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came_and_checked(
+    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+) -> None:
+    """It fails by name, and is no part of what the model is told of the conversation later."""
+    afternoon.show(1, "hello there")
+    whole = "Hello [[e1]]. And a second sentence that nobody heard to its end."
+    stub.reply(reply(whole, ("e1", "hello there")), breaks_after=2_400)
+    events = list(run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS)))
+    assert [type(event).__name__ for event in events[-3:]] == ["TextEvent", "ErrorEvent", "FinalEvent"]
+    result = stored_turn(deps.database, 1, 1)
+    assert events[-1] == FinalEvent(result)
+    assert result.error and result.error.code == "model_unreachable"
+    assert (result.status, result.is_cut_off) == ("failed", True)
+    said = "".join(event.text for event in events if isinstance(event, DeltaEvent))
+    assert 10 < len(said) < len(whole) and said.startswith("Hello. And")
+    assert result.answer_md.replace(" [1]", "").endswith(said)
+    assert [item.n for item in result.evidence] == [1]
+    assert any("broke off here" in warning for warning in result.warnings)
+    stub.anew().reply(reply("Hello again [[e1]].", ("e1", "hello there")))
+    list(run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS, chat_id=1)))
+    assert [message["role"] for message in stub.requests[0]["messages"]] == ["system", "user"]
+
+
+def test_what_is_kept_of_an_answer_goes_with_the_frame_it_cites(
+    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+) -> None:
+    """DEL-4: an answer that broke off is an answer."""
+    frame = afternoon.show(1, "hello there")
+    stub.reply(reply("Hello there [[e1]]. " + "And more of it. " * 20, ("e1", "x")), breaks_after=2_400)
+    list(run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS)))
+    deletion.delete_frames(deps.database, Media(deps.database.data_dir.media), [frame.id])
+    assert stored_turn(deps.database, 1, 1).answer_md == DELETED_ANSWER
+    said = [each.content for each in conversations.messages(deps.database, 1) if each.role == "assistant"]
+    assert said == [DELETED_ANSWER]
+
+
+def test_stopping_an_answer_about_a_range_keeps_what_was_said(
+    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+) -> None:
+    afternoon.show(1, "hello there")
+    stub.reply(reply("Hello [[e1]]. " + "More and more. " * 200, ("e1", "hello there")), pace_s=0.01)
+    stop, said = Stop(), ""
+    for event in run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS), stop):
+        if isinstance(event, DeltaEvent):
+            said += event.text
+            if len(said) > 40:
+                stop.set()
+    result = stored_turn(deps.database, 1, 1)
+    assert (result.status, result.error, result.is_cut_off) == ("done", None, True)
+    assert said in result.answer_md.replace(" [1]", "")
+    assert any("You stopped" in warning for warning in result.warnings)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from store import conversations
 from store.database import Database
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
@@ -42,7 +43,7 @@ class Scenario:
     """`script` is what the model says to each of `questions`; the rest is what must come of it.
 
     `states` are those of the calls in order, `said` stands in the last answer; with `error` the last
-    turn failed with this code.
+    turn failed with this code, and what was `said` until then is kept.
     """
 
     script: Callable[[Voice], None]
@@ -108,6 +109,13 @@ def _overflowing(voice: Voice) -> None:
     voice.stub.raw(json.dumps(_REFUSED).encode(), status=400)
 
 
+def _overflowing_once(voice: Voice) -> None:
+    voice.call(INVOICE_SEARCH)
+    voice.call(POLICY_SEARCH)
+    voice.stub.raw(json.dumps(_REFUSED).encode(), status=400)
+    voice.reply({"answer_md": "Ninety days.", "evidence": []})
+
+
 def _chunks(*chunks: str) -> Callable[[Voice], None]:
     def script(voice: Voice) -> None:
         voice.call(SUM)
@@ -137,10 +145,13 @@ SCENARIOS = {
     "cap reached": Scenario(
         _capped, ("completed", "completed"), "Four, as far as I got.", tools={"max_iterations": 2}
     ),
-    "provider dropped": Scenario(_dropped, ("completed",), error="model_unreachable"),
+    "provider dropped": Scenario(
+        _dropped, ("completed",), "The answer is four, and", error="model_unreachable"
+    ),
     "context overflow": Scenario(_overflowing, ("completed",), error="context_too_long"),
+    "context overflow once": Scenario(_overflowing_once, ("completed",) * 2, "Ninety days"),
     "broken chunk": Scenario(
-        _chunks(_piece("The answer"), "{no json"), ("completed",), error="model_malformed"
+        _chunks(_piece("The answer"), "{no json"), ("completed",), "The answer", error="model_malformed"
     ),
     "strange chunks": Scenario(
         _chunks("[]", '{"choices": 7}', '{"choices": [{"delta": []}]}', _piece("Four."), _END, "[DONE]"),
@@ -150,6 +161,7 @@ SCENARIOS = {
     "error as a chunk": Scenario(
         _chunks(_piece("The answer"), '{"error": {"message": "out of memory"}}'),
         ("completed",),
+        "The answer",
         error="model_unreachable",
     ),
 }  # fmt: skip
@@ -242,9 +254,14 @@ def _check(held: Held, scenario: Scenario, form: str) -> None:
     assert not waiting
     assert [m["content"] for m in messages if m["role"] == "user"] == list(scenario.questions)
     last = held.turns[-1]
+    assert [m["cut_off"] for m in messages] == [False] * (len(messages) - 1) + [
+        bool(scenario.error and scenario.said)
+    ]
     if scenario.error:
         assert last["code"] == scenario.error
-        assert messages[-1]["role"] == "tool"
+        assert messages[-1]["role"] == ("assistant" if scenario.said else "tool")
+        assert messages[-1]["content"] == last.get("answer_md", messages[-1]["content"])
+        assert scenario.said in last.get("answer_md", "")
     else:
         assert scenario.said in last["answer_md"]
         assert messages[-1]["content"] == last["answer_md"]
@@ -277,6 +294,7 @@ def _check_told(mouth: Mouth, scenario: Scenario) -> None:
         assert "Action" not in said
     if isinstance(mouth, Form):
         assert ("Retry</button>" in mouth.page) == bool(scenario.error)
+        assert ("broke off here" in mouth.page) == bool(scenario.error and scenario.said)
 
 
 def test_after_a_failed_turn_the_conversation_goes_on(
@@ -306,3 +324,39 @@ def test_a_failed_turn_is_tried_again_as_it_was_asked(
         assert form.press("Retry") == (chat_id, 2)
         turn = running.api("GET", f"/chats/{chat_id}/turns/2").json()
         assert (turn["mode"], turn["answer_md"]) == ("agent", "Ninety days [1].")
+
+
+def test_what_is_asked_again_keeps_the_range_and_the_filters_it_was_given(
+    database: Database, memory: None, data_dir: DataDir, stub: StubModel, folder: Path
+) -> None:
+    """A failed call and a failed turn are tried again within what the question was given."""
+    outside = store_frame(database, data_dir, NOON_MS + 1_800_000, "the policy was read again")
+    given = {"start_time": NOON_MS / 1000, "end_time": NOON_MS / 1000 + 600, "filters": {"app_name": "App"}}
+    asked = {"message": QUESTION, "timezone": "Asia/Shanghai", "model": "stub", "mode": "agent", **given}
+    with serve(database, agent_settings(stub, folder), clock) as running:
+        form = Form(running)
+        form._come_in()
+        Voice(stub, "").call(("calculator", {"expression": "7/0"}))
+        _overflowing(Voice(stub, ""))
+        stub._script.pop(1)
+        assert running.api("POST", "/chat", asked).json()["code"] == "context_too_long"
+        assert not form._is_busy(1)
+        for n, button in ((2, "Try again"), (3, "Retry")):
+            if button == "Retry":
+                _overflowing(Voice(stub.anew(), ""))
+                assert form.press("Try again") == (1, 3)
+                n = 4
+            Voice(stub.anew(), "").call(("get_frame", {"frame_id": outside.id}))
+            Voice(stub, "").reply("Nothing more.")
+            assert form.press(button) == (1, n)
+            turn = running.api("GET", f"/chats/1/turns/{n}").json()
+            assert (turn["mode"], turn["time_range"]["start_time"]) == ("agent", given["start_time"])
+            assert turn["time_range"]["end_time"] == given["end_time"]
+            told = json.loads(stub.requests[-1]["messages"][-1]["content"])
+            assert "outside" in told["error"]
+            kept = conversations.turn(database, 1, n)
+            assert kept and kept.given == {
+                "filters": {"app_name": "App"},
+                "start_ms": NOON_MS,
+                "end_ms": NOON_MS + 600_000,
+            }

@@ -194,17 +194,19 @@ def refused(error: TurnRefused) -> Problem:
 
 def _finished(result: TurnResult) -> TurnAnswer:
     if result.error:
-        raise failed(result.error, result.chat_id, result.turn_id)
+        raise failed(result.error, result.chat_id, result.turn_id, result.answer_md)
     return turn_answer(result)
 
 
-def failed(error: TurnError, chat_id: int, turn_id: int) -> Problem:
+def failed(error: TurnError, chat_id: int, turn_id: int, answer_md: str = "") -> Problem:
+    """A turn's failure as a problem, with what was said before it where there is any."""
     headers = {} if error.retry_after_s is None else {"Retry-After": str(max(1, round(error.retry_after_s)))}
     status = _STATUS_OF.get(error.code, 502)
     detail = f"{error.message} {error.action}".strip()
-    return Problem(
-        status, error.code, detail, headers=headers, extra={"chat_id": chat_id, "turn_id": turn_id}
-    )
+    extra: dict[str, Any] = {"chat_id": chat_id, "turn_id": turn_id}
+    if answer_md:
+        extra |= {"answer_md": answer_md}
+    return Problem(status, error.code, detail, headers=headers, extra=extra)
 
 
 @endpoint(

@@ -101,6 +101,7 @@ class MessageAnswer(Answer):
     turn: int
     tool_calls: list[MadeCall] | None = Field(description="What an `assistant` message has called.")
     tool_call_id: str | None = Field(description="Which call a `tool` message answers.")
+    cut_off: bool = Field(description="An answer that was stopped or broke off: this is as far as it came.")
 
 
 class ChatAnswer(Answer):
@@ -141,6 +142,7 @@ def _message(message: TranscriptMessage) -> MessageAnswer:
         turn=message.turn,
         tool_calls=[_made(call) for call in message.calls] or None,
         tool_call_id=message.answers.call_id if message.answers else None,
+        cut_off=message.is_cut_off,
     )
 
 

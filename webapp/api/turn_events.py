@@ -12,6 +12,7 @@ from webapp.assistant.records import (
     ErrorEvent,
     EvidenceEvent,
     FinalEvent,
+    ShortenedEvent,
     StatusEvent,
     TextEvent,
     ToolCallEvent,
@@ -35,6 +36,13 @@ def _content(event: TurnEvent) -> dict[str, Any]:
             return {"type": "evidence", "evidence": found}
         case DeltaEvent():
             return {"type": "text", "part": event.part, "text": event.text}
+        case ShortenedEvent():
+            return {
+                "type": "shortened",
+                "left_out": event.left_out,
+                "shortened": event.shortened,
+                "message": event.message,
+            }
         case TextEvent():
             return {"type": "block", "answer_md": event.answer_md}
         case ToolCallEvent():

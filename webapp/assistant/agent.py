@@ -12,27 +12,32 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from engines.chat import Completion, Message, ModelError, StreamingModel, Usage
+from engines.chat import Completion, ContextTooLong, Message, ModelError, StreamingModel, Usage
 from store import tool_calls
 from store.conversations import StoredTurn
-from webapp.assistant import agent_prompt, answering, coverage, gates, prompt, requested_calls
+from webapp.assistant import agent_prompt, answering, coverage, fitting, gates, prompt, requested_calls
 from webapp.assistant.agent_session import AgentDeps, offered
 from webapp.assistant.agent_tools import carry_out
 from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.calling import MAX_ANSWER_TOKENS
 from webapp.assistant.findings import Findings, TurnFindings
+from webapp.assistant.fitting import Fitted
 from webapp.assistant.off_screen import OffScreen
 from webapp.assistant.prompt_blocks import Block
-from webapp.assistant.records import DeltaEvent, FirstCall, StatusEvent, TurnDeps, TurnEvent
+from webapp.assistant.records import (
+    DeltaEvent,
+    FirstCall,
+    ShortenedEvent,
+    StatusEvent,
+    TurnDeps,
+    TurnEvent,
+)
 from webapp.assistant.requested_calls import Said, Wanted
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 from webapp.assistant.sentences import say
-from webapp.assistant.texts import tokens
 from webapp.assistant.tool import Tool
-from webapp.assistant.visible import visible
+from webapp.assistant.visible import Heard
 from webapp.assistant.waiting import Stop, Stopped, drawn
-
-LEFT_OUT = '{"note": "left out: it no longer fits"}'
 
 
 class Forgotten(Exception):
@@ -59,30 +64,51 @@ class Session:
     warnings: list[str] = field(default_factory=list)
     parts: int = 0
     left_out: int = 0
-    said: str = ""
+    shortened: int = 0
+    room: int = field(init=False)
+    """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
+    heard: Heard = field(default_factory=Heard)
     """What of the answer that is being written was heard so far."""
+
+    def __post_init__(self) -> None:
+        window = self.model.context_tokens
+        self.room = window - min(MAX_ANSWER_TOKENS, window // 4)
 
 
 def run(
-    deps: TurnDeps, agent: AgentDeps, plan: Plan, turn: StoredTurn, history: Sequence[Message], stop: Stop
+    deps: TurnDeps,
+    agent: AgentDeps,
+    plan: Plan,
+    turn: StoredTurn,
+    history: Sequence[Message],
+    stop: Stop,
+    warnings: list[str],
 ) -> Generator[TurnEvent, None, Draft]:
-    """The turn's events, then its draft. Raises `ModelError`, `StoreError`, `Forgotten`, and `Stopped`
-    when the person stopped it before anything was said.
+    """The turn's events, then its draft; what has to be said of the turn is added to `warnings` at once.
+
+    Raises `StoreError`, `Forgotten`, and `ModelError` or `Stopped` when it ended before anything was said.
     """
-    session = _session(deps, agent, plan, turn, history, stop)
+    session = _session(deps, agent, plan, turn, history, stop, warnings)
     try:
         completion = yield from _rounds(session)
-    except Stopped:
+    except (ModelError, Stopped) as ending:
         tool_calls.expire(deps.database, deps.clock(), turn.id)
-        if not session.said.strip():
+        said = answering.cut_off(session.heard.text, plan, session.form)
+        if said is None:
+            _tell_fit(session)
             raise
-        session.warnings.append(say("stopped", plan.language))
-        completion = Completion(session.said, None, plan.model.name)
+        return answering.ended(_draft(session, said), ending, plan.language)
     return _draft(session, completion)
 
 
 def _session(
-    deps: TurnDeps, agent: AgentDeps, plan: Plan, turn: StoredTurn, history: Sequence[Message], stop: Stop
+    deps: TurnDeps,
+    agent: AgentDeps,
+    plan: Plan,
+    turn: StoredTurn,
+    history: Sequence[Message],
+    stop: Stop,
+    warnings: list[str],
 ) -> Session:
     assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
     endpoint = deps.models.endpoint(plan.model.name)
@@ -97,7 +123,19 @@ def _session(
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
     return Session(
-        deps, agent, plan, plan.model, turn, stop, tools, form, blocks, messages, off_screen, findings
+        deps,
+        agent,
+        plan,
+        plan.model,
+        turn,
+        stop,
+        tools,
+        form,
+        blocks,
+        messages,
+        off_screen,
+        findings,
+        warnings=warnings,
     )
 
 
@@ -134,16 +172,33 @@ def _given(session: Session, first: FirstCall) -> tuple[Completion, Said]:
 
 
 def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None, tuple[Completion, Said]]:
-    """One answer of the model, told as it comes."""
+    """One answer of the model, told as it comes. A request that was too long is made smaller, once."""
+    plan = session.plan
+    session.parts += 1
+    told = say("thinking", plan.language, model=plan.model.name)
+    yield StatusEvent("thinking", told, session.turn.chat_id, session.turn.n)
+    _fit(session)
+    try:
+        completion = yield from _heard(session, tools)
+    except ContextTooLong:
+        # Half of what was refused, for all that follows in this turn, too.
+        session.room = fitting.size(session.messages) // 2
+        fitted = _fit(session)
+        if not fitted.is_changed:
+            raise
+        told = say("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
+        yield ShortenedEvent(fitted.left_out, fitted.shortened, told)
+        completion = yield from _heard(session, tools)
+    return completion, requested_calls.read(completion, tools or session.tools, session.form)
+
+
+def _heard(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
+    """The answer to one request, its words told as they come."""
     plan, deps = session.plan, session.deps
     session.stop.check()
     if tool_calls.is_forgotten(deps.database, session.turn.id):
         raise Forgotten
-    session.parts += 1
-    session.said = ""
-    told = say("thinking", plan.language, model=plan.model.name)
-    yield StatusEvent("thinking", told, session.turn.chat_id, session.turn.n)
-    _fit(session)
+    session.heard = Heard(session.form)
     endpoint = deps.models.endpoint(plan.model.name)
     ledger = None
     if endpoint:
@@ -157,17 +212,13 @@ def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, N
         timeout_s=deps.models.timeout_s,
         on_send=ledger,
     )
-    shown, completion, outcome = "", None, "stopped"
+    completion, outcome = None, "stopped"
     try:
         for piece in drawn(ask, session.stop, deps.database.close_thread):
             if isinstance(piece, Completion):
                 completion = piece
-                continue
-            session.said += piece
-            now = visible(session.said, session.form)
-            if len(now) > len(shown) and now.startswith(shown):
-                yield DeltaEvent(session.parts, now[len(shown) :])
-                shown = now
+            elif fresh := session.heard.add(piece):
+                yield DeltaEvent(session.parts, fresh)
     except ModelError as error:
         outcome = error.code
         raise
@@ -180,28 +231,29 @@ def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, N
     if ledger:
         ledger.finish("answered", usage)
     session.usages.append(usage)
-    return completion, requested_calls.read(completion, tools or session.tools, session.form)
+    return completion
 
 
-def _fit(session: Session) -> None:
-    """Leave out the oldest results while the messages are larger than the model's window."""
-    window = session.model.context_tokens
-    room = window - min(MAX_ANSWER_TOKENS, window // 4)
-    for at, message in enumerate(session.messages):
-        if sum(tokens(each.content) for each in session.messages) <= room:
-            return
-        is_result = message.role == "tool" or message.content.startswith(agent_prompt.RESULTS)
-        if is_result and len(message.content) > len(LEFT_OUT) + len(agent_prompt.RESULTS) + 1:
-            content = LEFT_OUT if message.role == "tool" else f"{agent_prompt.RESULTS}\n{LEFT_OUT}"
-            session.messages[at] = replace(message, content=content)
-            session.left_out += 1
+def _fit(session: Session) -> Fitted:
+    """Keep the messages within the model's window, as far as its results can be left out."""
+    fitted = fitting.fit(session.messages, session.room)
+    session.messages = fitted.messages
+    session.left_out += fitted.left_out
+    session.shortened += fitted.shortened
+    return fitted
+
+
+def _tell_fit(session: Session) -> None:
+    """Say in the turn what of its results the model did not get as a whole."""
+    for name, count in (("results_left_out", session.left_out), ("results_shortened", session.shortened)):
+        if count:
+            session.warnings.append(say(name, session.plan.language, count=count))
 
 
 def _draft(session: Session, completion: Completion) -> Draft:
     """The answer with its citations numbered, its quotes verified and its claims judged."""
     plan, findings, deps = session.plan, session.findings, session.deps
-    if session.left_out:
-        session.warnings.append(say("results_left_out", plan.language, count=session.left_out))
+    _tell_fit(session)
     if completion.finish_reason == "length":
         session.warnings.append(say("cut_short", plan.language))
     retrieval = findings.retrieval(deps.database, plan.words, (plan.start_ms, plan.end_ms))

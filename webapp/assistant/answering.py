@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
-from engines.chat import Completion, Message, Usage
+from engines.chat import Completion, Message, ModelError, Usage
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
 from store.personas import Persona
-from webapp.assistant import answer_lines, citations, claims, coverage, evidence
+from webapp.assistant import answer_lines, citations, claims, coverage, evidence, replies
 from webapp.assistant.about import About
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
@@ -30,10 +30,11 @@ from webapp.assistant.records import (
     TurnDeps,
     TurnFilters,
 )
-from webapp.assistant.replies import read_reply
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
 from webapp.assistant.sentences import clock, duration, moment, say
 from webapp.assistant.texts import Language
+from webapp.assistant.visible import said_so_far
+from webapp.assistant.waiting import Stopped
 
 MAX_QUOTE_CHARS = 120
 
@@ -97,13 +98,21 @@ class Draft:
     measured: Facts | None = None
     coverage: Coverage | None = None  # where it is known only with the answer
     sources: tuple[str, ...] = ()
+    is_cut_off: bool = False
+    failure: ModelError | None = None  # why the answer broke off, if it did
 
 
-def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int) -> Draft:
-    """The answer of the plan's model. Raises `ModelError`, and `StoreError` where nothing may be sent."""
+def ask(
+    deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int
+) -> Iterator[str | Draft]:
+    """What the plan's model says as it says it, unchecked, and at last the checked answer.
+
+    Raises `ModelError`, and `StoreError` where nothing may be sent.
+    """
     if isinstance(plan.model, ExtractiveModel):
-        return quote(deps, plan, retrieval, say("extractive", plan.language))
-    called = call(deps, plan, plan.model, retrieval, history, turn_id)
+        yield quote(deps, plan, retrieval, say("extractive", plan.language))
+        return
+    called = yield from call(deps, plan, plan.model, retrieval, history, turn_id)
     warnings = []
     if called.left_out:
         total = len(retrieval.entries)
@@ -113,7 +122,22 @@ def ask(deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Mess
     if called.completion.finish_reason == "length":
         warnings.append(say("cut_short", plan.language))
     draft = checked(deps, plan, retrieval, called.entries, called.completion, warnings)
-    return replace(draft, usage=called.usage)
+    yield replace(draft, usage=called.usage)
+
+
+def cut_off(said: str, plan: Plan, form: str = "") -> Completion | None:
+    """As much of an answer as was said before it ended early; None for nothing."""
+    text = said if replies.is_whole(said) else said_so_far(said, form)
+    if not text.strip():
+        return None
+    return Completion(text, None, plan.model.name)
+
+
+def ended(draft: Draft, ending: ModelError | Stopped, language: Language) -> Draft:
+    """The draft of an answer that was `cut_off`, which says so."""
+    failure = ending if isinstance(ending, ModelError) else None
+    told = say("broke_off" if failure else "stopped", language)
+    return replace(draft, warnings=(*draft.warnings, told), is_cut_off=True, failure=failure)
 
 
 def quote(deps: TurnDeps, plan: Plan, retrieval: Retrieval, opening: str, asked: bool = True) -> Draft:
@@ -156,7 +180,7 @@ def checked(
 
     `measured` are facts from elsewhere than the retrieval, `off_screen` is what is not of the screen.
     """
-    reply = read_reply(completion.text)
+    reply = replies.read_reply(completion.text)
     by_id = {entry.id: entry for entry in entries}
     mentioned = [name for name, _ in reply.quotes]
     numbered = citations.number(reply.answer_md, by_id, mentioned, say("evidence", plan.language))

@@ -7,11 +7,19 @@ request is no answer, so a turn still has one (R3.4).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engines.chat import ChatModel, Completion, ContextTooLong, Message, ModelError, Usage
+from engines.chat import (
+    ChatModel,
+    Completion,
+    ContextTooLong,
+    Message,
+    ModelError,
+    StreamingModel,
+    Usage,
+)
 from webapp.assistant import prompt
 from webapp.assistant.packing import Packed, pack
 from webapp.assistant.prompt_blocks import Block, system_messages
@@ -48,8 +56,11 @@ def call(
     retrieval: Retrieval,
     history: Sequence[Message],
     turn_id: int,
-) -> Called:
-    """Ask the model. Raises `ModelError`; `StoreError` when what is sent cannot be noted."""
+) -> Generator[str, None, Called]:
+    """Ask the model: what it says as it says it, then the whole.
+
+    Raises `ModelError`; `StoreError` when what is sent cannot be noted.
+    """
     endpoint = deps.models.endpoint(model.name)
     blocks = prompt.blocks(plan)
     ledger = None
@@ -59,9 +70,7 @@ def call(
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
         packed, messages = _fitted(plan, blocks, window, retrieval, history)
         try:
-            completion = model.complete(
-                messages, schema=prompt.OUTPUT_SCHEMA, timeout_s=deps.models.timeout_s, on_send=ledger
-            )
+            completion = yield from _said(model, messages, deps.models.timeout_s, ledger)
         except ModelError as error:
             if ledger:
                 ledger.finish(error.code)
@@ -74,6 +83,19 @@ def call(
             ledger.finish("answered", usage)
         return Called(packed.entries, packed.left_out, completion, usage, shrunk_to)
     raise AssertionError("the last try returns or raises")
+
+
+def _said(
+    model: ChatModel, messages: Sequence[Message], timeout_s: float, ledger: SentLedger | None
+) -> Generator[str, None, Completion]:
+    """The answer's pieces, from a model that gives any, and then all of it."""
+    if isinstance(model, StreamingModel):
+        for piece in model.stream(messages, schema=prompt.OUTPUT_SCHEMA, timeout_s=timeout_s, on_send=ledger):
+            if isinstance(piece, Completion):
+                return piece
+            yield piece
+        raise AssertionError("a stream ends with its completion")
+    return model.complete(messages, schema=prompt.OUTPUT_SCHEMA, timeout_s=timeout_s, on_send=ledger)
 
 
 def _fitted(

@@ -229,7 +229,8 @@ class TurnError:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """A turn as it is stored. Failed, it has no answer but an `error`, and what was retrieved.
+    """A turn as it is stored. Failed, it has an `error`, what was retrieved, and as much of an answer as
+    was said before it broke off. An answer that is not all that would have been said `is_cut_off`.
 
     `dropped` counts the ids the model cited that name nothing this turn retrieved. `sources` names what its
     tools showed beside frames; none of it is evidence (C3).
@@ -254,6 +255,7 @@ class TurnResult:
     status: TurnStatus = "done"
     created_ms: int = 0
     sources: tuple[str, ...] = ()
+    is_cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,15 @@ class DeltaEvent:
 
     part: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShortenedEvent:
+    """Results of tools no longer fit: so many were left out, so many lost their ends; `message` says so."""
+
+    left_out: int
+    shortened: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +332,7 @@ TurnEvent = (
     StatusEvent
     | EvidenceEvent
     | DeltaEvent
+    | ShortenedEvent
     | ToolCallEvent
     | ApprovalEvent
     | TextEvent

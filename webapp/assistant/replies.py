@@ -23,6 +23,9 @@ Quote = tuple[str, str]
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _CUT_SHORT = re.compile(r'"answer_md"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
+_ESCAPE_BEGUN = re.compile(
+    r"(?<!\\)(?:\\\\)*(?P<begun>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\u[0-9a-fA-F]{0,3})?)\Z"
+)
 _ID = re.compile(r"\s*\[*\s*e?(\d{1,4})\s*\]*\s*", re.IGNORECASE)
 
 
@@ -42,6 +45,11 @@ def read_reply(text: str) -> Reply:
     if not reply.answer_md.strip() or reply.answer_md.lstrip().startswith('{"'):
         raise ModelMalformed("the model's answer holds no text")
     return Reply(reply.answer_md.strip()[:MAX_ANSWER_CHARS], reply.quotes)
+
+
+def is_whole(text: str) -> bool:
+    """Whether the object that was asked for is there to its end."""
+    return _structured(text) is not None
 
 
 def _structured(text: str) -> Reply | None:
@@ -76,10 +84,20 @@ def _cut_short(text: str) -> Reply | None:
     found = _CUT_SHORT.search(text)
     if not found:
         return None
+    said = decoded(found[1])
+    return Reply(said, ()) if said else None
+
+
+def decoded(escaped: str) -> str:
+    """The text of a JSON string that may end in the middle of ``\\u1234`` or of a surrogate pair; '' for
+    what is none.
+    """
+    begun = _ESCAPE_BEGUN.search(escaped)
+    escaped = escaped[: begun.start("begun")] if begun else escaped
     try:
-        return Reply(str(json.loads(f'"{found[1]}"', strict=False)), ())
+        return str(json.loads(f'"{escaped}"', strict=False))
     except json.JSONDecodeError:
-        return None
+        return ""
 
 
 def _quotes(evidence: Any) -> Iterator[Quote]:

@@ -17,6 +17,18 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "thinking": ("Waiting for {model}", "正在等待 {model}"),
     "waiting": ("Waiting for your decision about {tools}", "正在等待你对 {tools} 的决定"),
     "stopped": ("You stopped this answer before it was complete.", "你在回答完成之前停止了它。"),
+    "broke_off": (
+        "The answer broke off here. What was said until then is kept.",
+        "回答在此处中断，已保留此前的内容。",
+    ),
+    "shortened": (
+        "The model's context is full. {left_out} earlier tool results are left out, {shortened} shortened",
+        "模型的上下文已满：省略了 {left_out} 个较早的工具结果，截短了 {shortened} 个",
+    ),
+    "results_shortened": (
+        "{count} tool results no longer fitted into the model's context as a whole and lost their ends.",
+        "有 {count} 个工具结果超出模型的上下文长度，只保留了开头部分。",
+    ),
     "capped": (
         "The model asked for tools {count} times, the most that is allowed, and answered with what it had.",
         "模型已请求工具 {count} 次（上限），并据此作答。",

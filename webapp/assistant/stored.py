@@ -38,6 +38,7 @@ def payload(
     dropped: int = 0,
     measured: Facts | None = None,
     sources: Sequence[str] = (),
+    is_cut_off: bool = False,
 ) -> dict[str, Any]:
     """The part of a turn that the store keeps as JSON; `measured` as `store.measured` has it."""
     return {
@@ -49,6 +50,7 @@ def payload(
         "dropped": dropped,
         "sources": list(sources),
         "error": asdict(error) if error else None,
+        **({"is_cut_off": True} if is_cut_off else {}),
     }
 
 
@@ -98,6 +100,7 @@ def result(turn: StoredTurn) -> TurnResult:
         error=TurnError(**kept["error"]) if kept.get("error") else None,
         status=cast(TurnStatus, turn.status),
         created_ms=turn.created_ms,
+        is_cut_off=kept.get("is_cut_off", False),
     )
 
 

@@ -24,7 +24,8 @@ OPEN = ("pending", "approved", "executing")
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
     """One message. `calls` are those that an ``assistant`` message makes, `answers` the one whose
-    result a ``tool`` message is; the content of that is JSON.
+    result a ``tool`` message is; the content of that is JSON. An answer that was stopped or broke off
+    `is_cut_off`.
     """
 
     turn: int
@@ -33,6 +34,7 @@ class TranscriptMessage:
     created_ms: int
     calls: tuple[ToolCall, ...] = ()
     answers: ToolCall | None = None
+    is_cut_off: bool = False
 
 
 def transcript(database: Database, chat_id: int) -> list[TranscriptMessage]:
@@ -40,9 +42,15 @@ def transcript(database: Database, chat_id: int) -> list[TranscriptMessage]:
     called: dict[int, list[ToolCall]] = {}
     for call in tool_calls.of_chat(database, chat_id):
         called.setdefault(call.turn, []).append(call)
+    cut_off = {turn.n for turn in conversations.turns(database, chat_id) if turn.payload.get("is_cut_off")}
     found: list[TranscriptMessage] = []
     for message in conversations.messages(database, chat_id):
-        found.append(TranscriptMessage(message.turn, message.role, message.content, message.created_ms))
+        is_cut_off = message.role == "assistant" and message.turn in cut_off
+        found.append(
+            TranscriptMessage(
+                message.turn, message.role, message.content, message.created_ms, is_cut_off=is_cut_off
+            )
+        )
         if message.role == "user":
             found += _rounds(called.get(message.turn, ()))
     return found

@@ -9,24 +9,20 @@ from the store, so that a reload shows the same.
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import replace
 
 from peewee import IntegrityError
 
-from engines.chat import Message, ModelError
+from engines.chat import ModelError
 from store import conversations, tool_calls
 from store.conversations import StoredTurn
 from store.database import Database
 from store.errors import StoreError
-from store.filters import Filters
 from webapp.assistant import (
+    again,
     agent,
-    answering,
-    coverage,
-    evidence,
+    evidence_mode,
     failures,
     history,
     rechecking,
@@ -45,8 +41,8 @@ from webapp.assistant.errors import (
     UnknownChat,
     UnknownModel,
 )
+from webapp.assistant.evidence_mode import InHand
 from webapp.assistant.failures import interrupted, turn_error
-from webapp.assistant.questions import needs_sound
 from webapp.assistant.records import (
     ApprovalEvent,
     Box,
@@ -59,7 +55,7 @@ from webapp.assistant.records import (
     EvidenceItem,
     FinalEvent,
     Query,
-    Stage,
+    ShortenedEvent,
     StatusEvent,
     TextEvent,
     TimeReading,
@@ -71,10 +67,8 @@ from webapp.assistant.records import (
     TurnRequest,
     TurnResult,
 )
-from webapp.assistant.retrieval import retrieve
 from webapp.assistant.sentences import say
-from webapp.assistant.waiting import Stop, Stopped, within
-from webapp.query_embedder import WORDS_ONLY, Meaning
+from webapp.assistant.waiting import Stop, Stopped
 
 __all__ = [
     "ApprovalEvent",
@@ -91,6 +85,7 @@ __all__ = [
     "EvidenceItem",
     "FinalEvent",
     "Query",
+    "ShortenedEvent",
     "StatusEvent",
     "TextEvent",
     "TimeRangeRequired",
@@ -137,37 +132,20 @@ def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
     return stored.result(rechecking.checked_again(database, found))
 
 
-@dataclass(slots=True)
-class _Found:
-    """What a turn has in hand so far, to be stored with it even if it fails."""
-
-    coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
-    evidence: tuple[EvidenceItem, ...] = ()
-
-
 def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
     said, asked = history.before(deps.database, plan)
     plan = replace(plan, asked=asked)
     turn = _enter(deps, plan)
-    found = _Found()
+    found = InHand()
     try:
         if plan.mode == "agent" and deps.agent:
             yield StatusEvent("searching", say("searching", plan.language), turn.chat_id, turn.n)
-            draft = yield from agent.run(deps, deps.agent, plan, turn, said, stop)
+            draft = yield from agent.run(deps, deps.agent, plan, turn, said, stop, found.warnings)
             found.coverage = draft.coverage or found.coverage
         else:
-            draft = yield from _draft(deps, plan, turn, said, found, stop)
-        payload = stored.payload(
-            found.coverage,
-            draft.claims,
-            draft.usage,
-            draft.warnings,
-            dropped=draft.dropped,
-            measured=draft.measured,
-            sources=draft.sources,
-        )
-        rows = stored.evidence_rows(draft.evidence)
-        conversations.finish_turn(deps.database, turn.id, draft.answer_md, payload, rows, deps.clock())
+            draft = yield from evidence_mode.run(deps, plan, turn, said, found, stop)
+        failure = turn_error(draft.failure, plan.language) if draft.failure else None
+        _finish(deps, turn, draft, found.coverage, failure)
     except (ModelError, StoreError) as error:
         log.warning("turn %s of chat %s failed: %s", turn.n, turn.chat_id, type(error).__name__)
         failure = turn_error(error, plan.language)
@@ -184,44 +162,11 @@ def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
         raise
     else:
         yield TextEvent(draft.answer_md)
-        telling.keep(deps, plan, turn, draft.answer_md, stop)
+        if failure:
+            yield ErrorEvent(failure)
+        else:
+            telling.keep(deps, plan, turn, draft.answer_md, stop)
     yield FinalEvent(stored_turn(deps.database, turn.chat_id, turn.n))
-
-
-def _draft(
-    deps: TurnDeps,
-    plan: Plan,
-    turn: StoredTurn,
-    history: Sequence[Message],
-    found: _Found,
-    stop: Stop,
-) -> Generator[TurnEvent, None, Draft]:
-    """Retrieval, the model's call, and the checks, with an event before each."""
-
-    def status(stage: Stage, **values: str) -> StatusEvent:
-        return StatusEvent(stage, say(stage, plan.language, **values), turn.chat_id, turn.n)
-
-    if plan.start_ms >= plan.now_ms:
-        return answering.future(plan)
-    yield status("searching")
-    # An endpoint of vectors may be slow, too.
-    meaning = within(partial(_meaning, deps, plan, turn), math.inf, stop, deps.database.close_thread)
-    retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock(), meaning=meaning)
-    if plan.without:
-        entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
-        retrieval = replace(retrieval, entries=entries)
-    found.coverage = coverage.of(retrieval, plan.filters, plan.reading)
-    if not retrieval.entries:
-        return answering.no_captures(plan, retrieval)
-    found.evidence = evidence.items(retrieval.entries, (), {}, plan.zone)
-    yield EvidenceEvent(found.evidence, found.coverage)
-    if needs_sound(plan.message):
-        opening = f"{say('audio', plan.language)} {say('audio_screen', plan.language)}"
-        return answering.quote(deps, plan, retrieval, opening, asked=False)
-    yield status("thinking", model=plan.model.name)
-    # The model keeps its own time limit; whoever stops the turn does not wait for it.
-    ask = partial(answering.ask, deps, plan, retrieval, history, turn.id)
-    return within(ask, math.inf, stop, deps.database.close_thread)
 
 
 def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
@@ -245,6 +190,7 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
             now_ms=now_ms,
             persona=plan.persona,
             style_note=plan.style_note,
+            given=again.given(plan),
         )
     except IntegrityError as error:  # deleted since it was looked up
         raise UnknownChat(chat_id) from error
@@ -257,24 +203,31 @@ def _looked_at(plan: Plan) -> tuple[int, int] | tuple[None, None]:
     return (plan.about.anchor.start_ms, plan.about.anchor.end_ms) if plan.about else (None, None)
 
 
-def _fail(deps: TurnDeps, turn: StoredTurn, found: _Found, failure: TurnError) -> None:
-    tool_calls.expire(deps.database, deps.clock(), turn.id)
-    payload = stored.payload(found.coverage, error=failure)
-    conversations.fail_turn(deps.database, turn.id, payload, stored.evidence_rows(found.evidence))
-
-
-def _meaning(deps: TurnDeps, plan: Plan, turn: StoredTurn) -> Meaning:
-    """What the question means, when it asks for something; made before anything is read."""
-    return deps.meaning(plan.searched_for, turn.id) if deps.meaning and plan.words else WORDS_ONLY
-
-
-def _filters(plan: Plan) -> Filters:
-    wanted = plan.filters
-    return Filters(
-        plan.start_ms,
-        plan.end_ms,
-        wanted.app_name or None,
-        wanted.window_name or None,
-        wanted.browser_url or None,
-        wanted.focused,
+def _finish(
+    deps: TurnDeps, turn: StoredTurn, draft: Draft, covered: Coverage, failure: TurnError | None
+) -> None:
+    """Store the answer, also one that broke off because of a failure."""
+    payload = stored.payload(
+        covered,
+        draft.claims,
+        draft.usage,
+        draft.warnings,
+        error=failure,
+        dropped=draft.dropped,
+        measured=draft.measured,
+        sources=draft.sources,
+        is_cut_off=draft.is_cut_off,
     )
+    rows = stored.evidence_rows(draft.evidence)
+    if failure:
+        log.warning("turn %s of chat %s broke off: %s", turn.n, turn.chat_id, failure.code)
+        tool_calls.expire(deps.database, deps.clock(), turn.id)
+    conversations.finish_turn(
+        deps.database, turn.id, draft.answer_md, payload, rows, deps.clock(), is_failed=failure is not None
+    )
+
+
+def _fail(deps: TurnDeps, turn: StoredTurn, found: InHand, failure: TurnError) -> None:
+    tool_calls.expire(deps.database, deps.clock(), turn.id)
+    payload = stored.payload(found.coverage, warnings=found.warnings, error=failure)
+    conversations.fail_turn(deps.database, turn.id, payload, stored.evidence_rows(found.evidence))

@@ -11,11 +11,12 @@ from store import frames
 from store.database import Database
 from store.media import Media
 from webapp.assistant.live import LiveTurn
-from webapp.assistant.records import DeltaEvent, EvidenceEvent, StatusEvent, TurnResult
+from webapp.assistant.records import DeltaEvent, EvidenceEvent, ShortenedEvent, StatusEvent, TurnResult
 from webapp.views.calls import CallGroup
 from webapp.views.proofs import EvidenceCard, evidence_card
 
 FIRST_CARDS = 3
+WRITING = "Writing a draft. It is checked when it is complete."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Progress:
     steps: tuple[Step, ...]
     cards: tuple[EvidenceCard, ...]
     found: int
+    writing: str = WRITING
 
 
 def progress(
@@ -49,9 +51,10 @@ def progress(
     numbered = live.after(0) if live else []
     events = [event for _, event in numbered]
     found = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
-    message = next((event.message for event in reversed(events) if isinstance(event, StatusEvent)), "")
+    told = (event.message for event in reversed(events) if isinstance(event, (StatusEvent, ShortenedEvent)))
+    message = next(told, "")
     if events and isinstance(events[-1], DeltaEvent):
-        message = "Writing…"
+        message = WRITING
     parts = [event for event in events if isinstance(event, DeltaEvent)]
     said = {part: "".join(e.text for e in deltas) for part, deltas in groupby(parts, key=lambda e: e.part)}
     zone = ZoneInfo(turn.timezone)

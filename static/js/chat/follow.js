@@ -112,14 +112,14 @@ class Follower {
     this.isMissing = false
     this.seq = message.seq
     if (message.type === 'text') this.said(message)
-    else if (message.type === 'status') this.stage(message.message)
+    else if (message.type === 'status' || message.type === 'shortened') this.stage(message.message)
     else if (message.type === 'final') this.finish()
     else if (['tool', 'approve', 'evidence'].includes(message.type)) this.refresh(message.type === 'approve')
   }
 
   said(message) {
     this.paper.say(message.part, message.text)
-    this.told = 'Writing…'
+    this.told = this.article.querySelector('[data-stage]').dataset.writing
     this.paper.stage(this.article, this.told)
     announce(`Writing, ${Math.round((Date.now() - this.began) / 1000)} s`)
   }

@@ -1,0 +1,86 @@
+"""Room in a conversation with tools: older results go, the newest keep their beginnings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from engines.chat import Message, RequestedCall
+from store.database import Database
+from tests.assistant.agents import agent_deps, run
+from tests.assistant.helpers import Afternoon
+from tests.stub_model import StubModel
+from webapp.assistant.agent_prompt import RESULTS
+from webapp.assistant.fitting import LEFT_OUT, fit, size
+from webapp.assistant.records import ShortenedEvent
+from webapp.assistant.turn import TurnDeps
+
+TOO_LONG = "This model's maximum context length is 4096 tokens"
+
+
+def rounds(*results: str, is_text: bool = False) -> list[Message]:
+    """A conversation with one result a round."""
+    messages = [Message("system", "rules"), Message("user", "question")]
+    for n, result in enumerate(results):
+        call = RequestedCall(f"c{n}", "search_ocr", "{}")
+        messages.append(Message("assistant", "", () if is_text else (call,)))
+        told = (
+            Message("user", f"{RESULTS}\n{result}") if is_text else Message("tool", result, call_id=call.id)
+        )
+        messages.append(told)
+    return messages
+
+
+def of(words: int) -> str:
+    return json.dumps({"text": "word " * words})
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_the_oldest_results_go_first_and_the_newest_keep_their_beginnings(is_text: bool) -> None:
+    messages = rounds(of(900), of(900), of(900), is_text=is_text)
+    one = fit(messages, size(messages) - 100)
+    assert (one.left_out, one.shortened) == (1, 0)
+    assert [LEFT_OUT in message.content for message in one.messages[3::2]] == [True, False, False]
+    most = fit(messages, size(messages) // 4)
+    assert (most.left_out, most.shortened) == (2, 1)
+    assert size(most.messages) <= size(messages) // 4
+    told = most.messages[-1].content.removeprefix(RESULTS)
+    assert of(900).startswith(json.loads(told)["beginning"])
+    assert [message.role for message in most.messages] == [message.role for message in messages]
+    assert [message.tool_calls for message in most.messages] == [message.tool_calls for message in messages]
+
+
+def test_what_fits_stays_and_what_cannot_shrink_is_told() -> None:
+    messages = rounds(of(10))
+    assert not fit(messages, size(messages)).is_changed
+    assert not fit(messages, 1).is_changed
+    assert not fit(messages[:2], 1).is_changed
+
+
+@pytest.fixture
+def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[TurnDeps]:
+    for minute in range(8):
+        afternoon.show(minute, f"policy {minute} " + "words and words " * 60)
+    with agent_deps(database, stub) as deps:
+        yield deps
+
+
+def test_a_request_that_is_refused_as_too_long_is_made_smaller_once(deps: TurnDeps, stub: StubModel) -> None:
+    """Said while it happens and in the turn; a typed error only when that is too long as well."""
+    search = ("search_ocr", {"query": "policy", "limit": 20})
+    stub.call(search).call(search).fail(400, TOO_LONG, code="context_length_exceeded").reply("Eight.")
+    ran = run(deps)
+    [told] = [event for event in ran.events if isinstance(event, ShortenedEvent)]
+    assert (told.left_out, told.shortened) == (1, 1)
+    assert ran.result.error is None and "Eight." in ran.result.answer_md
+    assert [warning.split()[0] for warning in ran.result.warnings[:2]] == ["1", "1"]
+    first, second = (json.dumps(stub.requests[n]["messages"]) for n in (1, 2))
+    assert "left out" not in first and "left out" in second and "only its beginning" in second
+    stub.anew().call(search).fail(400, TOO_LONG, code="context_length_exceeded")
+    ran = run(deps)
+    assert ran.result.error and ran.result.error.code == "context_too_long"
+    assert sum(isinstance(event, ShortenedEvent) for event in ran.events) == 1
+    assert any("lost their ends" in warning for warning in ran.result.warnings)
+    assert [call.state for call in ran.calls] == ["completed"]

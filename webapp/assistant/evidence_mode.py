@@ -1,0 +1,120 @@
+"""A turn in evidence mode: one retrieval, at most one model call, no tools, and the checks (R3.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from engines.chat import Message, ModelError
+from store.conversations import StoredTurn
+from store.filters import Filters
+from webapp.assistant import answering, coverage, evidence
+from webapp.assistant.answering import Draft, Plan
+from webapp.assistant.questions import needs_sound
+from webapp.assistant.records import (
+    Coverage,
+    DeltaEvent,
+    EvidenceEvent,
+    EvidenceItem,
+    Stage,
+    StatusEvent,
+    TurnDeps,
+    TurnEvent,
+)
+from webapp.assistant.retrieval import Retrieval, retrieve
+from webapp.assistant.sentences import say
+from webapp.assistant.visible import Heard
+from webapp.assistant.waiting import Stop, Stopped, drawn, within
+from webapp.query_embedder import WORDS_ONLY, Meaning
+
+
+@dataclass(slots=True)
+class InHand:
+    """What a turn has in hand so far, to be stored with it even if it fails."""
+
+    coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
+    evidence: tuple[EvidenceItem, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+
+
+def run(
+    deps: TurnDeps,
+    plan: Plan,
+    turn: StoredTurn,
+    history: Sequence[Message],
+    found: InHand,
+    stop: Stop,
+) -> Generator[TurnEvent, None, Draft]:
+    """Retrieval, the model's call, and the checks, with an event before each; `found` grows meanwhile.
+
+    Raises `ModelError`, `StoreError`, and `Stopped` when the turn ended before anything was said.
+    """
+
+    def status(stage: Stage, **values: str) -> StatusEvent:
+        return StatusEvent(stage, say(stage, plan.language, **values), turn.chat_id, turn.n)
+
+    if plan.start_ms >= plan.now_ms:
+        return answering.future(plan)
+    yield status("searching")
+    # An endpoint of vectors may be slow, too.
+    meaning = within(partial(_meaning, deps, plan, turn), math.inf, stop, deps.database.close_thread)
+    retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock(), meaning=meaning)
+    if plan.without:
+        entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
+        retrieval = replace(retrieval, entries=entries)
+    found.coverage = coverage.of(retrieval, plan.filters, plan.reading)
+    if not retrieval.entries:
+        return answering.no_captures(plan, retrieval)
+    found.evidence = evidence.items(retrieval.entries, (), {}, plan.zone)
+    yield EvidenceEvent(found.evidence, found.coverage)
+    if needs_sound(plan.message):
+        opening = f"{say('audio', plan.language)} {say('audio_screen', plan.language)}"
+        return answering.quote(deps, plan, retrieval, opening, asked=False)
+    yield status("thinking", model=plan.model.name)
+    return (yield from _asked(deps, plan, retrieval, turn, history, stop))
+
+
+def _asked(
+    deps: TurnDeps,
+    plan: Plan,
+    retrieval: Retrieval,
+    turn: StoredTurn,
+    history: Sequence[Message],
+    stop: Stop,
+) -> Generator[TurnEvent, None, Draft]:
+    """The model's answer: its words as a draft while they come, then what the checks make of it."""
+    # The model keeps its own time limit; whoever stops the turn does not wait for it.
+    ask = partial(answering.ask, deps, plan, retrieval, history, turn.id)
+    heard = Heard()
+    try:
+        for piece in drawn(ask, stop, deps.database.close_thread):
+            if isinstance(piece, Draft):
+                return piece
+            if fresh := heard.add(piece):
+                yield DeltaEvent(1, fresh)
+    except (ModelError, Stopped) as ending:
+        completion = answering.cut_off(heard.text, plan)
+        if completion is None:
+            raise
+        draft = answering.checked(deps, plan, retrieval, retrieval.entries, completion, [])
+        return answering.ended(draft, ending, plan.language)
+    raise AssertionError("an answer ends with its draft")
+
+
+def _meaning(deps: TurnDeps, plan: Plan, turn: StoredTurn) -> Meaning:
+    """What the question means, when it asks for something; made before anything is read."""
+    return deps.meaning(plan.searched_for, turn.id) if deps.meaning and plan.words else WORDS_ONLY
+
+
+def _filters(plan: Plan) -> Filters:
+    wanted = plan.filters
+    return Filters(
+        plan.start_ms,
+        plan.end_ms,
+        wanted.app_name or None,
+        wanted.window_name or None,
+        wanted.browser_url or None,
+        wanted.focused,
+    )
