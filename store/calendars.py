@@ -70,6 +70,7 @@ _TABLE = UpsertTable(
         "end_ms",
         "is_all_day",
         "status",
+        "series",
     ],
 )
 
@@ -94,10 +95,22 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
             "end_ms": record.end_ms,
             "is_all_day": int(record.is_all_day),
             "status": plain(record.status),
+            "series": natural_key("series", record.calendar, record.uid) if record.uid else "",
         }
         done = done.and_one(_TABLE.put(connection, import_id, values))
+        connection.execute(_TOLD, (import_id, values["natural_key"]))
     imports.count(connection, import_id, done)
     return done
+
+
+def replace_series(connection: apsw.Connection, import_id: int) -> int:
+    """Remove the occurrences that an import, read to its end, does not tell of events it tells of.
+
+    So an event that was moved or ends earlier now does not stay where it was. Returns how many went. Call
+    inside `Database.write()`.
+    """
+    connection.execute(_REPLACE, {"id": import_id})
+    return connection.changes()
 
 
 def delete_events(database: Database, import_id: int | None = None) -> int:
@@ -109,6 +122,15 @@ def _key(record: EventRecord) -> str:
     if record.uid:
         return natural_key("uid", record.calendar, record.uid, record.recurrence)
     return natural_key("event", record.calendar, record.title, record.start_ms, record.end_ms)
+
+
+_TOLD = "update calendar_events set told_in = ? where natural_key = ?"
+
+_REPLACE = """
+delete from calendar_events
+where series in (select series from calendar_events where told_in = :id and series <> '')
+    and told_in is not :id
+"""
 
 
 # -- reading ------------------------------------------------------------------------------

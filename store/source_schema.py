@@ -78,6 +78,8 @@ class CalendarEvent(Model):
     end_ms = IntegerField()  # exclusive; start_ms for an event without a length
     is_all_day = IntegerField()
     status = TextField()  # confirmed, tentative, cancelled or ''
+    series = TextField()  # the same for all occurrences of an event, '' where it has no id
+    told_in = IntegerField(null=True)  # the last import that told of it
 
     class Meta:
         table_name = "calendar_events"

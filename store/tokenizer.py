@@ -87,6 +87,8 @@ _CONTROLS = {code: " " for code in (*range(32), 127)}
 _SIGN = re.compile("[+#\u207a\u208a\ufb29\ufe5f\ufe62\uff03\uff0b]")
 # Longer clusters (a letter under a heap of accents) are not worth remembering.
 _MAX_CACHED_CLUSTER = 4
+# Words come again; a whole line of Chinese does not.
+_MAX_CACHED_RUN = 16
 
 # Han, Hiragana, Katakana, Hangul, Bopomofo; `_kind` looks at letters and numbers only.
 _CJK = re.compile(
@@ -191,14 +193,35 @@ def _tokenize(utf8: bytes, flags: int, locale: str | None) -> list[tuple[int, in
     text = utf8.decode("utf-8", "surrogateescape")
     if text.isascii():
         return [(*match.span(), match.group()) for match in _RUN.finditer(text.lower())]
+    found: list[tuple[int, int, str]] = []
+    position, at_byte = 0, 0
+    for match in _RUN.finditer(text):
+        run, (start, end) = match.group(), match.span()
+        at_byte += start - position  # between runs stand ASCII separators only
+        position = end
+        if run.isascii():
+            found.append((at_byte, at_byte + end - start, run.lower()))
+            at_byte += end - start
+            continue
+        inside, length = _in_bytes_cached(run) if len(run) <= _MAX_CACHED_RUN else _in_bytes(run)
+        found += [(at_byte + low, at_byte + high, word) for low, high, word in inside]
+        at_byte += length
+    return found
+
+
+def _in_bytes(run: str) -> tuple[list[tuple[int, int, str]], int]:
+    """The tokens of a run with offsets in bytes, and how many bytes it has."""
     found, position, at_byte = [], 0, 0
-    for token in tokens(text):
+    for token in _tokens_of_run(run, 0):
         # Several tokens may come from one character (㍿), so a token may start before `position`.
-        at_byte += _byte_distance(text, position, token.start)
-        length = _byte_distance(text, token.start, token.end)
+        at_byte += _byte_distance(run, position, token.start)
+        length = _byte_distance(run, token.start, token.end)
         found.append((at_byte, at_byte + length, token.text))
         position = token.start
-    return found
+    return found, _byte_distance(run, 0, len(run))
+
+
+_in_bytes_cached = lru_cache(maxsize=1 << 12)(_in_bytes)
 
 
 def _byte_distance(text: str, start: int, end: int) -> int:

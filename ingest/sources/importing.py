@@ -41,7 +41,9 @@ OnStored = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class Receipt:
-    """What became of a file. `unchanged` were there already and said the same."""
+    """What became of a file. `unchanged` were there already and said the same; `replaced` are occurrences of
+    its events that it does not tell of any more.
+    """
 
     import_id: int
     kind: Kind
@@ -50,6 +52,7 @@ class Receipt:
     added: int = 0
     updated: int = 0
     unchanged: int = 0
+    replaced: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     notes: list[Skipped] = field(default_factory=list)
 
@@ -67,6 +70,7 @@ class Receipt:
             "updated": self.updated,
             "skipped": self.unchanged + self.left_out,
             "unchanged": self.unchanged,
+            "replaced": self.replaced,
             "reasons": [{"reason": reason, "count": count} for reason, count in self.reasons.most_common()],
             "records": [{"where": each.name, "reason": each.reason} for each in self.notes],
         }
@@ -145,8 +149,11 @@ def _store(
         stored += len(batch)
         on_stored(stored, staging.records)
     with home.database.write() as connection:
+        replaced = calendars.replace_series(connection, import_id) if kind == "calendar" else 0
         imports.finish(connection, import_id, now_ms())
-    return Receipt(import_id, kind, form, name, done.added, done.updated, done.skipped, reasons, notes)
+    return Receipt(
+        import_id, kind, form, name, done.added, done.updated, done.skipped, replaced, reasons, notes
+    )
 
 
 def told(receipt: Receipt) -> Iterator[str]:
@@ -155,6 +162,8 @@ def told(receipt: Receipt) -> Iterator[str]:
         f"{receipt.added:,} added, {receipt.updated:,} updated, {receipt.unchanged:,} there already, "
         f"{receipt.left_out:,} left out ({receipt.format})"
     )
+    if receipt.replaced:
+        yield f"  {receipt.replaced:,} occurrences gave way to what the file says now"
     for reason, count in receipt.reasons.most_common():
         first = next((each.name for each in receipt.notes if each.reason == reason), "")
         yield f"  left out {count:,}: {reason}" + (f" (first: {first})" if first else "")

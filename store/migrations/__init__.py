@@ -43,6 +43,7 @@ from store.migrations.m027_days import m027_days
 from store.migrations.m028_insights import m028_insights
 from store.migrations.m029_context import m029_context
 from store.migrations.m030_given import m030_given
+from store.migrations.m031_event_series import m031_event_series
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -81,6 +82,7 @@ STEPS: tuple[Step, ...] = (
     m028_insights,
     m029_context,
     m030_given,
+    m031_event_series,
 )
 
 

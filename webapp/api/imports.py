@@ -57,6 +57,7 @@ class ImportReceiptAnswer(Answer):
     updated: int
     skipped: int = Field(description="Those that are unchanged, and those left out.")
     unchanged: int = Field(description="There already, and the same.")
+    replaced: int = Field(description="Occurrences of its events that the file does not tell of any more.")
     reasons: list[ReasonAnswer] = Field(description="Why records were left out, commonest first.")
     records: list[LeftOutAnswer] = Field(description="The first hundred of those left out.")
 

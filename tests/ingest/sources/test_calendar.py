@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from ingest.home import Home
 from ingest.importers.items import CannotImport
+from ingest.sources.importing import Receipt, take_in
 from ingest.sources.recurrence import MAX_OCCURRENCES
+from store import calendars
 from store.calendars import EventRecord
-from tests.ingest.sources.reading import at, read
+from tests.ingest.sources.reading import NOW_MS, at, options, read
 
 OUTLOOK = """BEGIN:VTIMEZONE
 TZID:W. Europe Standard Time
@@ -215,3 +218,31 @@ def test_an_attached_file_of_many_lines_is_passed_over(tmp_path: Path) -> None:
 def test_a_broken_calendar_is_refused_as_a_whole(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(CannotImport, match=why):
         read(tmp_path, "calendar", "c.ics", text)
+
+
+def test_an_event_that_changed_leaves_none_of_its_old_occurrences(home: Home, tmp_path: Path) -> None:
+    """Moved by an hour and cut short: the file is imported again, and the calendar says what it says."""
+    other = "UID:2\nSUMMARY:Other\nDTSTART:20251013T120000\nRRULE:FREQ=DAILY;COUNT=2"
+    path = tmp_path / "c.ics"
+
+    def take(*events: str) -> Receipt:
+        path.write_text(ics(*events), encoding="utf-8")
+        return take_in(home, "calendar", path, options())
+
+    def starts_now() -> list[tuple[str, int]]:
+        found, _ = calendars.events_between(home.database, 0, 2 * NOW_MS)
+        return [(event.title, event.start_ms) for event in found]
+
+    take("UID:1\nSUMMARY:Series\nDTSTART:20251013T090000\nRRULE:FREQ=DAILY;COUNT=5", other)
+    changed = "UID:1\nSUMMARY:Series\nDTSTART:20251013T100000\nRRULE:FREQ=DAILY;COUNT=2"
+    receipt = take(changed)
+    assert (receipt.added, receipt.replaced) == (2, 5)
+    # An event that the file says nothing of stays.
+    assert starts_now() == [
+        ("Series", at("2025-10-13T10:00:00")), ("Other", at("2025-10-13T12:00:00")),
+        ("Series", at("2025-10-14T10:00:00")), ("Other", at("2025-10-14T12:00:00")),
+    ]  # fmt: skip
+    again = take(changed)
+    assert (again.added, again.unchanged, again.replaced) == (0, 2, 0)
+    once = take("UID:1\nSUMMARY:Series\nDTSTART:20251014T100000")
+    assert (once.added, once.replaced) == (1, 2)

@@ -46,7 +46,7 @@ def test_what_changed_is_updated_and_what_is_wrong_is_told(home: Home, tmp_path:
     receipt = take_in(home, "messages", path, options())
     assert receipt.as_json() == {
         "import_id": 2, "kind": "messages", "format": "csv", "name": "m.csv", "added": 0, "updated": 1,
-        "skipped": 2, "unchanged": 1,
+        "skipped": 2, "unchanged": 1, "replaced": 0,
         "reasons": [{"reason": UNREADABLE, "count": 1}],
         "records": [
             {"where": "line 4", "reason": UNREADABLE}

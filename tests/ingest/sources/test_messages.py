@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import email
+import email.policy
 from pathlib import Path
 
 import pytest
@@ -272,6 +274,56 @@ def test_mail_keeps_its_words_and_leaves_its_attachments(tmp_path: Path) -> None
         ),
     ]  # fmt: skip
     assert skipped == [("record 3", "it has no date that can be read")]
+
+
+NESTED = """From x Thu Nov 20 13:00:00 2025
+Message-ID: <n@example.net>
+From: anna@example.net
+To: me@example.org
+Subject: a long
+ subject
+Date: Thu, 20 Nov 2025 13:00:00 +0000
+Content-Type: multipart/mixed;
+ boundary="outer"
+
+Not for people.
+--outer
+Content-Type: multipart/alternative; boundary="outer-in"
+
+--outer-in
+Content-Type: text/html
+
+<p>markup</p>
+--outer-in
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: base64
+
+R3LDvMOfZQo=
+--outer-in--
+--outer
+Content-Type: text/plain; name="notes.txt"
+Content-Disposition: attachment; filename="notes.txt"
+
+an attachment
+"""
+
+
+def test_parts_in_parts_are_found_also_without_the_last_boundary(tmp_path: Path) -> None:
+    for text in (NESTED, NESTED + "--outer--\n", NESTED.replace("\n", "\r\n")):
+        [found], skipped = read(tmp_path, "messages", "m.mbox", text, options(me="me@example.org"))
+        assert isinstance(found, MessageRecord)
+        assert (found.subject, found.body, skipped) == ("a long subject", "Grüße", [])
+        # What the library finds, which looks at every line.
+        whole = email.message_from_string(NESTED.partition("\n")[2], policy=email.policy.default)
+        body = whole.get_body(("plain",))
+        assert body is not None and body.get_content().strip() == found.body
+
+
+def test_parts_nested_without_end_end(tmp_path: Path) -> None:
+    head = NESTED.partition("Content-Type")[0]
+    deep = "".join(f'Content-Type: multipart/mixed; boundary="b{n}"\n\n--b{n}\n' for n in range(2_000))
+    records, skipped = read(tmp_path, "messages", "m.mbox", f"{head}{deep}", options(me="me@example.org"))
+    assert [each.body for each in records if isinstance(each, MessageRecord)] == [""] and skipped == []
 
 
 def test_gmail_says_by_its_labels_what_was_sent(tmp_path: Path) -> None:
