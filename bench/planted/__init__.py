@@ -3,7 +3,9 @@
 ``english.txt``, ``chinese.txt`` and ``more.txt`` were written by hand against the story, and the
 checker was made better by them; ``held_out.txt`` was written after that and changed nothing.
 ``fresh.txt`` and ``sealed.txt`` were written together on the frames as they are really read; the
-checker was made better by the first, and the second changed nothing.
+checker was made better by the first, and the second changed nothing. ``paraphrased.txt``,
+``kept_back.txt`` and ``sealed2.txt`` were written together, too, in freer words, before there was a
+second check: it has learnt from the first (`bench.second_check`) and not from the others.
 `variants` adds what can be made of a right answer without understanding it: its citation taken
 away, invented, moved to another frame, or the whole sentence set beside another answer's true quote.
 """
@@ -20,8 +22,11 @@ from typing import Literal
 Verdict = Literal["ok", "bad", "none"]
 Language = Literal["en", "zh"]
 
-SETS = ("english", "chinese", "more", "held_out", "fresh", "sealed")
-SEALED = "sealed"
+SETS = (
+    "english", "chinese", "more", "held_out", "fresh", "sealed", "paraphrased", "kept_back", "sealed2",
+)  # fmt: skip
+UNTOUCHED = ("kept_back", "sealed", "sealed2")
+"""Nothing was made better by these: their misses are counted by kind and never printed."""
 
 _MARK = re.compile(r"\[\[([a-z_]+)\]\]")
 _HAN = re.compile("[\u4e00-\u9fff]")
@@ -77,7 +82,14 @@ def answers(name: str, values: Mapping[str, str]) -> list[Answer]:
     text = (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
     blocks = re.split(r"\n\s*\n", text)
     told = {**values, **wrong}
-    return [_answer(block, told) for block in blocks if re.search("^answer ", block, re.MULTILINE)]
+    found: list[Answer] = []
+    for block in blocks:
+        if re.search("^answer ", block, re.MULTILINE):
+            found.append(_answer(block, told))
+        elif re.search("^each ", block, re.MULTILINE):
+            whole = _answer(block, told)
+            found += (replace(whole, language=_language([part]), parts=(part,)) for part in whole.parts)
+    return found
 
 
 def variants(written: Sequence[Answer]) -> Iterator[Answer]:
@@ -109,7 +121,7 @@ def _answer(block: str, values: Mapping[str, str]) -> Answer:
     for line in block.splitlines():
         word, _, rest = line.partition(" ")
         said = Template(rest).safe_substitute(values).replace("\\n", "\n")
-        if word == "answer":
+        if word in ("answer", "each"):
             kind = rest
         elif word in ("quote", "false"):
             scene, _, words = said.partition(" | ")
@@ -121,8 +133,11 @@ def _answer(block: str, values: Mapping[str, str]) -> Answer:
             parts.append(Part(verdict, said))
         elif word and not word.startswith("#"):
             raise ValueError(f"not a line of a planted answer: {line!r}")
-    language: Language = "zh" if any(_HAN.search(part.text) for part in parts) else "en"
-    return Answer(kind, language, tuple(parts), tuple(quotes), dropped)
+    return Answer(kind, _language(parts), tuple(parts), tuple(quotes), dropped)
+
+
+def _language(parts: Iterable[Part]) -> Language:
+    return "zh" if any(_HAN.search(part.text) for part in parts) else "en"
 
 
 def _wrong(value: str) -> str:
