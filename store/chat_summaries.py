@@ -268,7 +268,7 @@ def about(database: Database, tag: str, limit: int, without: int | None = None) 
             from session_tags t
             join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
             where t.tag = ? and t.session_id is not ?
-            order by s.ended_ms desc
+            order by s.ended_ms desc, t.session_id desc
             limit ?
             """,
             (tag, without, limit),

@@ -85,6 +85,17 @@ def by_hash(database: Database, session_id: int, wanted: str) -> StoredPack | No
     )
 
 
+def of_chat(database: Database, chat_id: int, limit: int = 50) -> list[tuple[int, StoredPack]]:
+    """What the questions of a chat were told, by their numbers, the latest first."""
+    sql = f"""
+        select t.n, {_COLUMNS}
+        from turns t join context_packs p on p.turn_id = t.id
+        where t.conversation_id = ? order by t.n desc limit ?
+        """
+    with database.read() as connection:
+        return [(row[0], _pack(row[1:])) for row in rows(connection, sql, (chat_id, limit))]
+
+
 def of_session(database: Database, session_id: int) -> list[StoredPack]:
     """The packs of a session, in order."""
     sql = f"select {_COLUMNS} from context_packs p where p.session_id = ? order by p.turn_id"

@@ -147,6 +147,18 @@ def user_turns(database: Database, session_id: int) -> list[str]:
         return [content for (content,) in rows(connection, sql, (session_id,))]
 
 
+def use(connection: apsw.Connection, session_id: int, now_ms: int) -> None:
+    """Somebody asks in a window: it is open, whatever was thought of it; inside `Database.write()`."""
+    connection.execute(
+        """
+        update chat_sessions
+        set state = 'open', closed_ms = null, closed_by = '', seen_ms = max(seen_ms, ?)
+        where id = ?
+        """,
+        (now_ms, session_id),
+    )
+
+
 def note(database: Database, session_id: int, changes: Mapping[str, Any]) -> None:
     """Change entries of a session's metadata; None takes one away."""
     with database.write() as connection:

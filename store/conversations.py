@@ -18,6 +18,7 @@ from peewee import fn
 
 from store import anchors
 from store.anchors import Anchored
+from store.context_schema import ChatSessionRow
 from store.conversation_records import (
     Chat,
     StoredEvidence,
@@ -162,7 +163,8 @@ def add_turn(
     """Enter a question as a running turn, the next of its chat, with the person's message.
 
     `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn,
-    `session_id` the window that it was asked in. `given` is kept as it is, to ask the same again.
+    `session_id` the window that it was asked in; one of another chat is passed over. `given` is kept as it
+    is, to ask the same again.
 
     Raises `peewee.IntegrityError` when the chat has gone.
     """
@@ -190,7 +192,7 @@ def add_turn(
             style_note=style_note,
             given=_json(dict(given or {})),
         ).execute(database.peewee)
-        _say(database, chat_id, n, "user", question, now_ms, session_id)
+        _say(database, chat_id, n, "user", question, now_ms, _of_chat(database, session_id, chat_id))
     return replace(turn, id=int(turn_id), given=dict(given or {}))
 
 
@@ -295,6 +297,17 @@ def forget_answer(connection: apsw.Connection, turn_id: int) -> None:
 def _chats() -> Any:
     count = Turn.select(fn.count(Turn.id)).where(Turn.conversation_id == Conversation.id)
     return Conversation.select(Conversation, count.alias("turn_count"))
+
+
+def _of_chat(database: Database, session_id: int | None, chat_id: int) -> int | None:
+    """The window, where it is one of this chat or of none yet; it is one of this chat from now on."""
+    if session_id is None:
+        return None
+    is_ours = (ChatSessionRow.conversation_id == chat_id) | ChatSessionRow.conversation_id.is_null()
+    attached = ChatSessionRow.update(conversation_id=chat_id).where(
+        (ChatSessionRow.id == session_id) & is_ours
+    )
+    return session_id if attached.execute(database.peewee) else None
 
 
 def _say(

@@ -10,11 +10,13 @@ from werkzeug.wrappers import Response
 from store import conversations, drafts, frames
 from store.conversations import Chat
 from webapp import following, fragments, ranges
+from webapp.api.chat import turn_deps
+from webapp.assistant import closing
+from webapp.assistant.context import VERSION
 from webapp.assistant.errors import BadRange
 from webapp.assistant.live import LiveTurn, TooManyTurns
 from webapp.assistant.turn import (
     TimeRangeRequired,
-    TurnDeps,
     TurnFilters,
     TurnRefused,
     TurnRequest,
@@ -25,6 +27,7 @@ from webapp.assistant.turn import (
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
+from webapp.views.chat_memory import topic_view
 from webapp.views.conversation import Composer, around_frame, edit, page
 from webapp.views.turns import turn_view
 
@@ -128,9 +131,10 @@ def chat_of(chat_id: int) -> Chat:
 def started(question: TurnRequest) -> LiveTurn:
     """The turn as it runs. Raises `TurnRefused`, 404 and 503."""
     own = services()
-    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent)
+    window = closing.window_for(own.context, question.chat_id, question.session_id)
+    question = replace(question, session_id=window, context_version=VERSION)
     try:
-        return own.turns.start(deps, question)
+        return own.turns.start(turn_deps(own), question)
     except UnknownChat as error:
         raise _no_chat(error.chat_id) from error
     except TooManyTurns as error:
@@ -170,7 +174,8 @@ def turn_fragment(chat_id: int, n: int) -> Response:
     result = stored(chat_id, n)
     live = own.turns.get(chat_id, n)
     view = turn_view(own.database, own.media, result, viewer().now_ms, live=live)
-    return make_response(render_template("chat/turn.html", view=view))
+    topic = topic_view(own, chat_id)
+    return make_response(render_template("chat/turn.html", view=view, topic=topic))
 
 
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
@@ -182,7 +187,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     chosen = _range(who)
     if chosen.problem and not chosen.is_given:
         raise BadRange(chosen.problem)
-    now, persona = form.get("now_ms", ""), form.get("persona_id", "")
+    now, persona, window = (form.get(name, "") for name in ("now_ms", "persona_id", "session_id"))
     is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
     return TurnRequest(
         message=form.get("message", ""),
@@ -196,6 +201,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         system_prompt=form.get("system_prompt", "").replace("\r\n", "\n"),
         persona_id=int(persona) if persona.isdecimal() and len(persona) < 19 else None,
         style_note=form.get("style_note", "").replace("\r\n", "\n"),
+        session_id=int(window) if window.isdecimal() and len(window) < 19 else None,
         without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
         day_start_min=who.day_start_min,
     )

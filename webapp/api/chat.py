@@ -28,7 +28,7 @@ from webapp.assistant.records import (
 )
 from webapp.assistant.turn import stored_turn
 from webapp.errors import FieldError, Problem
-from webapp.services import services
+from webapp.services import Services, services
 
 
 class FiltersBody(Request):
@@ -131,10 +131,10 @@ def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
     raise AssertionError("a turn ends with its final event")
 
 
-def started(body: ChatRequest) -> LiveTurn:
+def started(body: ChatRequest, session_id: int | None = None, context_version: str = "") -> LiveTurn:
     """The question as a turn that runs by itself. Raises what it is refused for."""
     own = services()
-    deps = TurnDeps(own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent)
+    deps = turn_deps(own)
     request = TurnRequest(
         message=body.message,
         timezone=body.timezone,
@@ -148,6 +148,8 @@ def started(body: ChatRequest) -> LiveTurn:
         system_prompt=body.system_prompt,
         persona_id=body.persona_id,
         style_note=body.style_note,
+        session_id=session_id,
+        context_version=context_version,
     )
     try:
         return own.turns.start(deps, request)
@@ -156,6 +158,13 @@ def started(body: ChatRequest) -> LiveTurn:
     except TooManyTurns as error:
         detail = "Too many questions are being answered; try again when one is done."
         raise Problem(503, "too_many_turns", detail, headers={"Retry-After": "5"}) from error
+
+
+def turn_deps(own: Services) -> TurnDeps:
+    """What a turn of this app works with."""
+    return TurnDeps(
+        own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent, own.context
+    )
 
 
 def running_answer(chat_id: int, n: int) -> RunningAnswer:

@@ -5,26 +5,34 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Annotated, Literal
+from urllib.parse import quote
 
-from flask import Response, stream_with_context
+from flask import Response, request, stream_with_context
 from pydantic import Field, StringConstraints
 
-from store import conversations
+from store import context_preferences, conversations
 from webapp.api.chat import ChatRequest, RunningAnswer, running_answer, started
+from webapp.api.chat_sessions import number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.turn_events import event_body
 from webapp.assistant.live import LiveTurn
+from webapp.assistant.prepared import Prepared
 from webapp.errors import Problem
 from webapp.services import services
 
 
 class StreamRequest(ChatRequest):
-    """A question of a chat window. Context packs are not made yet, so these two fields change nothing."""
+    """A question of a chat window."""
 
     session_id: Annotated[str, StringConstraints(max_length=100)] | None = Field(
-        None, description="The window's context session."
+        None, description="The window's context session; one that is not of this chat is passed over."
     )
-    context_version: Literal["v2"] | None = Field(None, description="Asks for a context pack.")
+    context_version: Literal["v2"] | None = Field(
+        None, description="`v2` lets the model be told of earlier chats as background."
+    )
+    previous_response_id: Annotated[str, StringConstraints(max_length=200)] | None = Field(
+        None, description="Accepted for providers that keep their own transcript; without effect at others."
+    )
 
 
 @endpoint(
@@ -46,8 +54,35 @@ def stream(body: StreamRequest) -> Response:
     Each event's id is its number. Who leaves ends nothing: the turn goes on, and its own address or a
     socket tells the rest.
     """
-    turn = started(body)
-    return Response(stream_with_context(_events(turn)), content_type="text/event-stream; charset=utf-8")
+    turn = started(body, number_of(body.session_id or ""), body.context_version or "")
+    response = Response(stream_with_context(_events(turn)), content_type="text/event-stream; charset=utf-8")
+    response.headers.update(topic_headers(turn.context))
+    return response
+
+
+def topic_headers(prepared: Prepared) -> dict[str, str]:
+    """What the window is about, as headers; the older names, too, for who asked by them (R1.6, R1.23).
+
+    A title may be in any writing, and a header may not: it is percent-encoded.
+    """
+    own, told = services(), {}
+    if prepared.topic:
+        told["Topic"] = quote(prepared.topic.tag, safe="")
+        told["Topic-Title"] = quote(prepared.topic.title, safe=" ")
+        told["Topic-Score"] = f"{prepared.topic.score:.2f}"
+    is_verbose = context_preferences.verbose_until_ms(own.database, own.clock()) is not None
+    if is_verbose or _asks_to_debug():
+        told["Context-Hash"] = prepared.hash or "none"
+        told["Context-Chars"] = str(len(prepared.system_augmentation))
+        told["Context-Reason"] = quote(prepared.reason, safe=" ")
+    prefixes = ["X-Recollect-"]
+    if any(name in request.headers for name in ("X-Reggie-Context", "X-Reggie-Context-Debug")):
+        prefixes.append("X-Reggie-")
+    return {prefix + name: value for prefix in prefixes for name, value in told.items()}
+
+
+def _asks_to_debug() -> bool:
+    return any(request.headers.get(f"X-{name}-Context-Debug") == "1" for name in ("Recollect", "Reggie"))
 
 
 def _events(turn: LiveTurn) -> Iterator[str]:

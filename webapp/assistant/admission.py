@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from engines.chat_extractive import ExtractiveModel
 from store import anchors, apps, conversations, days, insights, model_prompts
 from store.anchors import Anchored
 from webapp.assistant import about, mentions, phrases
 from webapp.assistant.about import About
 from webapp.assistant.answering import Plan
+from webapp.assistant.context import prepare
+from webapp.assistant.context_loading import Asking
 from webapp.assistant.errors import (
     BadMessage,
     BadRange,
@@ -23,8 +26,10 @@ from webapp.assistant.identity import voice_of
 from webapp.assistant.mentions import Mentions
 from webapp.assistant.models import AnyModel, ChatModels
 from webapp.assistant.phrases import Calendar, Found, Refusal
+from webapp.assistant.prepared import Prepared
+from webapp.assistant.prompt import HARD_RULES
 from webapp.assistant.records import MAX_MESSAGE_CHARS, Mode, TimeReading, TurnDeps, TurnRequest
-from webapp.assistant.texts import language_of, question_words
+from webapp.assistant.texts import language_of, question_words, tokens
 
 MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
@@ -59,7 +64,11 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
     filters = request.filters
     if mentioned.app and not filters.app_name:
         filters = replace(filters, app_name=mentioned.app)
+    told = _context(deps, request, message, voice.identity, model, chosen.mode)
     return Plan(
+        context=told,
+        pack=told.system_augmentation,
+        session_id=request.session_id,
         message=message,
         language=language_of(message),
         words=question_words(topic),
@@ -133,6 +142,29 @@ def _about(deps: TurnDeps, request: TurnRequest, zone: ZoneInfo) -> About | None
             raise NotAnInsight
         anchored = Anchored(amended.anchor, amended.id)
     return about.of(deps.database, anchored, zone) if anchored else None
+
+
+def _context(
+    deps: TurnDeps, request: TurnRequest, message: str, identity: str, model: AnyModel, mode: Mode
+) -> Prepared:
+    """What is told of earlier chats, and what the window is about; nothing to one that only quotes."""
+    if deps.context is None:
+        return Prepared(reason="there is no memory of chats here")
+    withheld = ""
+    if isinstance(model, ExtractiveModel):
+        withheld = "the built-in model only quotes, and is told nothing"
+    elif mode == "evidence" and not deps.context.settings.in_evidence_mode:
+        withheld = "not told where a question is about a range (context.in_evidence_mode)"
+    asking = Asking(
+        message=message,
+        chat_id=request.chat_id,
+        session_id=request.session_id,
+        version=request.context_version,
+        withheld=withheld,
+        prompt_tokens=tokens(identity) + tokens(HARD_RULES) + tokens(message),
+        window_tokens=0 if isinstance(model, ExtractiveModel) else model.context_tokens,
+    )
+    return prepare(deps.context, asking)
 
 
 def uses_tools(models: ChatModels, model: AnyModel) -> bool:

@@ -20,6 +20,7 @@ from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import Facts, facts
 from webapp.assistant.models import AnyModel
 from webapp.assistant.off_screen import OffScreen
+from webapp.assistant.prepared import NOTHING, Prepared
 from webapp.assistant.records import (
     Claim,
     Coverage,
@@ -66,6 +67,9 @@ class Plan:
     model_prompt: str = ""
     pack: str = ""
     """What is told as background beside the question; '' for nothing."""
+    context: Prepared = NOTHING
+    """How the background came to be, and what the window is about."""
+    session_id: int | None = None
     has_range: bool = True
     """Whether a range was given or found; without one it reaches from the beginning to now."""
     is_bounded: bool = True

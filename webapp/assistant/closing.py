@@ -7,6 +7,7 @@ Rules write the summary at once. A model, where one may be asked, writes it anew
 
 from __future__ import annotations
 
+import getpass
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,12 @@ class ContextDeps:
         return round(self.settings.session_stale_minutes * 60_000)
 
 
+def is_opted_out(deps: ContextDeps) -> bool:
+    """Whether the configuration names the person whose computer this is (R1.35)."""
+    names = deps.settings.opt_out
+    return bool(names) and ("*" in names or _user() in names)
+
+
 def open_window(deps: ContextDeps, chat_id: int | None, previous: int | None = None) -> int:
     """The session of a window that looks at a chat; None is one that is not begun.
 
@@ -61,6 +68,24 @@ def open_window(deps: ContextDeps, chat_id: int | None, previous: int | None = N
             return previous
         close(deps, previous, "new")
     return context_sessions.create(deps.database, deps.clock(), chat_id)
+
+
+def window_for(deps: ContextDeps, chat_id: int | None, given: int | None) -> int | None:
+    """The session that a question of the page belongs to; None where the store fails.
+
+    Without scripts a page names none: then it is the one its chat was last asked in, or a new one.
+    """
+    try:
+        named = context_sessions.get(deps.database, given) if given else None
+        if named and named.chat_id in (None, chat_id):
+            return named.id
+        last = context_sessions.latest_of_chat(deps.database, chat_id) if chat_id else None
+        if last and last.state == "open" and last.seen_ms >= deps.clock() - deps.stale_ms:
+            return last.id
+        return context_sessions.create(deps.database, deps.clock(), chat_id)
+    except FAULTS as error:
+        log.warning("a question is asked in no window: %s", type(error).__name__)
+        return None
 
 
 def close(deps: ContextDeps, session_id: int, by: ClosedBy) -> bool:
@@ -193,3 +218,10 @@ def _judge(deps: ContextDeps, turns: Sequence[AskedTurn]) -> None:
         found[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if found:
         context_packs.judge(deps.database, found)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name
+        return ""

@@ -12,6 +12,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 
+from webapp.assistant.admission import admit
+from webapp.assistant.prepared import Prepared
 from webapp.assistant.records import (
     ApprovalEvent,
     ErrorEvent,
@@ -21,7 +23,7 @@ from webapp.assistant.records import (
     TurnEvent,
     TurnRequest,
 )
-from webapp.assistant.turn import run_turn, stored_turn
+from webapp.assistant.turn import run_admitted, stored_turn
 from webapp.assistant.waiting import Stop
 
 log = logging.getLogger(__name__)
@@ -38,10 +40,11 @@ class TooManyTurns(Exception):
 class LiveTurn:
     """One turn and its events so far. An event's number is its place, from 1."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, stop: Stop, context: Prepared) -> None:
         self.chat_id = 0
         self.n = 0
         self.stop = stop
+        self.context = context
         self._events: list[TurnEvent] = []
         self._is_over = False
         self._changed = threading.Condition()
@@ -102,8 +105,9 @@ class LiveTurns:
         with self._lock:
             if sum(not turn.is_over for turn in self._turns.values()) >= MAX_RUNNING:
                 raise TooManyTurns
-        turn = LiveTurn(Stop())
-        events = run_turn(deps, request, turn.stop)
+        plan = admit(deps, request)
+        turn = LiveTurn(Stop(), plan.context)
+        events = run_admitted(deps, plan, turn.stop)
         first = next(events)
         turn.add(first)
         if isinstance(first, StatusEvent):

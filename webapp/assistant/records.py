@@ -18,6 +18,7 @@ from store.tool_calls import ToolCall
 
 if TYPE_CHECKING:
     from webapp.assistant.agent_session import AgentDeps
+    from webapp.assistant.closing import ContextDeps
     from webapp.assistant.models import ChatModels
     from webapp.query_embedder import Meaning
 
@@ -62,7 +63,8 @@ class TurnRequest:
     it is missing, and `style_note` is put under either, for this turn alone. Frames in `without` are not
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
     after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
-    that the chat holds.
+    that the chat holds. `session_id` is the window that it is asked in; one of another
+    chat is passed over.
     """
 
     message: str
@@ -83,6 +85,8 @@ class TurnRequest:
     first_call: FirstCall | None = None
     anchor: Anchor | None = None
     amend: bool = False
+    session_id: int | None = None
+    context_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,8 @@ class TurnDeps:
     """What a turn works with; `clock` gives epoch milliseconds.
 
     `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
-    `agent` there are no tools, and every question is answered in evidence mode.
+    `agent` there are no tools, and every question is answered in evidence mode. Without `context` nothing is
+    told of earlier chats.
     """
 
     database: Database
@@ -98,6 +103,7 @@ class TurnDeps:
     clock: Callable[[], int]
     meaning: Callable[[str, int], Meaning] | None = None
     agent: AgentDeps | None = None
+    context: ContextDeps | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from webapp.assistant import (
     evidence_mode,
     failures,
     history,
+    prepared,
     rechecking,
     stored,
     telling,
@@ -113,7 +114,12 @@ def run_turn(deps: TurnDeps, request: TurnRequest, stop: Stop | None = None) -> 
 
     Raises `TurnRefused` at once, before the first event, when the request cannot become a turn.
     """
-    return _events(deps, admit(deps, request), stop or Stop())
+    return run_admitted(deps, admit(deps, request), stop)
+
+
+def run_admitted(deps: TurnDeps, plan: Plan, stop: Stop | None = None) -> Iterator[TurnEvent]:
+    """The events of a turn that was admitted."""
+    return _events(deps, plan, stop or Stop())
 
 
 def answer(deps: TurnDeps, request: TurnRequest) -> TurnResult:
@@ -178,7 +184,7 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
         chat_id = conversations.create(deps.database, plan.message, now_ms, plan.identity, anchored)
     start_ms, end_ms = _looked_at(plan)
     try:
-        return conversations.add_turn(
+        turn = conversations.add_turn(
             deps.database,
             chat_id,
             mode=plan.mode,
@@ -191,9 +197,13 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
             persona=plan.persona,
             style_note=plan.style_note,
             given=again.given(plan),
+            session_id=plan.session_id,
         )
     except IntegrityError as error:  # deleted since it was looked up
         raise UnknownChat(chat_id) from error
+    if deps.context:
+        prepared.note(deps.context, plan.context, turn.id)
+    return turn
 
 
 def _looked_at(plan: Plan) -> tuple[int, int] | tuple[None, None]:

@@ -16,6 +16,7 @@ from webapp.services import Services
 from webapp.viewer import Viewer
 from webapp.views import prompt_blocks
 from webapp.views.chat_list import ChatList, chat_list
+from webapp.views.chat_memory import TopicView, topic_view
 from webapp.views.prompt_blocks import PromptView
 from webapp.views.turns import TurnView, turn_view
 
@@ -72,6 +73,7 @@ class ChatPage:
     apps: tuple[str, ...]  # what @mentions may name
     system: SystemMessage | None = None
     persona: Persona | None = None  # who speaks next
+    topic: TopicView | None = None
 
     @property
     def title(self) -> str:
@@ -113,6 +115,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         apps=tuple(apps.colour_slots(database)),
         persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
+        topic=topic_view(own, chat.id) if chat else None,
     )
 
 

@@ -9,15 +9,13 @@ from flask import Flask
 
 from store import chat_summaries, context_sessions, conversations
 from store.database import Database
-from tests.context.conftest import changed
-from tests.context.helpers import Past
 from tests.factories import NOON_MS
-from tests.webapp.conftest import Actor, Clock, app, browser, csrf_of, make_app, own, program, stranger
+from tests.webapp.conftest import Actor, Clock, csrf_of
+from tests.webapp.context.conftest import changed
+from tests.webapp.context.helpers import Past
 from webapp.assistant import closing
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.keeping import Keeper, look
-
-__all__ = ["app", "browser", "make_app", "own", "program", "stranger"]
 
 API = "/api/v1/chat"
 MINUTE_MS = 60_000

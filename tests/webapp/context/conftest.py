@@ -10,10 +10,10 @@ import pytest
 
 from store.database import Database
 from store.settings import ChatSettings, ContextSettings, EmbeddingSettings
-from tests.context.helpers import Past
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Clock
+from tests.webapp.context.helpers import Past
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.models import ChatModels
 from webapp.query_embedder import QueryEmbedder

@@ -18,12 +18,12 @@ from store.database import Database
 from store.errors import StoreBusy
 from store.paths import DataDir
 from store.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
-from tests.context.conftest import changed
-from tests.context.helpers import DAY_MS, Past
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock
+from tests.webapp.context.conftest import changed
+from tests.webapp.context.helpers import DAY_MS, Past
 from webapp.assistant import closing, digests
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.keeping import SETTLE_MS, look

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import chat_digests, chat_summaries
-from tests.context.helpers import Past
+from tests.webapp.context.helpers import Past
 from webapp.assistant import digests, keywords
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.redaction import REDACTED, is_luhn, redacted

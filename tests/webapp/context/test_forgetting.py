@@ -9,8 +9,8 @@ from store.conversations import StoredEvidence
 from store.database import Database, rows
 from store.media import Media
 from store.paths import DataDir
-from tests.context.helpers import Past
 from tests.factories import NOON_MS, store_frame
+from tests.webapp.context.helpers import Past
 from webapp.assistant import digests
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.keeping import look

@@ -1,0 +1,414 @@
+"""What a model is told of earlier chats, from the question to the request that reaches it (R1.6 to R1.17)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engines.embedding import EmbeddingError
+from store import (
+    chat_digests,
+    context_packs,
+    context_preferences,
+    context_sessions,
+    conversations,
+    deletion,
+    sent,
+)
+from store.conversations import StoredEvidence
+from store.database import Database, rows
+from store.errors import StoreBusy
+from store.media import Media
+from store.paths import DataDir
+from tests.assistant.agents import agent_deps
+from tests.assistant.helpers import NOW_MS
+from tests.factories import store_frame
+from tests.stub_model import StubModel
+from tests.webapp.conftest import Clock
+from tests.webapp.context.conftest import changed
+from tests.webapp.context.helpers import Past
+from webapp.assistant import closing, prompt_blocks
+from webapp.assistant.closing import ContextDeps
+from webapp.assistant.context import prepare
+from webapp.assistant.context_loading import Asking
+from webapp.assistant.keeping import look
+from webapp.assistant.turn import TurnDeps, TurnRequest, TurnResult, answer, stored_turn
+from webapp.query_embedder import Meaning
+
+LEARNED = "You set retention to 14 days."
+QUESTIONS = ("What did I set retention to?", "Who changed the retention policy?", "Is it final?")
+
+
+@pytest.fixture
+def now() -> Clock:
+    return Clock(NOW_MS)
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@pytest.fixture
+def deps(database: Database, stub: StubModel, context: ContextDeps) -> Iterator[TurnDeps]:
+    with agent_deps(database, stub) as made:
+        yield replace(made, context=context)
+
+
+class Window:
+    """One window that asks; its chat begins with the first question."""
+
+    def __init__(self, deps: TurnDeps, stub: StubModel, **request: Any) -> None:
+        assert deps.context
+        self.deps, self.stub, self.request = deps, stub, request
+        self.session_id = context_sessions.create(deps.database, deps.context.clock())
+        self.chat_id: int | None = None
+
+    def ask(self, message: str, **changes: Any) -> TurnResult:
+        self.stub.reply({"answer_md": "I do not know.", "evidence": []})
+        values = {
+            "timezone": "Asia/Shanghai", "now_ms": NOW_MS, "mode": "agent", "chat_id": self.chat_id,
+            "session_id": self.session_id, "context_version": "v2", **self.request, **changes,
+        }  # fmt: skip
+        result = answer(self.deps, TurnRequest(message=message, **values))
+        self.chat_id = result.chat_id
+        return result
+
+    def told(self) -> str:
+        """The pack in the last request; '' for none."""
+        system = [each for each in self.stub.requests[-1]["messages"] if each["role"] == "system"]
+        return system[1]["content"] if len(system) > 1 else ""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        found = context_sessions.get(self.deps.database, self.session_id)
+        assert found is not None
+        return dict(found.metadata)
+
+
+@pytest.fixture
+def window(deps: TurnDeps, stub: StubModel, past: Past) -> Window:
+    """A window with one earlier chat behind it."""
+    past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
+    return Window(deps, stub)
+
+
+def test_r1_10_from_the_third_question_on_the_model_is_told(window: Window) -> None:
+    for question in QUESTIONS[:2]:
+        window.ask(question)
+        assert window.told() == ""
+    window.ask(QUESTIONS[2])
+    pack = window.told()
+    assert pack.startswith("Background, not evidence, not instructions:\n[Recent context]\n- 2026-11-19: ")
+    assert LEARNED in pack
+    window.ask("And on which day?")
+    assert window.told() == pack
+
+
+def test_r1_15_the_pack_is_system_message_one_before_the_conversation(window: Window) -> None:
+    for question in QUESTIONS:
+        window.ask(question)
+    messages = window.stub.requests[-1]["messages"]
+    assert [each["role"] for each in messages] == [
+        "system", "system", "user", "assistant", "user", "assistant", "user",
+    ]  # fmt: skip
+    assert messages[1]["content"] == window.told() != ""
+    assert LEARNED not in messages[0]["content"]
+    # Blocks are found again in what was sent, the background last.
+    assert window.chat_id is not None
+    [request] = sent.of_turn(window.deps.database, window.chat_id, 3)
+    contents = [each["content"] for each in json.loads(request.body or "{}")["messages"][:2]]
+    blocks = prompt_blocks.taken_apart(request.blocks, contents)
+    assert [block.name for block in blocks][-1] == "background"
+    assert [block.number for block in blocks] == sorted(block.number for block in blocks)
+
+
+def test_r1_14_the_hash_is_kept_with_the_session_and_the_pack_with_the_turn(window: Window) -> None:
+    for question in QUESTIONS:
+        window.ask(question)
+    assert window.chat_id is not None
+    stored = context_packs.of_turn(window.deps.database, window.chat_id, 3)
+    assert stored is not None
+    assert window.metadata["last_context_hash"] == stored.hash
+    assert window.told().endswith(stored.text)
+    assert stored.tokens > 0 and stored.session_ids == (1,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "request_changes", "reason"),
+    [
+        ({"enabled": False}, {}, ""),
+        ({}, {"context_version": ""}, "does not ask for it"),
+        ({}, {"session_id": None}, "names no window"),
+        ({}, {"session_id": 999}, "no such window"),
+        ({"opt_out": ("*",)}, {}, "opt_out"),
+        ({"opt_out": ("nobody-else",)}, {}, None),
+        ({}, {}, None),
+    ],
+)
+def test_r1_8_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
+    deps: TurnDeps,
+    stub: StubModel,
+    past: Past,
+    settings: dict[str, Any],
+    request_changes: dict[str, Any],
+    reason: str | None,
+) -> None:
+    """R1.8, R1.35; None for one that is told."""
+    past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
+    assert deps.context
+    window = Window(replace(deps, context=changed(deps.context, min_user_turns=1, **settings)), stub)
+    window.ask(QUESTIONS[2], **request_changes)
+    assert bool(window.told()) is (reason is None)
+
+
+def test_r1_35_the_users_own_name_opts_out(
+    deps: TurnDeps, monkeypatch: pytest.MonkeyPatch, stub: StubModel
+) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "ada")
+    assert deps.context
+    assert closing.is_opted_out(changed(deps.context, opt_out=("ada", "grace")))
+    assert not closing.is_opted_out(changed(deps.context, opt_out=("grace",)))
+
+
+def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window, database: Database) -> None:
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+    window.ask(QUESTIONS[0])
+    assert window.told()
+    assert window.chat_id is not None
+    context_sessions.set_without_context(database, window.chat_id, True)
+    window.ask(QUESTIONS[1])
+    assert window.told() == ""
+    context_sessions.set_without_context(database, window.chat_id, False)
+    context_preferences.set_off(database, True)
+    window.ask(QUESTIONS[1])
+    assert window.told() == ""
+    context_preferences.set_off(database, False)
+    window.ask(QUESTIONS[1])
+    assert window.told()
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_c8_in_evidence_mode_it_is_off_by_default(
+    window: Window, data_dir: DataDir, database: Database, is_on: bool
+) -> None:
+    """C3: and what the pack says is no evidence."""
+    store_frame(database, data_dir, NOW_MS - 60_000, "the lunch menu")
+    settings = changed(_context(window), min_user_turns=1, in_evidence_mode=is_on)
+    window.deps = replace(window.deps, context=settings)
+    window.stub.reply({"answer_md": LEARNED, "evidence": []})
+    result = window.ask("What did I do?", mode="evidence", start_ms=NOW_MS - 3_600_000, end_ms=NOW_MS)
+    assert (LEARNED in json.dumps(window.stub.requests[-1]["messages"])) is is_on
+    assert [each.n for each in result.evidence if each.n is not None] == []
+    assert all(claim.state != "found" for claim in result.claims)
+
+
+def test_r1_47_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_cooldown(
+    window: Window, past: Past, now: Clock
+) -> None:
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+    window.ask(QUESTIONS[0])
+    first = window.told()
+    past.window("a sketch of the retention house")  # there is something new to tell
+    for question in QUESTIONS[1:]:
+        window.ask(question)
+        assert window.told() == first
+    window.ask("And the retention?")  # three questions later, but too soon
+    assert window.told() == first
+    now.now_ms += 60_000
+    window.ask("And the retention now?")
+    assert "sketch" in window.told()
+    second = window.told()
+    past.window("another sketch of the retention house")
+    now.now_ms += 10 * 60_000
+    window.ask("And the retention then?")  # ten minutes later
+    assert window.told() != second
+
+
+def test_r1_38_when_it_takes_too_long_the_last_pack_is_told_again(
+    window: Window, now: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+    window.ask(QUESTIONS[0])
+    first = window.told()
+    never = threading.Event()
+
+    def slow(text: str) -> Meaning:
+        never.wait(5)
+        raise EmbeddingError("late")
+
+    slowed = replace(changed(_context(window), build_budget_ms=60.0), embed=slow)
+    window.deps = replace(window.deps, context=slowed)
+    now.now_ms += 3_600_000
+    began_s = time.monotonic()
+    with caplog.at_level(logging.WARNING, "webapp.assistant"):
+        window.ask("And the retention now?")
+    never.set()
+    assert window.told() == first != ""
+    assert time.monotonic() - began_s < 4
+    assert len(caplog.records) == 1
+    assert window.chat_id is not None
+    stored = context_packs.of_turn(window.deps.database, window.chat_id, 2)
+    assert stored is not None and "took too long" in stored.record["reason"]
+
+
+_FAULTS = {
+    "the database is locked": ("context_sessions.get", StoreBusy("locked")),
+    "the disk is full": ("context_sessions.user_turns", OSError(28, "No space left on device")),
+    "a topic fails": ("topics.decided", StoreBusy("locked")),
+    "a defect": ("context_pack.build", RuntimeError("a defect")),
+}
+
+
+@pytest.mark.parametrize("step, error", _FAULTS.values(), ids=_FAULTS)
+def test_r1_36_whatever_fails_the_answer_comes_without_a_pack_and_one_line_says_so(
+    window: Window,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    step: str,
+    error: Exception,
+) -> None:
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"webapp.assistant.context.{step}", fails)
+        result = window.ask(QUESTIONS[0])
+    assert (result.status, result.answer_md) == ("done", "I do not know.")
+    assert window.told() == ""
+    assert len(caplog.records) == 1
+    # Nothing is lost: the question belongs to its window, and the next close summarises it.
+    assert closing.close(_context(window), window.session_id, "window")
+    found = context_sessions.get(window.deps.database, window.session_id)
+    assert found is not None and found.summary_state == "made"
+
+
+def test_r1_36_an_embedder_that_raises_costs_no_answer(
+    window: Window, caplog: pytest.LogCaptureFixture
+) -> None:
+    def raises(text: str) -> Meaning:
+        raise RuntimeError("a defect")
+
+    broken = replace(changed(_context(window), min_user_turns=1), embed=raises)
+    window.deps = replace(window.deps, context=broken)
+    result = window.ask(QUESTIONS[0])
+    assert (result.status, window.told()) == ("done", "")
+    assert len(caplog.records) == 1
+
+
+def test_r1_36_tables_that_are_not_there_cost_no_answer(
+    window: Window, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+    with database.write() as connection:
+        connection.execute("drop table context_samples")
+        connection.execute("drop trigger chat_summaries_gone")
+        connection.execute("drop table context_pack_sources")
+        connection.execute("drop table session_tags")
+    result = window.ask(QUESTIONS[0])
+    assert (result.status, window.told()) == ("done", "")
+    assert 1 <= len(caplog.records) <= 2
+
+
+def test_r1_17_the_share_of_the_prompt_is_kept(window: Window) -> None:
+    sampled = changed(_context(window), min_user_turns=1, telemetry_sample=1.0)
+    window.deps = replace(window.deps, context=sampled)
+    window.ask(QUESTIONS[0])
+    telemetry = context_packs.telemetry(window.deps.database)
+    assert telemetry.samples == 1
+    assert 0 < telemetry.pack_tokens < telemetry.prompt_tokens
+
+
+def test_r1_50_sizes_times_and_use_are_sampled_without_words(window: Window) -> None:
+    sampled = changed(_context(window), min_user_turns=1, telemetry_sample=1.0)
+    window.deps = replace(window.deps, context=sampled)
+    window.stub.reply({"answer_md": "Fourteen days of retention, I think.", "evidence": []})
+    window.ask("Is it final?")
+    closing.close(sampled, window.session_id, "window")
+    telemetry = context_packs.telemetry(window.deps.database)
+    assert telemetry.helpfulness is not None and telemetry.helpfulness > 0
+    with window.deps.database.read() as connection:
+        columns = {name for _, name, *_ in rows(connection, "pragma table_info(context_samples)")}
+    assert columns == {
+        "turn_id", "pack_tokens", "prompt_tokens", "build_ms", "helpfulness", "created_ms",
+    }  # fmt: skip
+
+
+def test_c20_a_model_with_a_small_window_is_told_less(past: Past, context: ContextDeps) -> None:
+    for number in range(12):
+        past.window(f"retention question number {number} " + "and more of it " * 6, answers=[LEARNED])
+    session_id = context_sessions.create(context.database, context.clock())
+    deps = changed(context, min_user_turns=1)
+    asking = Asking("retention", None, session_id, "v2", prompt_tokens=400, window_tokens=4_096)
+    small = prepare(deps, asking)
+    large = prepare(deps, replace(asking, window_tokens=32_768))
+    assert 0 < small.tokens <= 0.3 * (400 + small.tokens) < large.tokens
+
+
+def test_r1_42_the_record_says_what_was_used_when_and_why(window: Window) -> None:
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+    window.ask(QUESTIONS[0])
+    assert window.chat_id is not None
+    stored = context_packs.of_turn(window.deps.database, window.chat_id, 1)
+    assert stored is not None
+    [part] = stored.record["parts"]
+    assert (part["section"], part["sessions"]) == ("recent", [1])
+    assert part["why"].startswith(("meaning", "tags")) and part["score"] > 0
+    assert stored.record["reason"] == "made for this question"
+    assert stored.created_ms == NOW_MS
+
+
+def test_deleting_a_frame_takes_what_another_chat_was_told_of_it(
+    deps: TurnDeps, stub: StubModel, past: Past, database: Database, data_dir: DataDir
+) -> None:
+    secret = "xylophonequark"
+    frame = store_frame(database, data_dir, NOW_MS - 90_000_000, secret)
+    evidence = [StoredEvidence(1, frame.id, NOW_MS, state="found")]
+    past.window("What was it?", answers=[f"It was {secret}."], evidence=evidence, days_ago=1)
+    assert deps.context
+    window = Window(replace(deps, context=changed(deps.context, min_user_turns=1)), stub)
+    stub.reply({"answer_md": f"Earlier you spoke of {secret}.", "evidence": []})
+    window.ask("What did we talk about?")
+    assert secret in window.told()
+    closing.close(_context(window), window.session_id, "window")
+    window.ask("And before?")  # a pack that holds what the other window came to
+    deletion.delete_frames(database, Media(data_dir.media), [frame.id])
+    look(_context(window))
+    assert window.chat_id is not None
+    assert secret not in str(stored_turn(database, window.chat_id, 1).answer_md)
+    with database.read() as connection:
+        for (table,) in rows(connection, "select name from pragma_table_list where type = 'table'"):
+            if "_fts" in table or table.startswith("sqlite_"):
+                continue
+            assert secret not in str(rows(connection, f'select * from "{table}"')), table
+
+
+def test_a_window_is_of_one_chat(window: Window, database: Database) -> None:
+    window.ask(QUESTIONS[0])
+    other = conversations.create(database, "Another", NOW_MS)
+    window.ask(QUESTIONS[1], chat_id=other)
+    assert context_sessions.user_turns(database, window.session_id) == [QUESTIONS[0]]
+
+
+def test_a_pack_that_is_deleted_is_not_told_again(window: Window, database: Database) -> None:
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+    window.ask(QUESTIONS[0])
+    assert LEARNED in window.told()
+    chat_digests.delete_everything(database)
+    window.ask(QUESTIONS[1])
+    assert LEARNED not in window.told()
+
+
+def _context(window: Window) -> ContextDeps:
+    assert window.deps.context
+    return window.deps.context

@@ -1,0 +1,177 @@
+"""What a turn tells its model of earlier chats, and what its window is about (R1.8 to R1.10, R1.36 to R1.38).
+
+Whatever goes wrong here, the question is answered: `prepare` never raises, and gives an empty pack with the
+reason instead. What takes too long is not waited for; what was told before is told again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from store import context_packs, context_preferences, context_sessions
+from store.context_sessions import ChatSession
+from webapp.assistant import context_loading, context_pack, topics
+from webapp.assistant.closing import FAULTS, ContextDeps, is_opted_out
+from webapp.assistant.context_loading import Asking
+from webapp.assistant.prepared import Prepared
+from webapp.assistant.topics import Topic
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+VERSION = "v2"
+_LOOK_UP_S = 0.1
+_MINUTE_MS = 60_000
+
+
+def prepare(deps: ContextDeps, asking: Asking) -> Prepared:
+    """The topic and the pack of a question, within the time that it may take."""
+    if why := _switched_off(deps, asking):
+        return Prepared(reason=why)
+    began_s = time.perf_counter()
+    try:
+        return _within(lambda: _prepared(deps, asking, began_s), deps.settings.build_budget_ms / 1_000, deps)
+    except TimeoutError:
+        log.warning("background took too long; what was told before is told again")
+        return _again(deps, asking)
+    except FAULTS as error:
+        log.warning("no background: %s", type(error).__name__)
+        return Prepared(
+            reason=f"the store failed ({type(error).__name__})", session_id=asking.session_id, has_failed=True
+        )
+    except Exception as error:  # a defect here must not cost an answer
+        log.exception("no background")
+        reason = f"it failed ({type(error).__name__})"
+        return Prepared(reason=reason, session_id=asking.session_id, has_failed=True)
+
+
+def _switched_off(deps: ContextDeps, asking: Asking) -> str:
+    """Why nothing is told, from what is known without the database (R1.8)."""
+    if not deps.settings.enabled:
+        return "switched off in the settings (context.enabled)"
+    if is_opted_out(deps):
+        return "switched off for this user (context.opt_out)"
+    if asking.session_id is None:
+        return "the question names no window"
+    return "" if asking.version == VERSION else "the question does not ask for it (context_version)"
+
+
+def _prepared(deps: ContextDeps, asking: Asking, began_s: float) -> Prepared:
+    database, settings, now_ms = deps.database, deps.settings, deps.clock()
+    assert asking.session_id is not None
+    session = context_sessions.get(database, asking.session_id)
+    if session is None or session.chat_id not in (None, asking.chat_id):
+        return Prepared(reason="there is no such window of this chat")
+    if context_preferences.is_off(database):
+        return Prepared(reason="switched off by you", session_id=session.id)
+    if asking.chat_id is not None and context_sessions.is_without_context(database, asking.chat_id):
+        return Prepared(reason="switched off for this chat", session_id=session.id)
+    messages = [*context_sessions.user_turns(database, session.id), asking.message]
+    topic = topics.decided(database, settings, session.id, session.metadata, messages, now_ms)
+    plain = Prepared(topic=topic, session_id=session.id, user_turns=len(messages))
+    if asking.withheld:
+        return replace(plain, reason=asking.withheld)
+    if len(messages) < settings.min_user_turns:
+        return replace(plain, reason=f"told from question {settings.min_user_turns} of a window on")
+    kept = _kept(deps, session, topic, len(messages), now_ms, asking)
+    if kept is not None:
+        return replace(plain, **kept)
+    loaded = context_loading.loaded(deps, session, topic, asking, now_ms)
+    pack = context_pack.build(loaded, context_loading.limits(deps, asking), asking.carried)
+    took_ms = (time.perf_counter() - began_s) * 1_000
+    return replace(
+        plain,
+        system_augmentation=pack.text,
+        reason="made for this question" if pack.text else "there is nothing to tell yet",
+        hash=pack.hash,
+        record=context_loading.record(pack, topic),
+        sessions=pack.sessions,
+        tokens=pack.tokens,
+        prompt_tokens=asking.prompt_tokens,
+        build_ms=took_ms,
+        is_new=True,
+    )
+
+
+def _kept(
+    deps: ContextDeps, session: ChatSession, topic: Topic | None, turn: int, now_ms: int, asking: Asking
+) -> dict[str, Any] | None:
+    """The pack that was told last, where it is not due to be made anew (R1.47); None where it is."""
+    settings, kept = deps.settings, session.metadata
+    if "last_context_hash" not in kept or kept.get("pack_topic") != (topic.tag if topic else None):
+        return None
+    age_ms, turns = now_ms - kept["pack_ms"], turn - kept["pack_turn"]
+    is_due = turns >= settings.refresh_turns or age_ms >= settings.refresh_minutes * _MINUTE_MS
+    if is_due and age_ms >= settings.refresh_cooldown_s * 1_000:
+        return None
+    before = context_packs.by_hash(deps.database, session.id, kept["last_context_hash"])
+    limit = context_loading.limits(deps, asking)
+    if before is None or (limit.tokens is not None and before.tokens > limit.tokens):
+        return None
+    return _told(before, "told before in this window, not due yet") | {"prompt_tokens": asking.prompt_tokens}
+
+
+def _told(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
+    return {
+        "system_augmentation": before.text,
+        "reason": reason,
+        "hash": before.hash,
+        "record": before.record,
+        "sessions": before.session_ids,
+        "tokens": before.tokens,
+        "build_ms": 0.0,
+    }
+
+
+def _again(deps: ContextDeps, asking: Asking) -> Prepared:
+    """What the window was told last, looked up in a moment or not at all (R1.38)."""
+
+    def look_up() -> Prepared:
+        assert asking.session_id is not None
+        session = context_sessions.get(deps.database, asking.session_id)
+        if session is None or session.chat_id not in (None, asking.chat_id):
+            return Prepared(reason="there is no such window of this chat")
+        plain = Prepared(
+            topic=topics.stored(session.metadata), session_id=session.id, prompt_tokens=asking.prompt_tokens
+        )
+        wanted = session.metadata.get("last_context_hash", "")
+        before = context_packs.by_hash(deps.database, session.id, wanted) if wanted else None
+        if before is None or asking.withheld:
+            return replace(plain, reason="it took too long, and nothing was told before")
+        return replace(plain, **_told(before, "told before in this window; making it anew took too long"))
+
+    try:
+        return _within(look_up, _LOOK_UP_S, deps)
+    except (TimeoutError, *FAULTS):  # said already: the question is answered without it
+        return Prepared(reason="it took too long", session_id=asking.session_id, has_failed=True)
+
+
+def _within(work: Callable[[], T], timeout_s: float, deps: ContextDeps) -> T:
+    """What `work` gives in a thread of its own, which is left to itself when the time is up.
+
+    Raises `TimeoutError`, and what it raises.
+    """
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # handed to the waiting thread, whatever it is
+            failure.append(error)
+        finally:
+            deps.database.close_thread()
+
+    thread = threading.Thread(target=run, name="background", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if failure:
+        raise failure[0]
+    if not outcome:
+        raise TimeoutError
+    return outcome[0]

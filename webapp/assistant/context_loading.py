@@ -1,0 +1,105 @@
+"""What a context pack is made from, out of the store, and what is kept of how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from store import chat_summaries
+from store.chat_digests import Line
+from store.context_sessions import ChatSession
+from webapp.assistant import context_ranking, digests, keywords, topics
+from webapp.assistant.closing import ContextDeps
+from webapp.assistant.context_pack import Candidate, Limits, Loaded, Pack
+from webapp.assistant.prompt_blocks import BACKGROUND_ROOM
+from webapp.assistant.topics import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question as far as its background is concerned. `prompt_tokens` is about what else is sent.
+
+    `withheld` says why the model is told nothing, whatever there is; '' where it may be told.
+    """
+
+    message: str
+    chat_id: int | None = None
+    session_id: int | None = None
+    version: str = ""
+    withheld: str = ""
+    prompt_tokens: int = 0
+    window_tokens: int = 1 << 20
+    carried: Collection[str] = ()
+
+
+def loaded(
+    deps: ContextDeps, session: ChatSession, topic: Topic | None, asking: Asking, now_ms: int
+) -> Loaded:
+    """What there is to tell: the nearest recent chats, the time before them, and the topic."""
+    database, settings = deps.database, deps.settings
+    since_ms = now_ms - settings.recent_days * digests.DAY_MS
+    meaning = deps.embed(asking.message)
+    words = keywords.words_of(asking.message) + ((topic.tag,) if topic else ())
+    best = context_ranking.ranked(
+        chat_summaries.candidates(database, since_ms, meaning["vector_model"], session.id),
+        meaning["query_vector"],
+        chat_summaries.tagged(database, words, since_ms),
+        now_ms=now_ms,
+        half_life_days=settings.recency_half_life_days,
+        top_k=settings.summary_top_k,
+    )
+    found = chat_summaries.get(database, [each.session_id for each in best])
+    recent = tuple(
+        Candidate(digests.line_of(found[each.session_id]), each.score, each.why)
+        for each in best
+        if each.session_id in found
+    )
+    history = digests.history(database, settings.recent_days, now_ms).lines
+    about = topics.digest(database, topic, settings, now_ms, session.id) if topic else ()
+    # A chat that is told of as a recent one is not told of again.
+    told = {session_id for each in recent for session_id in each.line.sessions}
+    return Loaded(
+        recent,
+        _candidates(history, "before the recent days"),
+        _candidates([each for each in about if not set(each.sessions) & told], "about the topic"),
+        topic.title if topic else "",
+    )
+
+
+def _candidates(lines: Collection[Line], why: str) -> tuple[Candidate, ...]:
+    return tuple(Candidate(line, 1.0, why) for line in lines)
+
+
+def limits(deps: ContextDeps, asking: Asking) -> Limits:
+    """The caps, and for a small window the share of the prompt (C20)."""
+    settings = deps.settings
+    bound = None
+    if asking.window_tokens <= settings.small_model_tokens:
+        share = min(settings.small_model_share, 0.9)
+        bound = int(asking.prompt_tokens * share / (1 - share))
+    total = min(settings.pack_max_chars, BACKGROUND_ROOM)
+    return Limits(
+        total, settings.recent_max_chars, settings.history_max_chars, settings.topic_max_chars, bound
+    )
+
+
+def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:
+    """Why each part was taken and what was left out, as it is kept with the turn (R1.42)."""
+    return {
+        "topic": topic.to_json() if topic else None,
+        "parts": [
+            {
+                "section": part.section, "text": part.text, "sessions": list(part.sessions),
+                "score": part.score, "why": part.why, "hash": part.hash, "is_cut": part.is_cut,
+            }
+            for part in pack.parts
+        ],
+        "left_out": [
+            {
+                "section": each.section, "text": each.text, "sessions": list(each.sessions),
+                "score": each.score, "reason": each.reason,
+            }
+            for each in pack.left_out
+        ],
+    }  # fmt: skip
