@@ -32,7 +32,7 @@ class StoredEvidence:
     None and nothing of it is left but its time. Boxes are [x, y, w, h] in pixels of the frame.
 
     With `needs_check` the frame was read again and its quote not yet looked for there; `checked_ms`
-    is when it last was.
+    is when it last was. `confidence` (0..1) is that of the least sure of the quoted words.
     """
 
     n: int | None
@@ -49,6 +49,7 @@ class StoredEvidence:
     reading_id: int | None = None
     needs_check: bool = False
     checked_ms: int | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,4 +107,5 @@ def evidence_of(row: Any) -> StoredEvidence:
         reading_id=row.reading_id,
         needs_check=bool(row.needs_check),
         checked_ms=row.checked_ms,
+        confidence=row.confidence,
     )

@@ -109,7 +109,7 @@ PLACES = (
             update evidence
             set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
                 browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
-                needs_check = 0, checked_ms = null
+                needs_check = 0, checked_ms = null, confidence = null
             where frame_id in (select id from doomed)
             """
         ),

@@ -31,7 +31,7 @@ def save(
         """
         update evidence
         set state = :state, quote = :quote, boxes = :boxes, reading_id = :reading_id,
-            checked_ms = :checked_ms, needs_check = 0
+            checked_ms = :checked_ms, confidence = :confidence, needs_check = 0
         where turn_id = :turn_id and n = :n and needs_check = 1
         """,
         [
@@ -41,6 +41,7 @@ def save(
                 "boxes": json.dumps(item.boxes),
                 "reading_id": item.reading_id,
                 "checked_ms": item.checked_ms,
+                "confidence": item.confidence,
                 "turn_id": turn_id,
                 "n": item.n,
             }

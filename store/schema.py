@@ -241,6 +241,7 @@ class Evidence(Model):
     state = TextField()
     needs_check = IntegerField()  # 1: the frame was read again since its quote was looked for
     checked_ms = IntegerField(null=True)  # when it was looked for in a later reading
+    confidence = FloatField(null=True)  # 0..1, of the least sure of the quoted words
 
     class Meta:
         table_name = "evidence"

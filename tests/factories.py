@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +69,16 @@ def store_frame(
     return frames.get(database, frame_id)
 
 
-def text_draft(text: str) -> readings.TextDraft:
-    """A reading of `text`: lines 20 pixels high, words 10 pixels a character."""
+def text_draft(text: str, unsure: Mapping[str, float] | None = None) -> readings.TextDraft:
+    """A reading of `text`: lines 20 pixels high, words 10 pixels a character. `unsure` are the words of
+    which the reader was not sure, and how sure it was of each.
+    """
     lines = []
     for row, line in enumerate(text.split("\n")):
         words, x = [], 0
         for word in line.split():
             box = readings.Box(x, row * 20, 10 * len(word), 16)
-            words.append(readings.DraftWord(word, box, 0.9))
+            words.append(readings.DraftWord(word, box, (unsure or {}).get(word, 0.9)))
             x += 10 * (len(word) + 1)
         lines.append(readings.DraftLine(readings.Box(0, row * 20, max(x, 1), 16), 0.9, tuple(words)))
     return readings.TextDraft(tuple(lines), engine="test", language="eng", duration_ms=1)

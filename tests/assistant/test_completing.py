@@ -44,7 +44,7 @@ def frame(database: Database, data_dir: DataDir) -> FrameRow:
 def test_lines_of_one_row_are_joined_from_left_to_right() -> None:
     joined = rows(TORN)
     assert joined.text.splitlines()[0] == "station group north done in 41 s"
-    assert [box.x for box in joined.boxes(0, 7)] == [0]
+    assert [(word.text, word.box.x) for word in joined.words[:1]] == [("station", 0)]
 
 
 def test_a_quote_may_run_over_a_row_and_shows_the_words_of_the_frame(frame: FrameRow) -> None:
@@ -61,3 +61,24 @@ def test_a_line_that_makes_a_sentence_whole_is_added_with_its_box(frame: FrameRo
     assert len(whole.boxes) == 2
     assert judge(frame, TORN, [quote], ["One of the four goals is to release 2.40.0"]).quote == quote
     assert judge(frame, TORN, [quote], ["You released 2.40.0"]).quote == quote
+
+
+@pytest.mark.parametrize(
+    ("quotes", "said", "expected"),
+    [
+        (["Release 2.40.0 on Friday."], [], 0.9),
+        (["the harbour of Saltmere"], [], 0.2),
+        (["Release 2.40.0 on Friday.", "the harbour of Saltmere"], [], 0.2),
+        (["done in 41 s"], ["The station group north of the harbour of Saltmere was done in 41 s"], 0.2),
+        (["sunny"], [], None),
+    ],
+)
+def test_a_quote_is_as_sure_as_the_least_sure_of_its_words(
+    frame: FrameRow, quotes: list[str], said: list[str], expected: float | None
+) -> None:
+    assert judge(frame, TORN, quotes, said).confidence == expected
+
+
+def test_a_bullet_that_was_hardly_read_makes_no_quote_doubtful(frame: FrameRow) -> None:
+    marked = reading(("e", 0, 0, 0.1), ("Release on Friday", 20, 0, 0.8))
+    assert judge(frame, marked, ["e Release on Friday"]).confidence == 0.8

@@ -47,6 +47,17 @@ def test_a_quote_that_moved_is_boxed_where_it_stands_now(answered: TurnResult, d
     assert now.claims == answered.claims
 
 
+def test_a_quote_is_as_sure_as_its_last_reading(answered: TurnResult, deps: TurnDeps) -> None:
+    assert (answered.evidence[0].confidence, answered.evidence[0].is_doubtful) == (0.9, False)
+    frame_id = answered.evidence[0].frame_id
+    assert frame_id is not None
+    with deps.database.write() as connection:
+        readings.add(connection, frame_id, text_draft(QUOTE, {"14": 0.4}), (), LATER_MS)
+    [item] = again(deps, answered).evidence
+    assert (item.state, item.is_doubtful) == ("found", True)
+    assert item.confidence == pytest.approx(0.4, abs=0.01)
+
+
 @pytest.mark.parametrize("text", ["retention set to 30 days", "", "File Edit View"])
 def test_a_quote_that_is_gone_is_not_found_and_so_is_its_claim(
     answered: TurnResult, deps: TurnDeps, text: str

@@ -18,6 +18,7 @@ from tests.webapp.conftest import Actor, csrf_of
 
 TEXT = "File Edit View\nretention set to 14 days\nretention again"
 QUOTE_BOX = (0, 20, 240, 16)
+DOUBT = "Read with low confidence"
 
 
 @pytest.fixture
@@ -141,6 +142,24 @@ def test_pinning_over_the_api(program: Actor, frame: FrameRow, cite: str) -> Non
         assert program.ask(method, "/api/v1/frames/5/pin").status_code == 404
 
 
+def test_a_quote_that_was_hardly_read_says_so_wherever_it_is_shown(
+    browser: Actor, program: Actor, frame: FrameRow, cite: str, database: Database
+) -> None:
+    chat, turn, _ = cite.split(".")
+    told = f"/api/v1/chats/{chat}/turns/{turn}"
+    assert DOUBT not in browser.get(f"/frames/{frame.id}?cite={cite}").text
+    assert DOUBT not in browser.get(f"/chat/{chat}").text
+    reading = readings.current(database, frame.id)
+    assert reading is not None
+    unsure = dict.fromkeys(reading.text.split(), 0.4)
+    with database.write() as connection:
+        readings.add(connection, frame.id, text_draft(reading.text, unsure), (), NOON_MS + 5)
+    for address in (f"/frames/{frame.id}?cite={cite}", f"/chat/{chat}"):
+        assert DOUBT in browser.get(address).text
+    [item] = [each for each in program.get(told).get_json()["evidence"] if each["n"]]
+    assert item["state"] == "found" and 0.39 < item["confidence"] < 0.41
+
+
 def test_reading_again_and_choosing_the_reading_before(
     app: Flask, browser: Actor, program: Actor, frame: FrameRow, cite: str, database: Database
 ) -> None:
@@ -156,7 +175,7 @@ def test_reading_again_and_choosing_the_reading_before(
     assert marked(html) == []
     assert browser.post(f"/frames/{frame.id}/readings/{first.id}", data=token).status_code == 303
     html = browser.get(f"/frames/{frame.id}?cite={cite}").text
-    assert "Quote found" in html
+    assert "Quote found" in html and DOUBT not in html
     assert marked(html) == [QUOTE_BOX]
     assert browser.post(f"/frames/{frame.id}/readings/999", data=token).status_code == 404
     answer = program.post(f"/api/v1/frames/{frame.id}/read-again")

@@ -49,6 +49,9 @@ class EvidenceAnswer(Answer):
     quote: str
     boxes: list[BoxAnswer] = Field(description="Where the quote stands, in pixels of the frame.")
     state: str = Field(description="found, not_found, not_checked, retrieved or deleted.")
+    confidence: float | None = Field(
+        description="How sure the reader was of the least sure word of the quote, 0 to 1; null when unknown."
+    )
     frame_url: str | None
 
 
@@ -194,6 +197,7 @@ def evidence_answer(item: EvidenceItem) -> EvidenceAnswer:
         quote=item.quote,
         boxes=[BoxAnswer.model_validate(box) for box in item.boxes],
         state=item.state,
+        confidence=item.confidence,
         frame_url=item.frame_url,
     )
 

@@ -7,6 +7,7 @@ sources of their own (R3.1) and have no box.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -19,7 +20,7 @@ from store.sample import SampledFrame
 from webapp.assistant import quotes
 from webapp.assistant.completing import completing
 from webapp.assistant.packing import frame_url
-from webapp.assistant.records import Box, EvidenceItem, EvidenceState
+from webapp.assistant.records import SURE, Box, EvidenceItem, EvidenceState
 from webapp.assistant.replies import Quote
 from webapp.assistant.retrieval import Entry
 from webapp.assistant.rows import rows
@@ -28,20 +29,21 @@ from webapp.assistant.sentences import local_time
 JOINT = " … "
 """Between the quotes that were found in one frame."""
 
-SURE = 0.6
-"""Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
+_WORD = re.compile(r"\w{2}|\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What became of the quotes given for one entry. `quote` holds those that were found, in the frame's
-    own words, or, when none was, the first that was not, as it was given.
+    own words, or, when none was, the first that was not, as it was given. `confidence` (0..1) is that of
+    the least sure of its words.
     """
 
     state: EvidenceState
     quote: str
     boxes: tuple[Box, ...] = ()
     reading_id: int | None = None
+    confidence: float | None = None
 
 
 def verify(
@@ -74,16 +76,20 @@ def judge(
         return Verdict("not_checked", "")
     found: dict[str, None] = {}
     boxes: dict[Box, None] = {}
+    words: list[readings.Word] = []
     for quote in dict.fromkeys(given):
-        for text, place in _places(frame, reading, quote):
+        for text, place, read in _places(frame, reading, quote):
             found[text] = None
             boxes.update((Box(b.x, b.y, b.w, b.h), None) for b in place)
+            words += read
     if not found:
         return Verdict("not_found", given[0])
     for line in _completing(frame, reading, found, boxes, said):
         found[_flat(line.text)] = None
         boxes[Box(line.box.x, line.box.y, line.box.w, line.box.h)] = None
-    return Verdict("found", JOINT.join(found), tuple(boxes), reading.id if reading else None)
+        words += line.words
+    reading_id = reading.id if reading else None
+    return Verdict("found", JOINT.join(found), tuple(boxes), reading_id, _least_sure(words))
 
 
 def _completing(
@@ -116,28 +122,41 @@ def _overlap(line: readings.Box, box: Box) -> bool:
 
 def _places(
     frame: SampledFrame | FrameRow, reading: Reading | None, quote: str
-) -> Iterator[tuple[str, list[readings.Box]]]:
-    """The words of the frame that a quote is, with their boxes; none when it stands nowhere.
+) -> Iterator[tuple[str, list[readings.Box], list[readings.Word]]]:
+    """The text of the frame that a quote is, with its boxes and words; none when it stands nowhere.
 
     What is shown as found is what the frame says: a model mends slips of reading, and may mend wrongly.
     """
     if reading:
         spans = quotes.find(reading.text, quote, _doubted(reading.lines))
         for start, end in spans:
-            yield _flat(reading.text[start:end]), readings.boxes_for_span(reading, start, end)
+            words = [word for line in reading.lines for word in line.words]
+            boxes = readings.boxes_for_span(reading, start, end)
+            yield _flat(reading.text[start:end]), boxes, _within(words, start, end)
         if spans:
             return
         joined = rows(reading)
         spans = quotes.find(joined.text, quote)
         for start, end in spans:
-            yield _flat(joined.text[start:end]), joined.boxes(start, end)
+            words = _within(joined.words, start, end)
+            yield _flat(joined.text[start:end]), [word.box for word in words], words
         if spans:
             return
     for place in (frame.window_name, frame.app_name, frame.browser_url):
         spans = quotes.find(place, quote) if place else ()
         if place and spans:
-            yield JOINT.join(_flat(place[start:end]) for start, end in spans), []
+            yield JOINT.join(_flat(place[start:end]) for start, end in spans), [], []
             return
+
+
+def _within(words: Iterable[readings.Word], start: int, end: int) -> list[readings.Word]:
+    return [word for word in words if word.start < end and word.end > start]
+
+
+def _least_sure(words: Iterable[readings.Word]) -> float | None:
+    """The confidence of the word that was read least surely; bullets and icons are no words."""
+    sure = (word.confidence for word in words if _WORD.search(word.text))
+    return min((each for each in sure if each is not None), default=None)
 
 
 def _doubted(lines: Iterable[readings.Line]) -> list[tuple[int, int]]:
@@ -184,4 +203,5 @@ def _item(entry: Entry, n: int | None, verdict: Verdict, zone: tzinfo) -> Eviden
         state=verdict.state,
         frame_url=frame_url(frame.id),
         reading_id=verdict.reading_id,
+        confidence=verdict.confidence,
     )

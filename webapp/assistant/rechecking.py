@@ -47,6 +47,7 @@ def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRo
         quote=verdict.quote if is_found else item.quote,
         boxes=tuple((box.x, box.y, box.w, box.h) for box in verdict.boxes),
         reading_id=verdict.reading_id if is_found else item.reading_id,
+        confidence=verdict.confidence,
         needs_check=False,
         checked_ms=None if reading is None else reading.read_ms,
     )

@@ -26,6 +26,8 @@ MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
 """As whom a model speaks in one turn (`system_prompt`)."""
 MAX_NOTE_CHARS = 200
+SURE = 0.6
+"""Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
 
 Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
@@ -141,6 +143,12 @@ class EvidenceItem:
     frame_url: str | None
     reading_id: int | None = None  # the reading that was quoted; reading again checks the quote again
     checked_ms: int | None = None  # when the quote was looked for again, in a later reading
+    confidence: float | None = None  # 0..1, of the least sure of the quoted words, as the reader said
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the reader was unsure of a quoted word: it stands there as it was read."""
+        return self.state == "found" and self.confidence is not None and self.confidence < SURE
 
 
 @dataclass(frozen=True, slots=True)

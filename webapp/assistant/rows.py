@@ -22,10 +22,6 @@ class Rows:
     text: str
     words: tuple[Word, ...]
 
-    def boxes(self, start: int, end: int) -> list[Box]:
-        """The boxes of the words of ``text[start:end]``."""
-        return [word.box for word in self.words if word.start < end and word.end > start]
-
 
 def rows(reading: Reading) -> Rows:
     """The lines of a reading from top to bottom, those of a row joined from left to right."""

@@ -70,6 +70,7 @@ def evidence_rows(items: Sequence[EvidenceItem]) -> list[StoredEvidence]:
             boxes=tuple((box.x, box.y, box.w, box.h) for box in item.boxes),
             state=item.state,
             reading_id=item.reading_id,
+            confidence=item.confidence,
         )
         for item in items
     ]
@@ -122,6 +123,7 @@ def evidence_item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
         frame_url=None if row.frame_id is None else frame_url(row.frame_id),
         reading_id=row.reading_id,
         checked_ms=row.checked_ms,
+        confidence=row.confidence,
     )
 
 
