@@ -42,7 +42,7 @@ def test_an_answer_has_the_shape_of_the_contract(
     item = next(each for each in body["evidence"] if each["frame_id"] == frame.id)
     assert set(item) == {
         "n", "frame_id", "timestamp", "local_time", "app_name", "window_name", "focused", "browser_url",
-        "ocr_snippet", "quote", "boxes", "state", "frame_url",
+        "ocr_snippet", "quote", "boxes", "state", "confidence", "frame_url",
     }  # fmt: skip
     assert item["timestamp"] == NOON + 1
     assert "20:00:01" in item["local_time"]
