@@ -1,7 +1,9 @@
 """The chat's socket: the events of a turn as they come, and what a person does meanwhile.
 
-A client says ``resume {turn, after}`` and gets every event beyond that number, once each; also ``stop
-{turn}``, ``approve {id, scope?}`` and ``deny {id}``. Sockets begin as requests and pass the same guards
+A client says ``ask {message, timezone, …}``, which takes what ``POST /chat`` takes and begins the next turn
+of the chat, or ``resume {turn, after}``, and gets every event beyond that number, once each; also ``stop
+{turn}``, ``approve {id, scope?}`` and ``deny {id}``. What cannot be done is answered by ``refused {code,
+message, errors}``. Sockets begin as requests and pass the same guards
 (SEC-19). Where all places are taken (`webapp.following`) the next one is told to come back later and to
 ask the turn's own address instead.
 """
@@ -22,6 +24,8 @@ from simple_websocket import Server
 
 from store import conversations, tool_calls
 from store.tool_calls import Scope
+from webapp.api.chat import ChatRequest, started
+from webapp.api.endpoint import parse_json
 from webapp.api.tool_calls import decide
 from webapp.api.turn_events import VERSION
 from webapp.api.values import MAX_ID
@@ -32,7 +36,8 @@ from webapp.services import Services, services
 
 log = logging.getLogger(__name__)
 
-MAX_MESSAGE_BYTES = 16_384
+MAX_MESSAGE_BYTES = 131_072
+"""A question of the longest kind, with the words of who answers it."""
 PING_S = 25
 TRY_AGAIN_LATER = 1013
 """https://www.iana.org/assignments/websocket/websocket.xhtml"""
@@ -67,6 +72,12 @@ class Approve(_Said):
 class Deny(_Said):
     type: Literal["deny"]
     id: Number
+
+
+class Ask(ChatRequest):
+    """A question, as ``POST /chat`` takes it; the chat is the socket's own."""
+
+    type: Literal["ask"]
 
 
 _MESSAGE: TypeAdapter[Resume | StopTurn | Approve | Deny] = TypeAdapter(
@@ -126,26 +137,30 @@ class _Conversation:
 
     def _hear(self, said: str | bytes) -> None:
         try:
-            message = _MESSAGE.validate_json(said)
-        except ValidationError:
-            self._refuse("invalid_message", "This is no message that the socket knows.")
-            return
-        try:
-            match message:
-                case Resume():
+            match _message(said):
+                case Ask() as message:
+                    self._ask(message)
+                case Resume() as message:
                     self._resume(message)
-                case StopTurn():
+                case StopTurn() as message:
                     live = self._own.turns.get(self._chat_id, message.turn)
                     if live:
                         live.stop.set()
-                case Approve():
+                case Approve() as message:
                     self._check(message.id)
                     decide(self._own, message.id, message.scope)
-                case Deny():
+                case Deny() as message:
                     self._check(message.id)
                     decide(self._own, message.id, None)
         except Problem as problem:
-            self._refuse(problem.code, problem.detail)
+            self._refuse(problem)
+
+    def _ask(self, message: Ask) -> None:
+        """Begin a turn and follow it; it goes on whether anybody does."""
+        if message.chat_id not in (None, self._chat_id):
+            raise Problem(422, "invalid_request", "A socket asks in its own chat only.")
+        live = started(message.model_copy(update={"chat_id": self._chat_id}))
+        self._told = told(self._own, live.chat_id, live.n, 0)
 
     def _resume(self, message: Resume) -> None:
         if conversations.turn(self._own.database, self._chat_id, message.turn) is None:
@@ -169,8 +184,21 @@ class _Conversation:
         if message is not None:
             self._send(message)
 
-    def _refuse(self, code: str, detail: str) -> None:
-        self._send({"v": VERSION, "type": "refused", "code": code, "message": detail})
+    def _refuse(self, problem: Problem) -> None:
+        errors = [{"field": each.field, "message": each.message} for each in problem.errors]
+        told = {"v": VERSION, "type": "refused", "code": problem.code, "message": problem.detail}
+        self._send({**told, "errors": errors})
 
     def _send(self, message: dict[str, Any]) -> None:
         self._ws.send(json.dumps(message, ensure_ascii=False))
+
+
+def _message(said: str | bytes) -> Ask | Resume | StopTurn | Approve | Deny:
+    """What a client says. Raises `Problem`."""
+    content = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
+    try:
+        return _MESSAGE.validate_json(content)
+    except ValidationError as error:
+        if error.errors()[0]["type"] == "union_tag_invalid" and error.errors()[0]["ctx"]["tag"] == "ask":
+            return parse_json(Ask, content)
+        raise Problem(400, "invalid_message", "This is no message that the socket knows.") from error

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocket, expect
 from simple_websocket import Client
 
 from tests.end_to_end.programs import eventually
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
+from webapp.assistant.records import DeltaEvent
 from webapp.following import MAX_FOLLOWERS
 
 pytestmark = pytest.mark.end_to_end
@@ -77,7 +78,7 @@ def grown(page: Page, length: int = 0) -> None:
 
 
 def assert_only_appended(found: list[str], whole: str) -> None:
-    """Each text goes on from the one before. The last words may come with the finished answer alone."""
+    """Each text goes on from the one before."""
     assert found, "nothing was shown before the answer was complete"
     assert all(whole.startswith(text) for text in found)
     assert [len(text) for text in found] == sorted(len(text) for text in found)
@@ -93,8 +94,12 @@ def test_text_is_appended_and_never_made_again(visitor: Talk, site: TalkSite) ->
 
 
 def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> None:
+    """What stands in the draft in the end is what the server told, to the last character; each message came
+    once, and each socket asked for what follows the last one heard.
+    """
     all_dropped = threading.Event()
     site.stub.reply(LONG, pace_s=0.02, hurry=all_dropped)  # slow enough for fifty, on a slow machine too
+    heard, resumed = frames(visitor.page)
     page = begun(visitor)
     grown(page)
     for n in range(1, 51):
@@ -104,9 +109,40 @@ def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> N
     assert page.locator("#t1").get_attribute("aria-busy") == "true", "it ended before all drops"
     all_dropped.set()
     ended(page)
-    assert_only_appended(said(page), LONG)
+    live = site.own.turns.get(1, 1)
+    assert live
+    told = live.after(0)
+    words = "".join(event.text for _, event in told if isinstance(event, DeltaEvent))
+    assert words == LONG
+    assert_only_appended(said(page), words)
+    assert said(page)[-1] == words, "the last words were not shown before the answer was complete"
     assert page.locator("#t1 .answer").inner_text().count("The same words again and again") == 160
     assert page.evaluate("window.removed") == 0
+    numbers = [number for number, _ in told]
+    assert heard == numbers[numbers.index(heard[0]) :], "a message was lost, or came twice"
+    assert len(resumed) == 51
+    assert all(after + 1 in heard for after in resumed)
+
+
+def frames(page: Page) -> tuple[list[int], list[int]]:
+    """Numbers of the messages that come over the page's sockets, and those it asks to go on after."""
+    heard: list[int] = []
+    resumed: list[int] = []
+
+    def came(content: str | bytes) -> None:
+        heard.append(json.loads(content)["seq"])
+
+    def sent(content: str | bytes) -> None:
+        message = json.loads(content)
+        if message["type"] == "resume":
+            resumed.append(message["after"])
+
+    def opened(socket: WebSocket) -> None:
+        socket.on("framereceived", came)
+        socket.on("framesent", sent)
+
+    page.on("websocket", opened)
+    return heard, resumed
 
 
 def test_the_seventeenth_page_asks_now_and_then(visitor: Talk, site: TalkSite) -> None:

@@ -164,18 +164,22 @@ class Sse:
 
 @dataclass
 class Socket:
-    """The turn is asked for by a stream that is left at once, and followed by socket."""
+    """Asked and followed by socket; a new chat is begun by a stream that is left at once."""
 
     running: Running
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False) -> Asked:
         self.events = []
-        with _streaming(self.running, message, chat_id) as lines:
-            first = next(lines)
-        asked = first["chat_id"], first["turn"]
-        client = self.running.socket(asked[0])
-        client.send(json.dumps({"type": "resume", "turn": asked[1], "after": 0}))
+        if chat_id is None:
+            with _streaming(self.running, message, None) as lines:
+                first = next(lines)
+            chat_id = first["chat_id"]
+            client = self.running.socket(chat_id)
+            client.send(json.dumps({"type": "resume", "turn": first["turn"], "after": 0}))
+        else:
+            client = self.running.socket(chat_id)
+            client.send(json.dumps({"type": "ask", **_body(message, None)}))
         while not self.events or self.events[-1]["type"] != "final":
             told = client.receive(timeout=_PATIENCE_S)
             assert told is not None, "nothing came"
@@ -183,7 +187,7 @@ class Socket:
             for call in self.events[-1].get("approvals", ()):
                 client.send(json.dumps({"type": "approve" if allows else "deny", "id": call["id"]}))
         client.close()
-        return asked
+        return chat_id, self.events[-1]["turn"]
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -150,6 +151,72 @@ def test_what_is_over_is_told_from_the_store(running: Running, stub: StubModel, 
     client.send(json.dumps({"type": "resume", "turn": turn}))
     assert heard(client, is_final)[-1] == first
     client.close()
+
+
+def test_a_socket_asks_follows_stops_and_goes_on(running: Running, stub: StubModel) -> None:
+    """It begins a turn as POST /chat does; another socket takes it up by turn and number."""
+    stub.reply("Four.")
+    chat_id, _ = running.ask()
+    stub.anew().reply(SAID, pace_s=0.005)
+    client = running.socket(chat_id)
+    client.send(json.dumps({"type": "ask", "message": "And then?", "timezone": "UTC", "mode": "agent"}))
+    begun = heard(client, lambda message: message["type"] == "text")
+    assert [event["seq"] for event in begun] == list(range(1, len(begun) + 1))
+    assert {event["turn"] for event in begun} == {2}
+    drop(client)
+    client = running.socket(chat_id)
+    client.send(json.dumps({"type": "resume", "turn": 2, "after": len(begun)}))
+    events = begun + heard(client, is_final)
+    assert "".join(event["text"] for event in events if event["type"] == "text") == SAID
+    stub.anew().reply("Never told to its end. " * 200, pace_s=0.01)
+    client.send(json.dumps({"type": "ask", "message": "Go on", "timezone": "UTC", "mode": "agent"}))
+    heard(client, lambda message: message["type"] == "text")
+    client.send(json.dumps({"type": "stop", "turn": 3}))
+    final = heard(client, is_final)[-1]
+    assert (final["turn"], "stopped" in str(final["answer"]["warnings"])) == (3, True)
+    client.close()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"message": ""},
+        {"message": "x" * 8_001},
+        {"timezone": "Nowhere/Else"},
+        {"start_time": 2.0, "end_time": 1.0},
+        {"model": "no-such-model"},
+        {"mode": "evidence"},
+        {"tools": []},
+        {"system_prompt": "x" * 20_001},
+    ],
+)
+def test_a_question_by_socket_is_refused_as_by_http(
+    running: Running, stub: StubModel, changes: dict[str, Any]
+) -> None:
+    stub.reply("Four.")
+    chat_id, _ = running.ask()
+    asked = {"message": "Why?", "timezone": "UTC", "mode": "agent", **changes}
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        running.ask(chat_id=chat_id, **asked)
+    with refused.value as answer:
+        problem = json.loads(answer.read())
+    client = running.socket(chat_id)
+    client.send(json.dumps({"type": "ask", **asked}))
+    [told] = heard(client, lambda each: True)
+    assert (told["type"], told["code"], told["message"]) == ("refused", problem["code"], problem["detail"])
+    assert told["errors"] == problem["errors"]
+    client.close()
+
+
+def test_a_socket_asks_in_its_own_chat_only(running: Running, stub: StubModel) -> None:
+    stub.reply("Four.")
+    chat_id, _ = running.ask()
+    asked = {"type": "ask", "message": "Why?", "timezone": "UTC", "mode": "agent"}
+    for number, chat, code in ((chat_id, 77, "invalid_request"), (99, None, "chat_not_found")):
+        client = running.socket(number)
+        client.send(json.dumps({**asked, "chat_id": chat}))
+        assert heard(client, lambda each: True)[0]["code"] == code
+        client.close()
 
 
 @pytest.mark.parametrize(
