@@ -1,7 +1,8 @@
 """What is remembered of people, places, events and things, and where it was learned.
 
 An entity is known by its kind and its name as the index of words sees it, so "Anna  Bauer" and "anna
-bauer" are one. A fact says something of a subject: of another entity, or as a value, never both.
+bauer" are one; two that a person merged are recalled as one (`store.remembered`). A fact says something of
+a subject: of another entity, or as a value, never both; one that was taken back is not recalled.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from store.database import Database, rows, scalar
 from store.upserts import plain
 
 EntityKind = Literal["person", "place", "event", "thing"]
+Origin = Literal["chat", "person"]
 
 MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
@@ -35,12 +37,17 @@ class Learned:
     turn_id: int | None = None
     frame_id: int | None = None
 
+    @property
+    def origin(self) -> Origin:
+        return "person" if self.turn_id is None else "chat"
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
     """An entity; `frames` are those it was found on, `facts` counts what is known of it.
 
-    Until it was stored its chat had been shown screens of ``[shown_from_ms, shown_until_ms)``, None for none.
+    `aliases` are (id, name) of what was merged into it. Until it was stored its chat had been shown screens
+    of ``[shown_from_ms, shown_until_ms)``, None for none.
     """
 
     id: int
@@ -53,11 +60,16 @@ class Entity:
     facts: int
     shown_from_ms: int | None
     shown_until_ms: int | None
+    origin: Origin
+    aliases: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact, with names. One of the two objects is None; the span is that of `Entity`."""
+    """A fact, with names. One of the two objects is None; the span is that of `Entity`.
+
+    One that was taken back has `retracted_ms`, and perhaps a reason.
+    """
 
     id: int
     subject_id: int
@@ -70,6 +82,10 @@ class Fact:
     created_ms: int
     shown_from_ms: int | None
     shown_until_ms: int | None
+    origin: Origin
+    turn_id: int | None
+    retracted_ms: int | None
+    retract_reason: str
 
 
 # -- storing (inside `database.write()`) ----------------------------------------------------
@@ -79,7 +95,7 @@ def store_entity(
     connection: apsw.Connection, kind: EntityKind, name: str, learned: Learned, description: str = ""
 ) -> tuple[int, bool]:
     """(id, whether it is new) of an entity. One that is known keeps its name; a description replaces the
-    old one.
+    old one, but a chat's never that of a person.
 
     Raises `ValueError` for a name without a word, or one that is too long.
     """
@@ -89,10 +105,10 @@ def store_entity(
         raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
     description = plain(description).strip()[:MAX_TEXT_CHARS]
     low, high = _shown(connection, learned.turn_id)
-    known = scalar(connection, "select id from entities where kind = ? and name_key = ?", (kind, key))
+    known = scalar(connection, _KNOWN, (kind, key))
     values = {
         "id": known, "kind": kind, "name": name, "key": key, "description": description,
-        "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms,
+        "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms, "origin": learned.origin,
     }  # fmt: skip
     if known is None:
         connection.execute(_INSERT_ENTITY, values)
@@ -136,6 +152,7 @@ def store_fact(
     values = {
         "subject": subject_id, "predicate": predicate, "entity": object_entity_id, "value": value,
         "frame": learned.frame_id, "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms,
+        "origin": learned.origin,
     }  # fmt: skip
     connection.execute(_INSERT_FACT, values)
     if connection.changes():
@@ -144,8 +161,8 @@ def store_fact(
 
 
 def delete_entity(connection: apsw.Connection, entity_id: int) -> bool:
-    """Delete an entity and every fact about it; False when there is none."""
-    connection.execute("delete from entities where id = ?", (entity_id,))
+    """Delete an entity with what was merged into it, and every fact about it; False when there is none."""
+    connection.execute("delete from entities where id = :id or merged_root = :id", {"id": entity_id})
     return connection.changes() > 0
 
 
@@ -177,8 +194,9 @@ def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None
 
 
 def get(database: Database, entity_id: int) -> Entity:
-    """One entity. Raises `EntityNotFound`."""
-    found = _entities(database, "e.id = :id", {"id": entity_id, "limit": 1})
+    """One entity, or the one that it was merged into. Raises `EntityNotFound`."""
+    condition = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
+    found = _entities(database, condition, {"id": entity_id, "limit": 1})
     if not found:
         raise EntityNotFound(entity_id)
     return found[0]
@@ -192,7 +210,7 @@ def recall(
     if kind is not None:
         conditions.append("e.kind = :kind")
     for n, token in enumerate(tokenizer.tokens(plain(name)[:MAX_NAME_CHARS])):
-        conditions.append(f"instr(e.name_key || ' ' || recollect_normal(e.description), :word{n}) > 0")
+        conditions.append(f"instr({_NAMED}, :word{n}) > 0")
         values[f"word{n}"] = token.text
     return _entities(database, " and ".join(conditions), values)
 
@@ -200,25 +218,35 @@ def recall(
 def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
     """The subjects of a frame: entities found on it, and those whose name stands in `said`, its words."""
     words = f" {name_key(said)} "
-    condition = """(
-        exists (select 1 from entity_frames o where o.entity_id = e.id and o.frame_id = :frame)
-        or exists (
-            select 1 from facts f
-            where f.source_frame_id = :frame and e.id in (f.subject_id, f.object_entity_id)
+    condition = """exists (
+        select 1 from entities a
+        where (a.id = e.id or a.merged_root = e.id) and (
+            exists (select 1 from entity_frames o where o.entity_id = a.id and o.frame_id = :frame)
+            or exists (
+                select 1 from facts f
+                where f.source_frame_id = :frame and f.retracted_ms is null
+                    and a.id in (f.subject_id, f.object_entity_id)
+            )
+            or (length(a.name_key) > 1 and instr(:words, ' ' || a.name_key || ' ') > 0)
         )
-        or (length(e.name_key) > 1 and instr(:words, ' ' || e.name_key || ' ') > 0)
     )"""
     return _entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
 
 
 def facts_of(
-    database: Database, entity_ids: Iterable[int] | None = None, limit: int = 100, offset: int = 0
+    database: Database,
+    entity_ids: Iterable[int] | None = None,
+    limit: int = 100,
+    offset: int = 0,
+    *,
+    retracted: bool = False,
 ) -> list[Fact]:
-    """Facts that name one of these entities, or all facts; latest first."""
-    among = "1"
+    """Facts that name one of these entities, or all facts; latest first. Those that were taken back only
+    with `retracted`.
+    """
+    among = f"f.retracted_ms is {'not null' if retracted else 'null'}"
     if entity_ids is not None:
-        among = "(f.subject_id in (select value from json_each(:ids)) "
-        among += "or f.object_entity_id in (select value from json_each(:ids)))"
+        among += f" and (f.subject_id in ({_MEANT}) or f.object_entity_id in ({_MEANT}))"
     values = {"ids": json.dumps(list(entity_ids or ())), "limit": limit, "offset": offset}
     with database.read() as connection:
         found = rows(connection, _FACTS.format(among=among), values)
@@ -242,26 +270,47 @@ def _entities(database: Database, condition: str, values: dict[str, object]) -> 
 
 def _entity(*values: Any) -> Entity:
     found = Entity(*values)
-    return replace(found, frames=tuple(json.loads(values[6])))
+    aliases = tuple((number, name) for number, name in json.loads(values[11]))
+    return replace(found, frames=tuple(json.loads(values[6])), aliases=aliases)
 
 
-_ENTITIES = """
+_SAME = "select a.id from entities a where a.id = e.id or a.merged_root = e.id"
+
+_NAMED = """(
+    select group_concat(a.name_key || ' ' || recollect_normal(a.description), ' ')
+    from entities a where a.id = e.id or a.merged_root = e.id
+)"""
+
+# Those that are asked for, and what was merged into them.
+_MEANT = """
+    select a.id from entities a
+    where a.id in (select value from json_each(:ids)) or a.merged_root in (select value from json_each(:ids))
+"""
+
+_KNOWN = "select coalesce(merged_root, id) from entities where kind = ? and name_key = ?"
+
+_ENTITIES = f"""
 select e.id, e.kind, e.name, e.description, e.created_ms, e.updated_ms,
-    (select json_group_array(o.frame_id) from entity_frames o where o.entity_id = e.id),
-    (select count(*) from facts f where f.subject_id = e.id or f.object_entity_id = e.id),
-    e.shown_from_ms, e.shown_until_ms
+    (select json_group_array(distinct o.frame_id) from entity_frames o where o.entity_id in ({_SAME})),
+    (select count(*) from facts f
+        where f.retracted_ms is null and (f.subject_id in ({_SAME}) or f.object_entity_id in ({_SAME}))),
+    e.shown_from_ms, e.shown_until_ms, e.origin,
+    (select json_group_array(json_array(a.id, a.name)) from entities a where a.merged_root = e.id)
 from entities e
-where {condition}
+where e.merged_root is null and {{condition}}
 order by e.updated_ms desc, e.id desc
 limit :limit offset :offset
 """
 
 _FACTS = """
-select f.id, f.subject_id, s.name, f.predicate, f.object_entity_id, o.name, f.object_value,
-    f.source_frame_id, f.created_ms, f.shown_from_ms, f.shown_until_ms
+select f.id, s.id, s.name, f.predicate, o.id, o.name, f.object_value,
+    f.source_frame_id, f.created_ms, f.shown_from_ms, f.shown_until_ms, f.origin, f.turn_id, f.retracted_ms,
+    f.retract_reason
 from facts f
-join entities s on s.id = f.subject_id
-left join entities o on o.id = f.object_entity_id
+join entities told on told.id = f.subject_id
+join entities s on s.id = coalesce(told.merged_root, told.id)
+left join entities named on named.id = f.object_entity_id
+left join entities o on o.id = coalesce(named.merged_root, named.id)
 where {among}
 order by f.created_ms desc, f.id desc
 limit :limit offset :offset
@@ -276,23 +325,23 @@ where asked.id = :turn
 
 _INSERT_ENTITY = """
 insert into entities (kind, name, name_key, description, turn_id, shown_from_ms, shown_until_ms, created_ms,
-    updated_ms)
-values (:kind, :name, :key, :description, :turn, :low, :high, :now, :now)
+    updated_ms, origin, described_by)
+values (:kind, :name, :key, :description, :turn, :low, :high, :now, :now, :origin, :origin)
 """
 
 # What it now says may come from what this chat was shown, or from what the other one was.
 _DESCRIBE = """
 update entities
-set description = :description, updated_ms = :now, turn_id = coalesce(:turn, turn_id),
+set description = :description, described_by = :origin, updated_ms = :now, turn_id = coalesce(:turn, turn_id),
     shown_from_ms = min(coalesce(shown_from_ms, :low), coalesce(:low, shown_from_ms)),
     shown_until_ms = max(coalesce(shown_until_ms, :high), coalesce(:high, shown_until_ms))
-where id = :id
+where id = :id and (:origin = 'person' or described_by <> 'person' or description = '')
 """
 
 _INSERT_FACT = """
 insert or ignore into facts (subject_id, predicate, object_entity_id, object_value, source_frame_id, turn_id,
-    shown_from_ms, shown_until_ms, created_ms)
-values (:subject, :predicate, :entity, :value, :frame, :turn, :low, :high, :now)
+    shown_from_ms, shown_until_ms, created_ms, origin)
+values (:subject, :predicate, :entity, :value, :frame, :turn, :low, :high, :now, :origin)
 """
 
 _SAME_FACT = """

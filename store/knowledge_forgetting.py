@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import apsw
 
-from store import answers
+from store import answers, remembered
 from store.database import rows, scalar
 from store.doomed import shown_in
 
@@ -43,6 +43,7 @@ def forget(connection: apsw.Connection) -> int:
     for (entity_id,) in on_doomed:
         connection.execute(_DELETE_UNKNOWN, {"id": entity_id})
     _forget_said(connection)
+    remembered.find_roots(connection)
     return before - _total(connection)
 
 

@@ -210,6 +210,10 @@ class Entity(Model):
     shown_until_ms = IntegerField(null=True)
     created_ms = IntegerField()
     updated_ms = IntegerField()
+    origin = TextField()  # chat, person
+    described_by = TextField()  # chat, person
+    merged_into = IntegerField(null=True)  # it is the same as that one
+    merged_root = IntegerField(null=True)  # where merging ends
 
     class Meta:
         table_name = "entities"
@@ -239,9 +243,24 @@ class Fact(Model):
     shown_from_ms = IntegerField(null=True)
     shown_until_ms = IntegerField(null=True)
     created_ms = IntegerField()
+    origin = TextField()  # chat, person
+    retracted_ms = IntegerField(null=True)
+    retract_reason = TextField()
 
     class Meta:
         table_name = "facts"
+
+
+class KnowledgeUse(Model):
+    """What a tool gave to the model in a turn."""
+
+    turn_id = IntegerField()
+    kind = TextField()  # entity, fact
+    thing_id = IntegerField()
+
+    class Meta:
+        table_name = "knowledge_uses"
+        primary_key = CompositeKey("turn_id", "kind", "thing_id")
 
 
 class FrameTag(Model):
@@ -273,5 +292,6 @@ SOURCE_MODELS: tuple[type[Model], ...] = (
     Entity,
     EntityFrame,
     Fact,
+    KnowledgeUse,
     FrameTag,
 )

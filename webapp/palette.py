@@ -21,6 +21,8 @@ _PAGES = (
     ("Chat", "/chat", "chat", ""),
     ("Memory", "/memory", "memory", ""),
     ("Days", "/days", "calendar", ""),
+    ("People and things", "/memory/entities", "persona", ""),
+    ("Facts", "/memory/facts", "memory", ""),
     ("Personas", "/personas", "persona", ""),
     ("Privacy", "/privacy", "shield", ""),
     ("Display settings", "/settings/display", "sliders", ""),

@@ -45,6 +45,7 @@ from store.migrations.m029_context import m029_context
 from store.migrations.m030_given import m030_given
 from store.migrations.m031_event_series import m031_event_series
 from store.migrations.m032_quote_confidence import m032_quote_confidence
+from store.migrations.m033_remembered import m033_remembered
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -85,6 +86,7 @@ STEPS: tuple[Step, ...] = (
     m030_given,
     m031_event_series,
     m032_quote_confidence,
+    m033_remembered,
 )
 
 

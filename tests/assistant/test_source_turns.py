@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from store import conversations, entities, messages, tool_calls
+from store import conversations, entities, messages, remembered, tool_calls
 from store.calendars import EventRecord
 from store.conversations import DELETED_ANSWER
 from store.database import Database
+from store.entities import Learned
 from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import message, put_events, put_messages
@@ -83,6 +84,29 @@ def test_a_fact_is_stored_only_after_approval_and_with_its_turn(database: Databa
                 tool_calls.approve(database, event.calls[0].id, "once", NOW_MS)
     assert notices == ["Remembers the person “Anna”. Its results stay on this computer."]
     assert [entity.name for entity in entities.recall(database)] == ["Anna"]
+
+
+def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn(
+    database: Database, stub: StubModel
+) -> None:
+    learned = Learned(NOW_MS)
+    with database.write() as connection:
+        anna, _ = entities.store_entity(connection, "person", "Anna", learned)
+        tea, rum = (
+            entities.store_fact(connection, anna, "likes", learned, object_value=value)[0]
+            for value in ("tea", "rum")
+        )
+        remembered.retract(connection, rum, "she said no", NOW_MS)
+    stub.call(("recall_entities", {"name": "anna"}))
+    stub.reply("Anna likes tea.")
+    with agent_deps(database, stub) as deps:
+        ran = run(deps)
+    [row] = told(stub)[0]["entities"]
+    assert [fact["fact_id"] for fact in row["facts"]] == [tea]
+    [use] = remembered.uses_of_fact(database, tea)
+    assert (use.chat_id, use.turn) == (ran.result.chat_id, ran.result.turn_id)
+    assert remembered.uses_of_entity(database, anna) == [use]
+    assert remembered.uses_of_fact(database, rum) == []
 
 
 def test_deleting_the_messages_takes_the_answer_along(database: Database, stub: StubModel) -> None:

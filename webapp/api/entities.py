@@ -10,7 +10,7 @@ from store import entities, frames
 from store.entities import Entity, EntityNotFound, Fact, Learned
 from store.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
-from webapp.api.values import MAX_ID, Answer, QueryInt, Request, Text
+from webapp.api.values import MAX_ID, Answer, QueryBool, QueryInt, Request, Text
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 
@@ -33,6 +33,7 @@ class FactsQuery(Request):
     entity_id: Annotated[QueryInt, Field(ge=0)] | None = Field(
         None, description="Only facts that name this entity."
     )
+    retracted: QueryBool = Field(False, description="Those that were taken back instead.")
     limit: Limit = 50
     offset: Offset = 0
 
@@ -53,6 +54,11 @@ class FactBody(Request):
     source_frame_id: Id | None = Field(None, description="The frame that shows it; the fact goes with it.")
 
 
+class AliasAnswer(Answer):
+    id: int
+    name: str
+
+
 class EntityAnswer(Answer):
     id: int
     kind: Literal["person", "place", "event", "thing"]
@@ -60,6 +66,8 @@ class EntityAnswer(Answer):
     description: str
     frame_ids: list[int] = Field(description="Frames that it was found on.")
     facts: int = Field(description="How many facts name it.")
+    aliases: list[AliasAnswer] = Field(description="What was merged into it.")
+    origin: Literal["chat", "person"] = Field(description="Who had it remembered.")
     created_at: float
     updated_at: float
 
@@ -78,6 +86,9 @@ class FactAnswer(Answer):
     object_value: str | None
     source_frame_id: int | None
     created_at: float
+    origin: Literal["chat", "person"] = Field(description="Who had it remembered.")
+    retracted_at: float | None = Field(description="When it was taken back; it is not recalled since.")
+    retract_reason: str
 
 
 class FactsAnswer(Answer):
@@ -93,7 +104,7 @@ class DeletedAnswer(Answer):
 def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
     """Last changed first."""
     found = entities.recall(services().database, query.q, query.kind, query.limit, query.offset)
-    return EntitiesAnswer(data=[_entity(each) for each in found])
+    return EntitiesAnswer(data=[entity_answer(each) for each in found])
 
 
 @endpoint(
@@ -115,16 +126,16 @@ def add_entity(body: EntityBody) -> EntityAnswer:
             )
     except ValueError as error:
         raise invalid(422, "invalid_entity", [FieldError("name", str(error))]) from error
-    return _entity(entities.get(own.database, number))
+    return entity_answer(entities.get(own.database, number))
 
 
 @endpoint("GET", "/entities/<id:entity_id>", "One entity", answer=EntityAnswer, problems=NO_ENTITY)
 def one_entity(entity_id: int) -> EntityAnswer:
     """Its facts are at /facts?entity_id=."""
     try:
-        return _entity(entities.get(services().database, entity_id))
+        return entity_answer(entities.get(services().database, entity_id))
     except EntityNotFound as error:
-        raise _no_entity(entity_id) from error
+        raise no_entity(entity_id) from error
 
 
 @endpoint(
@@ -140,7 +151,7 @@ def forget_entity(entity_id: int) -> DeletedAnswer:
     with database.write() as connection:
         is_gone = entities.delete_entity(connection, entity_id)
     if not is_gone:
-        raise _no_entity(entity_id)
+        raise no_entity(entity_id)
     database.checkpoint()
     return DeletedAnswer(id=entity_id)
 
@@ -149,8 +160,10 @@ def forget_entity(entity_id: int) -> DeletedAnswer:
 def all_facts(query: FactsQuery) -> FactsAnswer:
     """Latest first."""
     about = None if query.entity_id is None else [query.entity_id]
-    found = entities.facts_of(services().database, about, query.limit, query.offset)
-    return FactsAnswer(data=[_fact(each) for each in found])
+    found = entities.facts_of(
+        services().database, about, query.limit, query.offset, retracted=query.retracted
+    )
+    return FactsAnswer(data=[fact_answer(each) for each in found])
 
 
 @endpoint(
@@ -180,8 +193,8 @@ def add_fact(body: FactBody) -> FactAnswer:
     except ValueError as error:
         raise invalid(422, "invalid_fact", [FieldError("object_value", str(error))]) from error
     except EntityNotFound as error:
-        raise _no_entity(error.args[0]) from error
-    return _fact(entities.fact(own.database, number))
+        raise no_entity(error.args[0]) from error
+    return fact_answer(entities.fact(own.database, number))
 
 
 @endpoint(
@@ -198,11 +211,11 @@ def forget_fact(fact_id: int) -> DeletedAnswer:
     return DeletedAnswer(id=fact_id)
 
 
-def _no_entity(entity_id: int) -> Problem:
+def no_entity(entity_id: int) -> Problem:
     return Problem(404, "entity_not_found", f"There is no entity {entity_id}.")
 
 
-def _entity(found: Entity) -> EntityAnswer:
+def entity_answer(found: Entity) -> EntityAnswer:
     return EntityAnswer(
         id=found.id,
         kind=found.kind,
@@ -210,12 +223,14 @@ def _entity(found: Entity) -> EntityAnswer:
         description=found.description,
         frame_ids=list(found.frames),
         facts=found.facts,
+        aliases=[AliasAnswer(id=number, name=name) for number, name in found.aliases],
+        origin=found.origin,
         created_at=to_seconds(found.created_ms),
         updated_at=to_seconds(found.updated_ms),
     )
 
 
-def _fact(found: Fact) -> FactAnswer:
+def fact_answer(found: Fact) -> FactAnswer:
     return FactAnswer(
         id=found.id,
         subject_id=found.subject_id,
@@ -226,4 +241,7 @@ def _fact(found: Fact) -> FactAnswer:
         object_value=found.object_value,
         source_frame_id=found.source_frame_id,
         created_at=to_seconds(found.created_ms),
+        origin=found.origin,
+        retracted_at=None if found.retracted_ms is None else to_seconds(found.retracted_ms),
+        retract_reason=found.retract_reason,
     )

@@ -28,11 +28,12 @@ def test_r0_68_what_is_remembered_can_be_read(program: Actor, now: Clock) -> Non
     assert fact.get_json() == {
         "id": 1, "subject_id": anna, "subject": "Anna Bauer", "predicate": "works at",
         "object_entity_id": firm, "object_entity": "Contoso", "object_value": None,
-        "source_frame_id": None, "created_at": now() / 1000,
+        "source_frame_id": None, "created_at": now() / 1000, "origin": "person", "retracted_at": None,
+        "retract_reason": "",
     }  # fmt: skip
     assert program.get(f"{ENTITIES}/{anna}").get_json() == {
         "id": anna, "kind": "person", "name": "Anna Bauer", "description": "", "frame_ids": [], "facts": 1,
-        "created_at": now() / 1000, "updated_at": now() / 1000,
+        "created_at": now() / 1000, "updated_at": now() / 1000, "aliases": [], "origin": "person",
     }  # fmt: skip
     assert program.get(f"{FACTS}?entity_id={firm}").get_json()["data"] == [fact.get_json()]
     for query, names in {"": {"Anna Bauer", "Contoso"}, "q=bauer": {"Anna Bauer"}, "kind=thing": {"Contoso"},
@@ -105,3 +106,66 @@ def test_names_without_a_word_are_refused(program: Actor) -> None:
 def test_without_a_token_nothing_is_said(stranger: Actor) -> None:
     for method, address in (("GET", ENTITIES), ("GET", FACTS), ("DELETE", f"{FACTS}/1")):
         assert stranger.ask(method, address).status_code == 401
+
+
+def say(program: Actor, subject: int, predicate: str, value: str) -> int:
+    about = {"subject_id": subject, "predicate": predicate, "object_value": value}
+    return int(program.post(FACTS, json=about).get_json()["id"])
+
+
+def values(program: Actor, query: str = "") -> list[str]:
+    return sorted(fact["object_value"] for fact in program.get(f"{FACTS}?{query}").get_json()["data"])
+
+
+def test_a_fact_is_taken_back_with_a_reason_and_given_back(program: Actor, now: Clock) -> None:
+    anna = remember(program, "Anna")
+    tea = say(program, anna, "likes", "tea")
+    gone = program.post(f"{FACTS}/{tea}/retract", json={"reason": " she  said no "}).get_json()
+    assert (gone["retracted_at"], gone["retract_reason"]) == (now() / 1000, "she said no")
+    assert (values(program), values(program, "retracted=true")) == ([], ["tea"])
+    # Said again, it stays taken back.
+    assert say(program, anna, "likes", "tea") == tea and values(program) == []
+    assert program.post(f"{FACTS}/{tea}/restore").get_json()["retracted_at"] is None
+    assert values(program) == ["tea"]
+    for path in ("retract", "restore"):
+        assert program.post(f"{FACTS}/99/{path}").get_json()["code"] == "fact_not_found"
+
+
+def test_two_that_are_one_are_merged_and_parted_again(program: Actor) -> None:
+    anna, bauer, ben = (remember(program, name) for name in ("Anna", "A. Bauer", "Ben"))
+    say(program, anna, "likes", "tea"), say(program, bauer, "lives in", "Ulm")
+    merged = program.post(f"{ENTITIES}/{bauer}/merge", json={"into_id": anna}).get_json()
+    assert (merged["id"], merged["facts"]) == (anna, 2)
+    assert merged["aliases"] == [{"id": bauer, "name": "A. Bauer"}]
+    # Asked for the one, the other answers; what is stored for either is of both.
+    assert program.get(f"{ENTITIES}/{bauer}").get_json()["id"] == anna
+    assert remember(program, "a. bauer") == anna
+    assert values(program, f"entity_id={anna}") == ["Ulm", "tea"]
+    assert [e["name"] for e in program.get(f"{ENTITIES}?q=bauer").get_json()["data"]] == ["Anna"]
+    # A merge of a merge, undone in the middle.
+    program.post(f"{ENTITIES}/{anna}/merge", json={"into_id": ben})
+    assert values(program, f"entity_id={ben}") == ["Ulm", "tea"]
+    assert program.post(f"{ENTITIES}/{anna}/unmerge").get_json()["id"] == anna
+    assert (values(program, f"entity_id={ben}"), values(program, f"entity_id={anna}")) == ([], ["Ulm", "tea"])
+    assert program.post(f"{ENTITIES}/{bauer}/unmerge").get_json()["facts"] == 1
+    assert values(program, f"entity_id={anna}") == ["tea"]
+
+
+@pytest.mark.parametrize(("into", "status"), [(1, 422), (2, 422), (99, 404)])
+def test_a_merge_that_makes_no_sense_is_refused(program: Actor, into: int, status: int) -> None:
+    anna, ben, carla = (remember(program, name) for name in ("Anna", "Ben", "Carla"))
+    assert (anna, ben) == (1, 2)
+    program.post(f"{ENTITIES}/{ben}/merge", json={"into_id": carla})
+    answer = program.post(f"{ENTITIES}/{anna}/merge", json={"into_id": into})
+    assert answer.status_code == status and answer.get_json()["code"] in ("cannot_merge", "entity_not_found")
+
+
+def test_what_disagrees_stands_side_by_side(program: Actor) -> None:
+    anna, ben = remember(program, "Anna"), remember(program, "Ben")
+    for subject, predicate, value in ((anna, "lives in", "Ulm"), (anna, "Lives in", "Kiel"),
+                                      (ben, "lives in", "Bonn"), (anna, "likes", "tea")):  # fmt: skip
+        say(program, subject, predicate, value)
+    [group] = program.get(f"{FACTS}/clashes").get_json()["data"]
+    assert sorted(fact["object_value"] for fact in group) == ["Kiel", "Ulm"]
+    program.post(f"{FACTS}/{group[0]['id']}/retract")
+    assert program.get(f"{FACTS}/clashes").get_json()["data"] == []

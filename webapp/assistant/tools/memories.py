@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from store import daily_summaries, entities, frame_tags, frames, readings
+from store import daily_summaries, entities, frame_tags, frames, readings, remembered
 from store.entities import Entity, EntityNotFound, Fact, Learned
 from store.frames import captured_ms_of
 from webapp.assistant.tool import ToolFailed
@@ -249,9 +249,19 @@ def _told(look: Look, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
         )
         _note(look.context, entity, about)
     kept, left_out = fitting(rows)
+    _note_use(look, kept)
     look.call.returned = len(kept)
     told: dict[str, Any] = {"entities": kept, "withheld": look.call.withheld}
     return {**told, "left_out": left_out} if left_out else told
+
+
+def _note_use(look: Look, told: list[dict[str, Any]]) -> None:
+    """Note for which turn this was recalled, so that a person finds the answers that it went into."""
+    if look.context.turn_id is None or not told:
+        return
+    facts = [fact["fact_id"] for row in told for fact in row["facts"]]
+    with look.call.database.write() as connection:
+        remembered.use(connection, look.context.turn_id, [row["entity_id"] for row in told], facts)
 
 
 def _note(context: SourceContext, entity: Entity, facts: list[Fact]) -> None:
