@@ -170,6 +170,15 @@ def edit(database: Database, session_id: int, fields: Mapping[str, str | None], 
         return connection.changes() > 0
 
 
+def put_vector(database: Database, session_id: int, embedded: Embedded) -> None:
+    """Give a summary another vector."""
+    with database.write() as connection:
+        connection.execute(
+            "update chat_summaries set vector = ?, vector_model = ? where session_id = ?",
+            (embedded.vector.tobytes(), embedded.model, session_id),
+        )
+
+
 def drop_edits(database: Database, session_id: int) -> bool:
     """Let the summary be made of the session again; False when there is none."""
     with database.write() as connection:
@@ -300,6 +309,13 @@ def unrefined(database: Database, closed_before_ms: int, closed_after_ms: int, l
         """
     with database.read() as connection:
         return [number for (number,) in rows(connection, sql, (closed_before_ms, closed_after_ms, limit))]
+
+
+def everything(database: Database) -> list[int]:
+    """Every session that has a summary, the oldest first."""
+    with database.read() as connection:
+        found = rows(connection, "select session_id from chat_summaries order by ended_ms, session_id")
+    return [number for (number,) in found]
 
 
 def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:

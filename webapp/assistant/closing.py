@@ -137,6 +137,14 @@ def summarise(deps: ContextDeps, session_id: int) -> bool:
     return False
 
 
+def embed(deps: ContextDeps, session_id: int) -> None:
+    """Give a summary that a person wrote its vector; without an embedder it has none."""
+    found = chat_summaries.get(deps.database, [session_id]).get(session_id)
+    vector = _embedded(deps, session_id, mini_summary.text_of(found.fields)) if found else None
+    if vector:
+        chat_summaries.put_vector(deps.database, session_id, vector)
+
+
 def refine(deps: ContextDeps, session_id: int) -> bool:
     """Let the model that answered put a summary into better words; False where the rules' words stay."""
     settings = deps.settings

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from store import context_packs, context_sessions
+from store import context_packs, context_preferences, context_sessions
 from store.context_packs import StoredPack
+from store.conversations import StoredTurn
 from webapp.assistant.closing import FAULTS, ContextDeps
 from webapp.assistant.topics import Topic
 
@@ -40,12 +41,14 @@ class Prepared:
 NOTHING = Prepared()
 
 
-def note(deps: ContextDeps, prepared: Prepared, turn_id: int) -> None:
+def note(deps: ContextDeps, prepared: Prepared, turn: StoredTurn) -> None:
     """Keep what a turn was told, and that its window is in use. The answer does not depend on it."""
     if prepared.session_id is None:
         return
     now_ms = deps.clock()
     try:
+        if context_preferences.verbose_until_ms(deps.database, now_ms) is not None:
+            log_verbosely(deps, prepared, turn)
         with deps.database.write() as connection:
             context_sessions.use(connection, prepared.session_id, now_ms)
             if prepared.has_failed:
@@ -54,7 +57,7 @@ def note(deps: ContextDeps, prepared: Prepared, turn_id: int) -> None:
             context_packs.put(
                 connection,
                 StoredPack(
-                    turn_id=turn_id,
+                    turn_id=turn.id,
                     session_id=prepared.session_id,
                     hash=prepared.hash,
                     text=prepared.system_augmentation,
@@ -67,10 +70,22 @@ def note(deps: ContextDeps, prepared: Prepared, turn_id: int) -> None:
             )
             if random.random() < deps.settings.telemetry_sample:
                 context_packs.sample(
-                    connection, turn_id, prepared.tokens, prepared.prompt_tokens, prepared.build_ms, now_ms
+                    connection, turn.id, prepared.tokens, prepared.prompt_tokens, prepared.build_ms, now_ms
                 )
     except FAULTS as error:
-        log.warning("what turn %d was told is not kept: %s", turn_id, type(error).__name__)
+        log.warning("what turn %d was told is not kept: %s", turn.id, type(error).__name__)
+
+
+def log_verbosely(deps: ContextDeps, prepared: Prepared, turn: StoredTurn) -> None:
+    """What was told, in numbers and with the topic, for as long as the person wants that (R1.41, R1.43)."""
+    log.info(
+        "turn %d of chat %d, session %d: %d characters of background, topic %s",
+        turn.n,
+        turn.chat_id,
+        prepared.session_id or 0,
+        len(prepared.system_augmentation),
+        prepared.topic.title if prepared.topic else "none",
+    )
 
 
 def _changes(prepared: Prepared, now_ms: int) -> dict[str, Any]:

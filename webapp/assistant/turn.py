@@ -202,7 +202,7 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
     except IntegrityError as error:  # deleted since it was looked up
         raise UnknownChat(chat_id) from error
     if deps.context:
-        prepared.note(deps.context, plan.context, turn.id)
+        prepared.note(deps.context, plan.context, turn)
     return turn
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from store import apps, conversations, personas, timeline
+from store import apps, context_preferences, conversations, personas, timeline
 from store.conversations import Chat
 from store.frames import FrameRow
 from store.personas import Persona
@@ -74,6 +74,7 @@ class ChatPage:
     system: SystemMessage | None = None
     persona: Persona | None = None  # who speaks next
     topic: TopicView | None = None
+    is_verbose: bool = False  # whether what is told of earlier chats is logged
 
     @property
     def title(self) -> str:
@@ -116,6 +117,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
         topic=topic_view(own, chat.id) if chat else None,
+        is_verbose=context_preferences.verbose_until_ms(database, viewer.now_ms) is not None,
     )
 
 

@@ -24,6 +24,7 @@ function live(form, session, everyMs) {
   document.addEventListener('visibilitychange', look)
   addEventListener('pagehide', leave)
   addEventListener('pageshow', back)
+  if ('verbose' in form.dataset) import('./verbose.js').then(module => module.tell(session))
 
   async function beat() {
     if (!form.isConnected) leave()

@@ -1,0 +1,255 @@
+"""Topics, packs and their records over HTTP and on pages (R1.6, R1.7, R1.23 to R1.25, R1.39 to R1.43)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from store import chat_summaries, context_preferences, context_sessions, conversations
+from store.database import Database
+from store.settings import ContextSettings
+from tests.factories import NOON_MS
+from tests.stub_model import StubModel
+from tests.webapp.conftest import Actor, Clock, agent_settings, csrf_of
+from tests.webapp.context.helpers import Past
+from webapp.services import Services
+
+LEARNED = "It is 14 days."
+ASK = {"timezone": "Asia/Shanghai", "mode": "agent", "context_version": "v2"}
+STREAM = "/api/v1/ai/chat/stream"
+
+
+@pytest.fixture
+def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterator[Flask]:
+    """With a model that can use tools, which says the same to everything; told from the first question."""
+    settings = agent_settings(stub, folder)
+    stub.reply({"answer_md": "I do not know.", "evidence": []})
+    made = make_app(replace(settings, context=ContextSettings(min_user_turns=1)))
+    yield made
+    made.extensions["recollect"].chat_models.close()
+
+
+@pytest.fixture
+def earlier(own: Services, now: Clock) -> int:
+    """A window of the past."""
+    return Past(own.context, now).window("What did I set retention to?", answers=[LEARNED], days_ago=1)
+
+
+def asked(program: Actor, message: str = "Is the retention final?", **more: Any) -> Any:
+    headers = more.pop("headers", {})
+    session = more.pop("session_id", None) or program.post("/api/v1/chat/new").get_json()["session_id"]
+    body = {**ASK, "message": message, "session_id": session, **more}
+    answer = program.post(STREAM, json=body, headers=headers)
+    assert answer.status_code == 200
+    return answer
+
+
+def test_r1_23_the_stream_says_what_the_window_is_about(program: Actor, earlier: int) -> None:
+    headers = asked(program).headers
+    assert headers["X-Recollect-Topic"] == "retention"
+    assert headers["X-Recollect-Topic-Title"] == "Retention"
+    assert 0.35 < float(headers["X-Recollect-Topic-Score"]) <= 1
+    assert "X-Reggie-Topic" not in headers
+
+
+def test_r1_23_below_the_threshold_there_is_no_header(program: Actor) -> None:
+    headers = asked(program, "what did I do").headers
+    assert not [name for name in dict(headers) if name.startswith("X-Recollect-Topic")]
+
+
+def test_r1_23_a_title_in_any_writing_travels(program: Actor) -> None:
+    headers = asked(program, "保留策略").headers
+    assert headers["X-Recollect-Topic-Title"].isascii()
+
+
+def test_r1_6_the_older_names_are_accepted_and_answered(program: Actor, earlier: int) -> None:
+    alias = {"X-Reggie-Context": "preview", "X-Reggie-Context-Debug": "1"}
+    headers = asked(program, previous_response_id="resp_1", headers=alias).headers
+    for name in ("Topic", "Topic-Title", "Topic-Score", "Context-Hash", "Context-Chars"):
+        assert headers[f"X-Reggie-{name}"] == headers[f"X-Recollect-{name}"]
+    plain = asked(program, headers={"X-Recollect-Context": "preview"}).headers
+    assert "X-Recollect-Topic" in plain and "X-Reggie-Topic" not in plain
+
+
+def test_r1_7_the_snapshot_says_what_a_pack_would_be_made_from(program: Actor, earlier: int) -> None:
+    session = program.post("/api/v1/chat/new").get_json()["session_id"]
+    found = program.get(f"/api/v1/summaries/context?session_id={session}&message=retention").get_json()
+    assert [line["session_ids"] for line in found["recent"]] == [[str(earlier)]]
+    assert found["history"] == []
+    assert LEARNED in found["pack"]["text"]
+    assert found["pack"]["parts"][0]["session_ids"] == [str(earlier)]
+    assert found["topic"]["topic"] == "retention"
+    plain = program.get("/api/v1/summaries/context").get_json()
+    assert plain["pack"] is None and plain["recent"] == found["recent"]
+
+
+def test_r1_42_a_turn_says_what_it_was_told(program: Actor, earlier: int, stub: StubModel) -> None:
+    asked(program)
+    [chat] = [c for c in program.get("/api/v1/chats").get_json()["data"] if "final" in c["title"]]
+    told = program.get(f"/api/v1/chats/{chat['id']}/turns/1/context").get_json()
+    assert told["reason"] == "made for this question"
+    assert told["text"] in stub.requests[-1]["messages"][1]["content"]
+    assert program.get(f"/api/v1/chats/{chat['id']}/turns/9/context").status_code == 404
+
+
+def test_all_memory_is_exported_and_deleted(
+    program: Actor, earlier: int, database: Database, stub: StubModel
+) -> None:
+    asked(program)
+    everything = program.get("/api/v1/summaries/export").get_json()
+    [summary] = everything["summaries"]
+    assert (summary["session_id"], summary["learned"]) == (str(earlier), LEARNED)
+    assert [topic["topic"] for topic in everything["topics"]] == ["retention"]
+    gone = program.ask("DELETE", "/api/v1/summaries").get_json()
+    assert (gone["summaries"], gone["topics"], gone["packs"]) == (1, 1, 1)
+    assert LEARNED not in program.get("/api/v1/summaries/export").get_data(as_text=True)
+    assert len(program.get("/api/v1/chats").get_json()["data"]) == 2
+
+
+# -- on pages -----------------------------------------------------------------------------------------
+
+
+def ask_page(app: Flask, browser: Actor, message: str, chat_id: int | None = None) -> int:
+    """The chat's id after a question of its page, without scripts."""
+    form = {"csrf_token": csrf_of(app, browser), "message": message, "tz": "Asia/Shanghai"}
+    answer = browser.post("/chat" if chat_id is None else f"/chat/{chat_id}", data=form)
+    assert answer.status_code == 303
+    return int(answer.headers["Location"].split("/chat/")[1].split("#")[0])
+
+
+def test_r1_24_the_chip_appears_changes_and_is_absent_otherwise(
+    app: Flask, browser: Actor, now: Clock, earlier: int
+) -> None:
+    chat_id = ask_page(app, browser, "what did I do")
+    assert f'class="chip" href="/chat/{chat_id}/memory"' not in page_of(browser, chat_id)
+    for message in ("What did I set retention to?", "Is retention final?"):
+        ask_page(app, browser, message, chat_id)
+    assert "</span>Retention</a>" in page_of(browser, chat_id)
+    now.now_ms += 120_000
+    for message in ("Where is the invoice?", "How much was the invoice?", "Did I pay the invoice?"):
+        ask_page(app, browser, message, chat_id)
+    assert "</span>Invoice</a>" in page_of(browser, chat_id)
+    # A question that htmx sends brings the chip along.
+    form = {"csrf_token": csrf_of(app, browser), "message": "And the invoice?", "tz": "UTC"}
+    answer = browser.post(f"/chat/{chat_id}", data=form, headers={"HX-Request": "true"})
+    assert 'id="topic-chip" class="topic-chip" hx-swap-oob="true"' in answer.text
+
+
+def test_r1_25_the_chip_is_corrected_and_dismissed_without_scripts(
+    app: Flask, browser: Actor, earlier: int, program: Actor
+) -> None:
+    chat_id = ask_page(app, browser, "Is the retention final?")
+    form = {"csrf_token": csrf_of(app, browser)}
+    where = f"/chat/{chat_id}/topic"
+    assert browser.post(where, data={**form, "title": "<b>Keeping</b>"}).status_code == 303
+    assert "&lt;b&gt;Keeping&lt;/b&gt;</a>" in page_of(browser, chat_id)
+    browser.post(where, data={**form, "way": "none"})
+    assert "</span>Retention</a>" not in page_of(browser, chat_id)
+    assert "You wanted none here." in browser.get(f"/chat/{chat_id}/memory").text
+    browser.post(where, data={**form, "way": "automatic"})
+    ask_page(app, browser, "Why that retention?", chat_id)
+    assert "Keeping" in page_of(browser, chat_id)  # the name that the person gave it stays
+    assert browser.post(where, data={**form, "title": "  "}).status_code == 422
+    assert browser.post("/chat/999/topic", data={**form, "title": "x"}).status_code == 404
+    api = f"/api/v1/chats/{chat_id}/topic"
+    assert program.ask("PUT", api, json={"title": "Keeping"}).get_json()["topic"]["title"] == "Keeping"
+    assert program.ask("PUT", api, json={"way": "none"}).get_json()["topic"] is None
+    assert program.ask("PUT", api, json={}).status_code == 422
+
+
+def test_the_memory_page_of_a_chat_shows_what_was_told_and_switches_it_off(
+    app: Flask, browser: Actor, earlier: int, stub: StubModel
+) -> None:
+    chat_id = ask_page(app, browser, "Is the retention final?")
+    shown = browser.get(f"/chat/{chat_id}/memory").text
+    assert "Question 1: 1 line" in shown and LEARNED in shown and "made for this question" in shown.lower()
+    assert f'href="/memory/sessions/{earlier}"' in shown
+    form = {"csrf_token": csrf_of(app, browser)}
+    browser.post(f"/chat/{chat_id}/memory", data={**form, "told": "off"})
+    ask_page(app, browser, "And now?", chat_id)
+    assert "Switched off for this chat" in browser.get(f"/chat/{chat_id}/memory").text
+    assert LEARNED not in str(stub.requests[-1]["messages"][1])
+    assert browser.get("/chat/999/memory").status_code == 404
+
+
+def test_a_page_without_scripts_has_a_window_all_the_same(
+    app: Flask, browser: Actor, own: Services, now: Clock
+) -> None:
+    chat_id = ask_page(app, browser, "Is the retention final?")
+    first = context_sessions.latest_of_chat(own.database, chat_id)
+    ask_page(app, browser, "And now?", chat_id)
+    assert context_sessions.latest_of_chat(own.database, chat_id).id == first.id  # type: ignore[union-attr]
+    now.now_ms += 31 * 60_000
+    ask_page(app, browser, "And later?", chat_id)
+    assert context_sessions.latest_of_chat(own.database, chat_id).id != first.id  # type: ignore[union-attr]
+
+
+def test_the_pages_window_is_the_one_its_script_opened(
+    app: Flask, browser: Actor, own: Services, now: Clock
+) -> None:
+    form = {"csrf_token": csrf_of(app, browser)}
+    session = browser.post("/chat/windows", data=form).get_json()["session"]
+    asking = {**form, "message": "Is the retention final?", "tz": "UTC", "session_id": session}
+    assert browser.post("/chat", data=asking).status_code == 303
+    assert context_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
+    # One of another chat is passed over.
+    other = conversations.create(own.database, "Another", NOON_MS)
+    browser.post(f"/chat/{other}", data={**asking, "message": "And this?"})
+    assert context_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
+
+
+# -- what is logged -----------------------------------------------------------------------------------
+
+
+def test_r1_39_the_verbose_log_is_off_at_first_and_goes_off_after_a_day(
+    app: Flask, browser: Actor, now: Clock, database: Database
+) -> None:
+    assert context_preferences.verbose_until_ms(database, now()) is None
+    assert "Switch it on" in browser.get("/settings/logging").text
+    form = {"csrf_token": csrf_of(app, browser)}
+    browser.post("/settings/logging", data={**form, "verbose": "on"})
+    assert "On until" in browser.get("/settings/logging").text
+    now.now_ms += 24 * 3_600_000 - 1
+    assert context_preferences.verbose_until_ms(database, now()) is not None
+    now.now_ms += 1
+    assert context_preferences.verbose_until_ms(database, now()) is None
+    assert "Switch it on" in browser.get("/settings/logging").text
+
+
+def test_r1_40_the_page_asks_with_the_header_only_when_it_is_on(
+    app: Flask, browser: Actor, now: Clock, database: Database
+) -> None:
+    assert "X-Recollect-Context-Debug" not in browser.get("/chat").text
+    context_preferences.set_verbose(database, True, now())
+    shown = browser.get("/chat").text
+    assert 'hx-headers=\'{"X-Recollect-Context-Debug": "1"}\'' in shown and "data-verbose" in shown
+
+
+def test_r1_41_and_r1_43_the_server_logs_number_length_and_topic_only_when_it_is_on(
+    program: Actor, earlier: int, database: Database, now: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "webapp.assistant.prepared"):
+        asked(program)
+        assert caplog.records == []
+        context_preferences.set_verbose(database, True, now())
+        headers = asked(program).headers
+        [line] = [record.getMessage() for record in caplog.records]
+        assert line.startswith("turn 1 of chat ") and "characters of background, topic Retention" in line
+        assert int(headers["X-Recollect-Context-Chars"]) > 0
+        context_preferences.set_verbose(database, False, now())
+        asked(program)
+        assert len(caplog.records) == 1
+
+
+def page_of(browser: Actor, chat_id: int) -> str:
+    return browser.get(f"/chat/{chat_id}").text
+
+
+def test_summaries_of_the_past_are_there(own: Services, earlier: int) -> None:
+    assert set(chat_summaries.get(own.database, [earlier])) == {earlier}

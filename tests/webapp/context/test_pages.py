@@ -1,0 +1,134 @@
+"""Sessions and topics on the pages of memory: read, corrected, retracted, merged, split, forgotten."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+
+from store import chat_digests, chat_summaries, context_preferences
+from tests.webapp.conftest import Actor, Clock, csrf_of
+from tests.webapp.context.helpers import Past
+from webapp.services import Services
+
+LEARNED = "It is 14 days."
+
+
+@pytest.fixture
+def past(own: Services, now: Clock) -> Past:
+    return Past(own.context, now)
+
+
+@pytest.fixture
+def session_id(past: Past) -> int:
+    return past.window("What did I set <retention> to?", answers=[LEARNED])
+
+
+@pytest.fixture
+def form(app: Flask, browser: Actor) -> dict[str, str]:
+    return {"csrf_token": csrf_of(app, browser)}
+
+
+def test_sessions_are_listed_newest_first_and_open_one(browser: Actor, past: Past, session_id: int) -> None:
+    assert "Nothing yet" not in browser.get("/memory/sessions").text
+    open_one = past.window("And the invoice?", closed=False)
+    shown = browser.get("/memory/sessions").text
+    assert "What did I set &lt;retention&gt; to?" in shown and LEARNED in shown
+    assert shown.index(f"/memory/sessions/{open_one}") < shown.index(f"/memory/sessions/{session_id}")
+    assert "open now" in shown and "Not summarised yet" in shown
+    one = browser.get(f"/memory/sessions/{session_id}").text
+    assert 'href="/chat/1#t1"' in one and LEARNED in one
+    assert browser.get("/memory/sessions/999").status_code == 404
+
+
+def test_pages_of_sessions_have_neither_gap_nor_double(browser: Actor, past: Past) -> None:
+    ids = [past.window(f"question {number}") for number in range(53)]
+    first = browser.get("/memory/sessions").text
+    second = browser.get(f"/memory/sessions?before={ids[3]}").text
+    assert f'href="/memory/sessions?before={ids[3]}"' in first
+    found = [number for number in ids if f'<h2><a href="/memory/sessions/{number}"' in first]
+    rest = [number for number in ids if f'<h2><a href="/memory/sessions/{number}"' in second]
+    assert (found, rest) == (ids[3:], ids[:3])
+
+
+def test_a_summary_is_edited_kept_and_made_again(
+    browser: Actor, own: Services, session_id: int, form: dict[str, str]
+) -> None:
+    where = f"/memory/sessions/{session_id}"
+    said = {**form, "request": "Retention", "learned": "30 days, password: hunter2"}
+    assert browser.post(where, data=said).status_code == 303
+    found = chat_summaries.get(own.database, [session_id])[session_id]
+    assert (found.learned, found.made_by, found.notes) == ("30 days, password: [redacted]", "person", None)
+    assert chat_summaries.candidates(own.database, 0, "fake").vectors is not None
+    browser.post(f"{where}/again", data=form)
+    assert chat_summaries.get(own.database, [session_id])[session_id].learned == LEARNED
+    assert browser.post("/memory/sessions/999", data=said).status_code == 404
+
+
+def test_a_summary_is_retracted_and_brought_back(
+    browser: Actor, own: Services, session_id: int, form: dict[str, str]
+) -> None:
+    where = f"/memory/sessions/{session_id}"
+    browser.post(f"{where}/retract", data=form)
+    assert "told to nobody" in browser.get("/memory/sessions").text
+    assert chat_summaries.recent(own.database, 0, 10) == []
+    browser.post(f"{where}/restore", data=form)
+    assert chat_summaries.recent(own.database, 0, 10) == [session_id]
+
+
+def test_a_person_switches_it_off_and_forgets_all_of_it(
+    browser: Actor, own: Services, session_id: int, form: dict[str, str]
+) -> None:
+    browser.post("/memory/sessions", data={**form, "told": "off"})
+    assert context_preferences.is_off(own.database)
+    assert "You switched this off" in browser.get("/memory/sessions").text
+    browser.post("/memory/sessions", data={**form, "told": "on"})
+    assert not context_preferences.is_off(own.database)
+    browser.post("/memory/sessions/forget", data=form)
+    assert LEARNED not in browser.get("/memory/sessions").text
+    assert browser.get("/chat/1").status_code == 200
+
+
+def topic(own: Services, name: str, now: Clock) -> int:
+    chat_digests.put_topic(own.database, name, name.title(), (), 0.5, now(), now())
+    found = chat_digests.topic(own.database, name)
+    assert found is not None
+    return found.id
+
+
+def test_topics_are_listed_renamed_dismissed(
+    browser: Actor, own: Services, now: Clock, form: dict[str, str]
+) -> None:
+    assert "No topics yet" in browser.get("/memory/topics").text
+    number = topic(own, "retention", now)
+    assert "Retention" in browser.get("/memory/topics").text
+    browser.post(f"/memory/topics/{number}", data={**form, "title": "Keeping"})
+    assert "Keeping" in browser.get(f"/memory/topics/{number}").text
+    assert browser.post(f"/memory/topics/{number}", data={**form, "title": " "}).status_code == 422
+    browser.post(f"/memory/topics/{number}/dismiss", data=form)
+    assert chat_digests.dismissed(own.database) == {"retention"}
+    browser.post(f"/memory/topics/{number}/restore", data=form)
+    assert chat_digests.dismissed(own.database) == set()
+    assert browser.get("/memory/topics/999").status_code == 404
+
+
+def test_topics_are_merged_and_a_session_is_split_off(
+    browser: Actor, own: Services, now: Clock, past: Past, form: dict[str, str]
+) -> None:
+    one, two = past.window("the retention"), past.window("the keeping")
+    source, target = topic(own, "keeping", now), topic(own, "retention", now)
+    browser.post(f"/memory/topics/{source}/merge", data={**form, "into": target})
+    assert set(chat_summaries.about(own.database, "retention", 10)) == {one, two}
+    assert [each.topic for each in chat_digests.topics(own.database)] == ["retention"]
+    assert browser.post(f"/memory/topics/{target}/merge", data={**form, "into": target}).status_code == 404
+    where = f"/memory/sessions/{two}/tags"
+    browser.post(where, data={**form, "tag": "retention", "new": "Housekeeping"})
+    assert chat_summaries.about(own.database, "retention", 10) == [one]
+    assert chat_summaries.about(own.database, "housekeeping", 10) == [two]
+    assert browser.post(where, data={**form, "tag": "nothing", "new": "x"}).status_code == 404
+    assert browser.post(where, data={**form, "tag": "housekeeping", "new": " "}).status_code == 422
+
+
+def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, session_id: int) -> None:
+    for path in ("/memory/sessions/forget", f"/memory/sessions/{session_id}/retract", "/settings/logging"):
+        assert browser.post(path, data={}).status_code == 403
+    assert chat_summaries.recent(own.database, 0, 10) == [session_id]

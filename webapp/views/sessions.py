@@ -1,0 +1,79 @@
+"""Sessions and topics of chats, as the pages of memory show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from store import chat_digests, chat_summaries, context_preferences, context_sessions
+from store.chat_digests import Topic
+from store.chat_summaries import AskedTurn, ChatSummary
+from store.context_sessions import ChatSession
+from webapp.assistant.closing import is_opted_out
+from webapp.services import Services
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """One window. `summary` is None until it has one."""
+
+    session: ChatSession
+    summary: ChatSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsPage:
+    """Everything `memory/sessions.html` draws; `older` is where the next page begins, None at the end."""
+
+    rows: list[SessionRow]
+    older: int | None
+    is_off: bool  # by the person
+    off: str  # by the settings, '' where it is not
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Everything `memory/session.html` draws. `asked` are its questions with where they stand."""
+
+    session: ChatSession
+    summary: ChatSummary | None
+    asked: list[AskedTurn]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    """One topic, and the others that it may be merged into."""
+
+    topic: Topic
+    others: list[Topic]
+
+
+def sessions_page(own: Services, before: int | None) -> SessionsPage:
+    """A page of windows in which something was asked, newest first."""
+    found = context_sessions.listed(own.database, PAGE + 1, before)
+    shown = found[:PAGE]
+    summaries = chat_summaries.get(own.database, [each.id for each in shown])
+    off = ""
+    if not own.settings.context.enabled:
+        off = "The settings switch this off (context.enabled)."
+    elif is_opted_out(own.context):
+        off = "The settings switch this off for you (context.opt_out)."
+    return SessionsPage(
+        rows=[SessionRow(each, summaries.get(each.id)) for each in shown],
+        older=shown[-1].id if len(found) > PAGE else None,
+        is_off=context_preferences.is_off(own.database),
+        off=off,
+    )
+
+
+def session_page(own: Services, session: ChatSession) -> SessionPage:
+    """A window with its summary and its questions."""
+    found = chat_summaries.get(own.database, [session.id]).get(session.id)
+    return SessionPage(session, found, chat_summaries.material(own.database, session.id))
+
+
+def topic_page(own: Services, topic: Topic) -> TopicPage:
+    """A topic with what chats came to about it."""
+    others = [each for each in chat_digests.topics(own.database) if each.id != topic.id]
+    return TopicPage(topic, others)
