@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 from peewee import fn
 
-from store import anchors
+from store import anchors, attachments, remains
 from store.anchors import Anchored
 from store.context_schema import ChatSessionRow
 from store.conversation_records import (
@@ -123,10 +123,14 @@ def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | No
 
 
 def delete(database: Database, chat_id: int) -> bool:
-    """Remove a chat with its messages, turns and evidence; False when there is none."""
+    """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
+    has_files = bool(attachments.of_chat(database, chat_id))
     with database.write():
         removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
     if removed:
+        if has_files:
+            attachments.empty_trash(database)
+            remains.drop(remains.copies(database.data_dir))  # they hold what the files say
         database.checkpoint()
     return bool(removed)
 
@@ -159,16 +163,17 @@ def add_turn(
     style_note: str = "",
     session_id: int | None = None,
     given: Mapping[str, Any] | None = None,
+    attached: Sequence[int] = (),
 ) -> StoredTurn:
     """Enter a question as a running turn, the next of its chat, with the person's message.
 
     `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn,
     `session_id` the window that it was asked in; one of another chat is passed over. `given` is kept as it
-    is, to ask the same again.
+    is, to ask the same again. `attached` are ids of files that the question brings.
 
-    Raises `peewee.IntegrityError` when the chat has gone.
+    Raises `peewee.IntegrityError` when the chat has gone, `AttachmentNotFound` when a file has.
     """
-    with database.write():
+    with database.write() as connection:
         last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
         n = (last.scalar(database.peewee) or 0) + 1
         turn = StoredTurn(
@@ -193,6 +198,7 @@ def add_turn(
             given=_json(dict(given or {})),
         ).execute(database.peewee)
         _say(database, chat_id, n, "user", question, now_ms, _of_chat(database, session_id, chat_id))
+        attachments.claim(connection, attached, chat_id, n, now_ms)
     return replace(turn, id=int(turn_id), given=dict(given or {}))
 
 

@@ -11,6 +11,9 @@
     ├── DatabaseTooNew         written by a later version of Recollect
     ├── FrameNotFound          no such frame
     ├── MediaGone              the frame exists, its pixels do not (or are no longer its own)
+    ├── AttachmentNotFound     no such attached file, or another chat's
+    ├── AttachmentGone         its row exists, its file does not (or is another)
+    ├── AttachmentSent         it belongs to a question, and goes with its chat
     ├── SpoolFull              the spool has reached its limit
     └── SpoolEntryInvalid      an entry in the spool cannot be read
 """
@@ -63,6 +66,30 @@ class MediaGone(StoreError):
         super().__init__(f"the picture of frame {frame_id} is gone ({reason})")
         self.frame_id = frame_id
         self.reason = reason
+
+
+class AttachmentNotFound(StoreError):
+    """No attached file has this id, or it is another chat's."""
+
+    def __init__(self, attachment_id: int) -> None:
+        super().__init__(f"no attachment {attachment_id}")
+        self.attachment_id = attachment_id
+
+
+class AttachmentGone(StoreError):
+    """The file of an attachment is ``missing``, or ``altered``: its bytes are not those of its name."""
+
+    def __init__(self, sha256: str, reason: str) -> None:
+        super().__init__(f"the attached file {sha256[:12]}… is gone ({reason})")
+        self.reason = reason
+
+
+class AttachmentSent(StoreError):
+    """The file belongs to a question that was asked, and goes with its chat."""
+
+    def __init__(self, attachment_id: int) -> None:
+        super().__init__(f"attachment {attachment_id} belongs to a question")
+        self.attachment_id = attachment_id
 
 
 class SpoolFull(StoreError):

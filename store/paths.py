@@ -52,6 +52,11 @@ class DataDir:
         return self.home / "media"
 
     @property
+    def attachments(self) -> Path:
+        """Files that were attached to questions (`store.attachment_files`)."""
+        return self.home / "attachments"
+
+    @property
     def backups(self) -> Path:
         return self.home / "backups"
 
@@ -70,7 +75,8 @@ class DataDir:
 
     def create(self) -> DataDir:
         """Make the folders that are missing, 0700 each, and tighten the home folder itself."""
-        for folder in (self.home, self.spool, self.media, self.backups, self.logs, self.models):
+        inner = (self.spool, self.media, self.attachments, self.backups, self.logs, self.models)
+        for folder in (self.home, *inner):
             folder.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
             folder.chmod(DIRECTORY_MODE)
         return self

@@ -247,6 +247,28 @@ class Evidence(Model):
         table_name = "evidence"
 
 
+class Attachment(Model):
+    """A file that was attached to a question (`store.attachments`), and what it says."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField(null=True)  # null, as the turn, until the question is asked
+    turn = IntegerField(null=True)
+    sha256 = TextField()  # the file's name on the disk
+    name = TextField()
+    kind = TextField()  # text, html, pdf, docx, image
+    media_type = TextField()
+    size_bytes = IntegerField()
+    text = TextField()
+    is_whole = IntegerField()  # 0: there is more in the file than `text`
+    pages = IntegerField(null=True)
+    width_px = IntegerField(null=True)
+    height_px = IntegerField(null=True)
+    added_ms = IntegerField()
+
+    class Meta:
+        table_name = "attachments"
+
+
 class AnswerReport(Model):
     """A person's verdict on one citation of an answer (`store.answer_reports`)."""
 
@@ -598,6 +620,7 @@ MODELS: tuple[type[Model], ...] = (
     Turn,
     Evidence,
     AnswerReport,
+    Attachment,
     Pin,
     Deletion,
     Preference,

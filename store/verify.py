@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import activity, decisions, remains, tokenizer, verify_memory, verify_sources
+from store import activity, decisions, remains, tokenizer, verify_attachments, verify_memory, verify_sources
 from store.database import Database, rows, scalar
 from store.errors import MediaGone
 from store.frames import ID_STEP, get_many
@@ -46,6 +46,7 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
         ]
         counts = _counts(connection)
     problems += _pictures(database, media)
+    problems += verify_attachments.problems(database)
     problems += _ledger(database)
     counts["pictures"] = len(media.files())
     counts["waiting in the spool"] = len(spool.waiting())
@@ -62,6 +63,7 @@ def _counts(connection: apsw.Connection) -> dict[str, int]:
         "waiting for vectors": "select count(*) from embedding_queue",
         "activity pieces": "select count(*) from segments",
         "looks": "select coalesce(sum(looks), 0) from look_batches",
+        "attached files": "select count(distinct sha256) from attachments",
         "deletions": "select count(*) from deletions",
     }
     return {name: int(scalar(connection, sql)) for name, sql in questions.items()}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from flask import Flask
 
-from store import apps, conversations, deletion, tool_calls
+from store import apps, attachments, conversations, deletion, tool_calls
 from store.database import Database, open_database
 from store.errors import StoreError
 from store.media import Media
@@ -90,6 +90,7 @@ def _sweep(database: Database) -> None:
     """
     try:
         deletion.sweep(database, Media(database.data_dir.media))
+        attachments.sweep(database, now_ms())
         with database.write() as connection:
             apps.assign_slots(connection, now_ms())
     except (StoreError, OSError):

@@ -46,6 +46,7 @@ from store.migrations.m030_given import m030_given
 from store.migrations.m031_event_series import m031_event_series
 from store.migrations.m032_quote_confidence import m032_quote_confidence
 from store.migrations.m033_remembered import m033_remembered
+from store.migrations.m034_attachments import m034_attachments
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -87,6 +88,7 @@ STEPS: tuple[Step, ...] = (
     m031_event_series,
     m032_quote_confidence,
     m033_remembered,
+    m034_attachments,
 )
 
 

@@ -11,7 +11,14 @@ from store.database import Database, rows
 from store.schema import MODELS
 
 TYPES = {IntegerField: "INTEGER", TextField: "TEXT", FloatField: "REAL", BlobField: "BLOB"}
-WITHOUT_MODEL = {"migrations", "media_trash", "used_launch_codes", "window_names", "browser_urls"}
+WITHOUT_MODEL = {
+    "migrations",
+    "media_trash",
+    "attachment_trash",
+    "used_launch_codes",
+    "window_names",
+    "browser_urls",
+}
 
 
 def name_of(model: type[Model]) -> str:

@@ -1,0 +1,46 @@
+"""python -m ingest.documents FILE NAME: what is in one file, as one line of JSON.
+
+Ends with 1 and a sentence for a file that cannot be attached, 3 for one of another kind.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from dataclasses import asdict
+from pathlib import Path
+
+from ingest.documents import limits
+from ingest.documents.found import CannotRead, Unsupported
+from ingest.documents.reading import read
+
+REFUSED, UNSUPPORTED = 1, 3
+
+
+def main(path: str, name: str) -> int:
+    logging.basicConfig(level=logging.WARNING)
+    limits.apply()
+    try:
+        found = read(Path(path), name)
+    except Unsupported as error:
+        return _say(UNSUPPORTED, str(error))
+    except CannotRead as error:
+        return _say(REFUSED, str(error))
+    except (MemoryError, RecursionError):
+        return _say(REFUSED, "reading it takes more memory than one file may")
+    except Exception:  # the file is hostile until it was read: what breaks on it is its damage
+        traceback.print_exc()
+        return _say(REFUSED, "it is damaged")
+    print(json.dumps(asdict(found)))  # noqa: T201
+    return 0
+
+
+def _say(code: int, sentence: str) -> int:
+    print(f"documents: {sentence}", file=sys.stderr)  # noqa: T201
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))
