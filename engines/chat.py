@@ -55,15 +55,15 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. A ``tool`` message answers the call `call_id`. A `picture` goes with
-    a user's text, to a model that can see.
+    """One message of a conversation. A ``tool`` message answers the call `call_id`. `pictures` go with a
+    user's text, to a model that can see.
     """
 
     role: Role
     content: str
     tool_calls: tuple[RequestedCall, ...] = ()
     call_id: str = ""
-    picture: Picture | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,9 @@ def _sent(message: Message) -> dict[str, Any]:
             for call in message.tool_calls
         ]
         return {"role": message.role, "content": message.content, "tool_calls": calls}
-    if message.picture:
-        parts = [
-            {"type": "text", "text": message.content},
-            {"type": "image_url", "image_url": {"url": message.picture.data_url}},
-        ]
+    if message.pictures:
+        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
+        parts += [{"type": "image_url", "image_url": {"url": each.data_url}} for each in message.pictures]
         return {"role": message.role, "content": parts}
     return {"role": message.role, "content": message.content}
 

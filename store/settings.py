@@ -206,6 +206,12 @@ class ContextSettings:
     telemetry_sample: float = _setting(
         0.1, "Of how many answers sizes and times are kept, here and nowhere else.", unit="share", low=0
     )
+    attachment_max_chars: int = _setting(
+        15_000,
+        "How much of all files attached to a question goes with it; a model with tools reads on by itself.",
+        unit="characters",
+        low=0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,13 @@ def of_store(error: store_errors.StoreError) -> Problem:
     match error:
         case store_errors.FrameNotFound():
             return Problem(404, "frame_not_found", f"There is no frame {error.frame_id}.")
+        case store_errors.AttachmentNotFound():
+            return Problem(404, "attachment_not_found", f"There is no attachment {error.attachment_id}.")
+        case store_errors.AttachmentGone():
+            return Problem(410, "attachment_gone", f"The file is {error.reason}.")
+        case store_errors.AttachmentSent():
+            detail = "It belongs to a question that was asked, and goes with its chat."
+            return Problem(409, "attachment_sent", detail)
         case store_errors.MediaGone():
             return Problem(410, "media_gone", _gone(error), extra={"reason": error.reason})
         case ProviderNotFound():

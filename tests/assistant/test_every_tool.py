@@ -13,6 +13,7 @@ from store.database import Database
 from store.settings import ChatModelSettings, ChatSettings, ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
 from tests.assistant.looking import Turn
+from tests.attaching import attached_chat
 from tests.stub_model import StubModel
 from tests.stub_search import StubSearch
 from webapp.assistant.agent_session import registry
@@ -35,6 +36,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "get_place_at": {"latitude": 31.2, "longitude": 121.4},
     "get_sms_messages": {"date": START},
     "list_directory": {"path": "."},
+    "read_attachment": {"attachment_id": 1},
     "read_file": {"path": "plan.txt"},
     "recall_entities": {"name": "Anna"},
     "recall_facts_for_frame": {"frame_id": 0},
@@ -81,6 +83,7 @@ def turn(
         made.never_read = (database.data_dir.home,)
         made.web = Web(search.engine(), database, lambda: NOW_MS, None)
         made.vision = Vision(model, endpoint, database, lambda: NOW_MS, None)
+        made.chat_id = attached_chat(database, "notes.txt", "the notes")[0]
         yield made, registry(tools), frame.id
     models.close()
 

@@ -49,6 +49,7 @@ def gates(*closed: str) -> ToolGateOpts:
         "has_vision" not in closed,
         lambda: "places_enabled" not in closed,
         lambda source: source not in [PRESENT[name] for name in closed if name in PRESENT],
+        "has_attachments" not in closed,
     )
 
 
@@ -92,6 +93,7 @@ def test_r0_50_r0_51_the_gates_are_those_of_the_table(database: Database) -> Non
         "get_calendar_events": "calendar_present",
         "get_location_history": "location_history_present",
         "search_rag": "daily_summaries_present",
+        "read_attachment": "has_attachments",
     }
     assert names(database, gates(*GATES.values())) >= ALWAYS_ON
     assert not ALWAYS_ON & GATES.keys()

@@ -8,40 +8,16 @@ import time
 import pytest
 
 from store import attachment_files, attachments, conversations
-from store.attachments import Attachment, Contents
 from store.database import Database, scalar
 from store.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
 from store.media import Media
 from store.paths import DataDir
 from store.spool import Spool
 from store.verify import verify
+from tests.attaching import ask, attach
 from tests.factories import NOON_MS
 
 SECRET = "the launch code is zebra-4711"
-
-
-def attach(
-    database: Database, content: bytes = b"plan", text: str = "plan", name: str = "a.txt"
-) -> Attachment:
-    staged = attachment_files.stage(database.data_dir, content)
-    return attachments.add(database, staged, name, Contents("text", "text/plain", text), NOON_MS)
-
-
-def ask(database: Database, *attached: int, chat_id: int | None = None) -> tuple[int, int]:
-    chat_id = chat_id or conversations.create(database, "What?", NOON_MS)
-    turn = conversations.add_turn(
-        database,
-        chat_id,
-        mode="agent",
-        model="stub",
-        question="What?",
-        start_ms=None,
-        end_ms=None,
-        timezone="UTC",
-        now_ms=NOON_MS,
-        attached=attached,
-    )
-    return chat_id, turn.n
 
 
 def test_a_file_is_kept_under_its_hash_and_served_byte_for_byte(database: Database) -> None:

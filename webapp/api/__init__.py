@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webapp.api import (
     activity,
+    attachments,
     browsers,
     capture,
     chat,
@@ -37,6 +38,7 @@ from webapp.api.endpoint import blueprint
 
 __all__ = [
     "activity",
+    "attachments",
     "blueprint",
     "browsers",
     "capture",

@@ -12,6 +12,7 @@ from webapp.api.endpoint import endpoint
 from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, check_range
+from webapp.assistant.attached import MAX_FILES
 from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from webapp.assistant.live import LiveTurn, TooManyTurns
 from webapp.assistant.records import (
@@ -64,6 +65,11 @@ class ChatRequest(Request):
         "", description="Put under the persona or system prompt after an empty line, for this turn alone."
     )
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
+    attachments: Annotated[list[Annotated[int, Field(ge=1, le=MAX_ID)]], Field(max_length=MAX_FILES)] = Field(
+        default_factory=list,
+        description="Ids from POST /attachments. Text goes with the question, clipped; images only to a "
+        "model that can see, and never in evidence mode.",
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -113,7 +119,8 @@ _STATUS_OF = {code: status for status, codes in _MODEL_PROBLEMS.items() for code
         503: _MODEL_PROBLEMS[503] + ", too_many_turns",
         400: "invalid_time, invalid_time_range, invalid_timezone",
         404: "chat_not_found, persona_not_found",
-        422: "time_range_required, mode_unavailable, model_not_found, context_too_long",
+        422: "time_range_required, mode_unavailable, model_not_found, attachment_not_found, "
+        "attachment_refused, context_too_long",
     },
 )
 def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
@@ -150,6 +157,7 @@ def started(body: ChatRequest, session_id: int | None = None, context_version: s
         style_note=body.style_note,
         session_id=session_id,
         context_version=context_version,
+        attachments=tuple(body.attachments),
     )
     try:
         return own.turns.start(deps, request)

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
+from store.attachments import Attachment
 from store.times import to_seconds
 from webapp.api.texts import BoxAnswer
 from webapp.api.values import Answer
@@ -130,6 +131,45 @@ class UsageAnswer(Answer):
     currency: str
 
 
+class AttachmentAnswer(Answer):
+    """A file that was attached. It belongs to a turn once that was asked."""
+
+    id: int
+    name: str
+    kind: Literal["text", "html", "pdf", "docx", "image"]
+    media_type: str
+    size_bytes: int
+    sha256: str
+    characters: int = Field(description="Of its text; 0 for an image.")
+    is_whole: bool = Field(description="False when there is more in the file than could be read.")
+    pages: int | None
+    width: int | None
+    height: int | None
+    added_at: float
+    chat_id: int | None
+    turn_id: int | None
+
+
+def attachment_answer(found: Attachment) -> AttachmentAnswer:
+    """One attached file as the API tells it."""
+    return AttachmentAnswer(
+        id=found.id,
+        name=found.name,
+        kind=found.kind,
+        media_type=found.media_type,
+        size_bytes=found.size_bytes,
+        sha256=found.sha256,
+        characters=found.characters,
+        is_whole=found.is_whole,
+        pages=found.pages,
+        width=found.width_px,
+        height=found.height_px,
+        added_at=to_seconds(found.added_ms),
+        chat_id=found.chat_id,
+        turn_id=found.turn,
+    )
+
+
 class TurnAnswer(Answer):
     chat_id: int
     turn_id: int = Field(description="Number of the turn in its chat, from 1.")
@@ -141,9 +181,10 @@ class TurnAnswer(Answer):
     claims: list[ClaimAnswer]
     coverage: CoverageAnswer
     sources: list[str] = Field(
-        description="What tools showed beside frames (calendar, days, location, messages, places, "
-        "remembered). None of it is evidence."
+        description="What it was told beside frames (attachments, calendar, days, location, messages, "
+        "places, remembered). None of it is evidence."
     )
+    attachments: list[AttachmentAnswer] = Field(description="The files that the question brought.")
     usage: UsageAnswer | None
     warnings: list[str]
     dropped_citations: int = Field(description="Ids in the model's answer that name nothing it was given.")
@@ -177,6 +218,7 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
         coverage=_coverage(result),
         usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
         sources=list(result.sources),
+        attachments=[attachment_answer(each) for each in result.attachments],
         warnings=list(result.warnings),
         dropped_citations=result.dropped,
     )

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from engines.chat_extractive import ExtractiveModel
 from store import anchors, apps, conversations, days, insights, model_prompts
 from store.anchors import Anchored
-from webapp.assistant import about, mentions, phrases
+from webapp.assistant import about, bringing, mentions, phrases
 from webapp.assistant.about import About
 from webapp.assistant.answering import Plan
 from webapp.assistant.context import prepare
@@ -58,7 +58,12 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         mentioned = _mentions(deps, message)
         calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
         understood = phrases.in_message(mentioned.rest, calendar)
-    chosen = _chosen(deps, request, model, mentioned, understood, anchored)
+    can_use_tools = deps.agent is not None and uses_tools(deps.models, model)
+    attached = bringing.brought(deps, request)
+    bringing.check_images(deps, request, model, attached, uses_tools=can_use_tools)
+    # Nothing but a turn with tools looks at an image.
+    mode = "agent" if attached.images else request.mode
+    chosen = _chosen(replace(request, mode=mode), model, mentioned, understood, anchored, can_use_tools)
     voice = voice_of(deps.database, request)
     topic = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
     filters = request.filters
@@ -92,6 +97,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         has_range=chosen.range is not None,
         is_bounded=request.start_ms is not None,
         first_call=request.first_call if chosen.mode == "agent" else None,
+        attached=attached,
     )
 
 
@@ -102,18 +108,17 @@ class _Chosen:
 
 
 def _chosen(
-    deps: TurnDeps,
     request: TurnRequest,
     model: AnyModel,
     mentioned: Mentions,
     understood: Found | Refusal | None,
     anchored: About | None,
+    can_use_tools: bool,
 ) -> _Chosen:
     """Evidence mode wherever there is a range, unless tools are asked for; tools without one (C1).
 
     Where a conversation is about a frame or a moment, that is what a model without tools looks at.
     """
-    can_use_tools = deps.agent is not None and uses_tools(deps.models, model)
     if request.mode == "agent" and not can_use_tools:
         raise ModeUnavailable(model.name)
     try:

@@ -49,4 +49,5 @@ def request(database: Database, asked: TurnResult, now_ms: int) -> TurnRequest:
         persona_id=speaker if speaker in speakers else None,
         style_note=spoken.style_note,
         without=tuple(kept.get("without", ())),
+        attachments=tuple(each.id for each in asked.attachments),
     )

@@ -15,10 +15,20 @@ from functools import partial
 from engines.chat import Completion, ContextTooLong, Message, ModelError, StreamingModel, Usage
 from store import tool_calls
 from store.conversations import StoredTurn
-from webapp.assistant import agent_prompt, answering, coverage, fitting, gates, prompt, requested_calls
+from webapp.assistant import (
+    agent_prompt,
+    answering,
+    attached,
+    coverage,
+    fitting,
+    gates,
+    prompt,
+    requested_calls,
+)
 from webapp.assistant.agent_session import AgentDeps, offered
 from webapp.assistant.agent_tools import carry_out
 from webapp.assistant.answering import Draft, Plan
+from webapp.assistant.attached import NO_PICTURES, SOURCE, Pictures
 from webapp.assistant.calling import MAX_ANSWER_TOKENS
 from webapp.assistant.findings import Findings, TurnFindings
 from webapp.assistant.fitting import Fitted
@@ -33,9 +43,10 @@ from webapp.assistant.records import (
     TurnEvent,
 )
 from webapp.assistant.requested_calls import Said, Wanted
-from webapp.assistant.sent_ledger import SentLedger, usage_of
+from webapp.assistant.sent_ledger import SentLedger, total_of, usage_of
 from webapp.assistant.sentences import say
 from webapp.assistant.tool import Tool
+from webapp.assistant.tools.attachments import read_attachment
 from webapp.assistant.visible import Heard
 from webapp.assistant.waiting import Stop, Stopped, drawn
 
@@ -65,6 +76,7 @@ class Session:
     parts: int = 0
     left_out: int = 0
     shortened: int = 0
+    pictures: Pictures = NO_PICTURES
     room: int = field(init=False)
     """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
     heard: Heard = field(default_factory=Heard)
@@ -114,11 +126,16 @@ def _session(
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
     has_vision = endpoint is not None and endpoint.supports_vision
-    tools = offered(deps.database, agent.registry, gates.of_turn(deps.database, has_vision=has_vision))
+    opts = gates.of_turn(deps.database, has_vision=has_vision, has_attachments=bool(plan.attached))
+    tools = offered(deps.database, agent.registry, opts)
     blocks = agent_prompt.blocks(plan, tools, agent.settings.max_iterations, form)
-    messages = prompt.messages(blocks, history, plan.question)
-    off_screen = OffScreen(bool(history), [plan.message])
-    findings = TurnFindings()
+    can_read = any(tool.name == read_attachment.name for tool in tools)
+    files = attached.of_plan(deps, plan.attached, plan.model.context_tokens, can_read=can_read)
+    shown = attached.pictures(deps.database, plan.attached)
+    asked = attached.with_files(files, plan.question)
+    messages = prompt.messages(blocks, history, asked, shown.pictures)
+    off_screen = OffScreen(bool(history), [plan.message, files.known])
+    findings = TurnFindings(sources={SOURCE} if files.known or shown.pictures else set())
     if plan.about:
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
@@ -136,6 +153,7 @@ def _session(
         off_screen,
         findings,
         warnings=warnings,
+        pictures=shown,
     )
 
 
@@ -203,7 +221,12 @@ def _heard(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None
     ledger = None
     if endpoint:
         ledger = SentLedger(
-            deps.database, deps.clock, endpoint, turn_id=session.turn.id, blocks=session.blocks
+            deps.database,
+            deps.clock,
+            endpoint,
+            turn_id=session.turn.id,
+            blocks=session.blocks,
+            named=session.pictures.named,
         )
     ask = partial(
         session.model.stream,
@@ -271,19 +294,5 @@ def _draft(session: Session, completion: Completion) -> Draft:
     )
     covered = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
     return replace(
-        draft, usage=_sum(session.usages), coverage=covered, sources=tuple(sorted(findings.sources))
-    )
-
-
-def _sum(usages: Sequence[Usage]) -> Usage | None:
-    """What all answers of the turn took together."""
-    if not usages:
-        return None
-    costs = [usage.cost for usage in usages if usage.cost is not None]
-    return Usage(
-        sum(usage.input_tokens or 0 for usage in usages),
-        sum(usage.output_tokens or 0 for usage in usages),
-        any(usage.is_estimated for usage in usages),
-        sum(costs) if costs else None,
-        usages[-1].currency,
+        draft, usage=total_of(session.usages), coverage=covered, sources=tuple(sorted(findings.sources))
     )

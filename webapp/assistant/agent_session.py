@@ -18,7 +18,17 @@ from webapp.assistant.gates import ToolGateOpts
 from webapp.assistant.outside import Vision, Web
 from webapp.assistant.rate_limit import RateLimit
 from webapp.assistant.tool import Registry, Tool
-from webapp.assistant.tools import calendars, describe, general, memories, messages, places, screen, web
+from webapp.assistant.tools import (
+    attachments,
+    calendars,
+    describe,
+    general,
+    memories,
+    messages,
+    places,
+    screen,
+    web,
+)
 from webapp.assistant.waiting import Decisions
 from webapp.doors.calls import Library
 
@@ -56,6 +66,7 @@ class ToolContext:
     web: Web | None
     vision: Vision | None
     turn_id: int | None
+    chat_id: int
 
 
 def registry(settings: ToolsSettings) -> Registry:
@@ -70,6 +81,7 @@ def registry(settings: ToolsSettings) -> Registry:
             *calendars.TOOLS,
             *places.TOOLS,
             *memories.TOOLS,
+            attachments.read_attachment,
             general.calculator,
             general.get_current_datetime,
         ]

@@ -14,7 +14,9 @@ from engines.chat import Completion, Message, ModelError, Usage
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
 from store.personas import Persona
 from webapp.assistant import answer_lines, citations, claims, coverage, evidence, replies
+from webapp.assistant import attached as files
 from webapp.assistant.about import About
+from webapp.assistant.attached import NO_FILES, SOURCE, Attached
 from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import Facts, facts
@@ -83,6 +85,8 @@ class Plan:
     asked: str = ""
     """What the model is asked in place of the message, '' for the message itself."""
 
+    attached: Attached = NO_FILES
+
     @property
     def question(self) -> str:
         """What the model is asked."""
@@ -114,7 +118,8 @@ def ask(
     Raises `ModelError`, and `StoreError` where nothing may be sent.
     """
     if isinstance(plan.model, ExtractiveModel):
-        yield quote(deps, plan, retrieval, say("extractive", plan.language))
+        quoted = quote(deps, plan, retrieval, say("extractive", plan.language))
+        yield replace(quoted, warnings=(*quoted.warnings, *_unread(plan)))
         return
     called = yield from call(deps, plan, plan.model, retrieval, history, turn_id)
     warnings = []
@@ -125,8 +130,16 @@ def ask(
         warnings.append(say("shrunk", plan.language, tokens=called.shrunk_to))
     if called.completion.finish_reason == "length":
         warnings.append(say("cut_short", plan.language))
+    for each, shown in called.files.cut:
+        values = {"file": each.name, "shown": f"{shown:,}", "total": f"{each.characters:,}"}
+        warnings.append(say("file_cut", plan.language, **values))
     draft = checked(deps, plan, retrieval, called.entries, called.completion, warnings)
-    yield replace(draft, usage=called.usage)
+    yield replace(draft, usage=called.usage, sources=(SOURCE,) if called.files.known else ())
+
+
+def _unread(plan: Plan) -> Iterator[str]:
+    if plan.attached.own:
+        yield say("files_unread", plan.language, names=files.names(plan.attached.own))
 
 
 def cut_off(said: str, plan: Plan, form: str = "") -> Completion | None:

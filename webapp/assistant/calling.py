@@ -20,7 +20,8 @@ from engines.chat import (
     StreamingModel,
     Usage,
 )
-from webapp.assistant import prompt
+from webapp.assistant import attached, prompt
+from webapp.assistant.attached import NOTHING_TOLD, Told
 from webapp.assistant.packing import Packed, pack
 from webapp.assistant.prompt_blocks import Block, system_messages
 from webapp.assistant.records import TurnDeps
@@ -47,6 +48,7 @@ class Called:
     completion: Completion
     usage: Usage
     shrunk_to: int | None = None
+    files: Told = NOTHING_TOLD
 
 
 def call(
@@ -68,7 +70,8 @@ def call(
         ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn_id, blocks=blocks)
     window, shrunk_to = model.context_tokens, None
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
-        packed, messages = _fitted(plan, blocks, window, retrieval, history)
+        files = attached.of_plan(deps, plan.attached, window, can_read=False)
+        packed, messages = _fitted(plan, blocks, window, retrieval, history, files)
         try:
             completion = yield from _said(model, messages, deps.models.timeout_s, ledger)
         except ModelError as error:
@@ -81,7 +84,7 @@ def call(
         usage = usage_of(completion, messages, endpoint)
         if ledger:
             ledger.finish("answered", usage)
-        return Called(packed.entries, packed.left_out, completion, usage, shrunk_to)
+        return Called(packed.entries, packed.left_out, completion, usage, shrunk_to, files)
     raise AssertionError("the last try returns or raises")
 
 
@@ -99,15 +102,20 @@ def _said(
 
 
 def _fitted(
-    plan: Plan, blocks: Sequence[Block], window: int, retrieval: Retrieval, history: Sequence[Message]
+    plan: Plan,
+    blocks: Sequence[Block],
+    window: int,
+    retrieval: Retrieval,
+    history: Sequence[Message],
+    files: Told,
 ) -> tuple[Packed, list[Message]]:
     """The messages that fit into a window. Raises `ContextTooLong` where it holds no frame."""
     history = _recent(history, window // 4)
-    room = window - _size(system_messages(blocks)) - _size(history) - _reserve(window)
+    room = window - _size(system_messages(blocks)) - _size(history) - _reserve(window) - tokens(files.text)
     packed = pack(retrieval, plan.question, plan.zone, room, plan.words)
     if not packed.entries:
         raise ContextTooLong(f"the model's context of {window} tokens holds no frame")
-    return packed, prompt.messages(blocks, history, packed.text)
+    return packed, prompt.messages(blocks, history, attached.with_files(files, packed.text))
 
 
 def _reserve(window: int) -> int:

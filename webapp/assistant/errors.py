@@ -11,7 +11,9 @@
     ├── UnknownChat          there is no such conversation
     ├── UnknownModel         no model has this name
     ├── ModeUnavailable      the model cannot be asked for tools
-    └── NotAnInsight         only the chat of an insight can be amended
+    ├── NotAnInsight         only the chat of an insight can be amended
+    ├── UnknownAttachment    a file that it names is gone, or another chat's
+    └── AttachmentRefused    the files cannot go to this model, or are too many
 
 A failure after that (the model, the deadline of the retrieval) is part of the turn: a `TurnError`
 in the result, stored with the question.
@@ -100,6 +102,19 @@ class ModeUnavailable(TurnRefused):
     def __init__(self, model: str) -> None:
         super().__init__(f"the model {model!r} is not set up for tools; name a time, or choose another model")
         self.model = model
+
+
+class UnknownAttachment(TurnRefused):
+    code = "attachment_not_found"
+    field = "attachments"
+
+    def __init__(self, attachment_id: int) -> None:
+        super().__init__(f"file {attachment_id} is not there any more; attach it again")
+
+
+class AttachmentRefused(TurnRefused):
+    code = "attachment_refused"
+    field = "attachments"
 
 
 _PROBLEMS = {

@@ -22,6 +22,7 @@ Gate = Literal[
     "daily_summaries_present",
     "calendar_present",
     "location_history_present",
+    "has_attachments",
 ]
 
 GATES: Mapping[str, Gate] = {
@@ -30,6 +31,7 @@ GATES: Mapping[str, Gate] = {
     "get_calendar_events": "calendar_present",
     "get_location_history": "location_history_present",
     "search_rag": "daily_summaries_present",
+    "read_attachment": "has_attachments",
 }
 """The gate of each tool that has one (requirements, chapter 1); all others are always on."""
 
@@ -41,6 +43,7 @@ class ToolGateOpts:
     has_vision: bool
     wants_places: Callable[[], bool]
     is_present: Callable[[Source], bool]
+    has_attachments: bool = False
 
     @cached_property
     def places_enabled(self) -> bool:
@@ -64,8 +67,11 @@ class ToolGateOpts:
         return gate is None or bool(getattr(self, gate))
 
 
-def of_turn(database: Database, *, has_vision: bool) -> ToolGateOpts:
+def of_turn(database: Database, *, has_vision: bool, has_attachments: bool = False) -> ToolGateOpts:
     """The flags of a turn that begins now; nothing is read yet."""
     return ToolGateOpts(
-        has_vision, partial(places.are_enabled, database), partial(presence.is_present, database)
+        has_vision,
+        partial(places.are_enabled, database),
+        partial(presence.is_present, database),
+        has_attachments,
     )

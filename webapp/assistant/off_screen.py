@@ -24,7 +24,15 @@ from webapp.assistant.figures import figures
 from webapp.assistant.records import Claim
 
 TOOLS = frozenset(
-    {"calculator", "get_current_time", "get_current_datetime", "read_file", "list_directory", "web_search"}
+    {
+        "calculator",
+        "get_current_time",
+        "get_current_datetime",
+        "read_file",
+        "list_directory",
+        "web_search",
+        "read_attachment",
+    }
 )
 """Tools whose results hold nothing that was recorded. Any other is taken to show it."""
 

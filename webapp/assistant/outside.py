@@ -65,7 +65,7 @@ class Vision:
 
         Nothing is sent once the frame is gone. Raises `ModelError`, `StoreError`.
         """
-        pictures = [message.picture for message in messages if message.picture]
+        pictures = [picture for message in messages for picture in message.pictures]
         assert len(pictures) == 1
         ledger = SentLedger(
             self.database,

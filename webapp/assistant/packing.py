@@ -60,7 +60,7 @@ def pack(
 
 def guest(text: str, limit: int) -> str:
     """A title or URL from the screen on one line, at most `limit` characters, unable to cite."""
-    flat = " ".join(_plain(text).split())
+    flat = " ".join(plain(text).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
@@ -139,10 +139,10 @@ def _spread_order(count: int) -> list[int]:
     return order
 
 
-_FENCE_WORDS = re.compile(r"(begin|end)\s+(screen)\s+(data)", re.IGNORECASE)
+_FENCE_WORDS = re.compile(r"(begin|end)\s+(screen|attached)\s+(data)", re.IGNORECASE)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Without control, format and direction characters, citations, the words of the fence, and what a
     model's template would read as its own.
     """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engines.chat import Usage
 from store.anchors import Anchor
+from store.attachments import Attachment
 from store.database import Database
 from store.tool_calls import ToolCall
 
@@ -66,7 +67,7 @@ class TurnRequest:
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
     after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
     that the chat holds. `session_id` is the window that it is asked in; one of another
-    chat is passed over.
+    chat is passed over. `attachments` are ids of files that it brings.
     """
 
     message: str
@@ -89,6 +90,7 @@ class TurnRequest:
     amend: bool = False
     session_id: int | None = None
     context_version: str = ""
+    attachments: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +248,8 @@ class TurnResult:
     """A turn as it is stored. Failed, it has an `error`, what was retrieved, and as much of an answer as
     was said before it broke off. An answer that is not all that would have been said `is_cut_off`.
 
-    `dropped` counts the ids the model cited that name nothing this turn retrieved. `sources` names what its
-    tools showed beside frames; none of it is evidence (C3).
+    `dropped` counts the ids the model cited that name nothing this turn retrieved. `sources` names what it
+    rests on beside frames; none of it is evidence (C3). `attachments` are the files of the question.
     """
 
     chat_id: int
@@ -270,6 +272,7 @@ class TurnResult:
     created_ms: int = 0
     sources: tuple[str, ...] = ()
     is_cut_off: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,3 +83,17 @@ def priced(usage: Usage, endpoint: Endpoint) -> Usage:
     """The usage with its cost by the person's prices; as it is where none is set."""
     cost = cost_of(usage.input_tokens, usage.output_tokens, endpoint.input_price, endpoint.output_price)
     return usage if cost is None else replace(usage, cost=cost, currency=endpoint.currency)
+
+
+def total_of(usages: Sequence[Usage]) -> Usage | None:
+    """What all answers of the turn took together."""
+    if not usages:
+        return None
+    costs = [usage.cost for usage in usages if usage.cost is not None]
+    return Usage(
+        sum(usage.input_tokens or 0 for usage in usages),
+        sum(usage.output_tokens or 0 for usage in usages),
+        any(usage.is_estimated for usage in usages),
+        sum(costs) if costs else None,
+        usages[-1].currency,
+    )

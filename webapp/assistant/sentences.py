@@ -73,6 +73,14 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "Set its context window under Settings, Models.",
         "模型因请求过长而拒绝，已改为约 {tokens} 个词元重新提问。请在“设置 › 模型”中设定它的上下文长度。",
     ),
+    "file_cut": (
+        "Of {name} the first {shown} of {total} characters went with the question.",
+        "{name} 共 {total} 个字符，只有前 {shown} 个随问题发送。",
+    ),
+    "files_unread": (
+        "Nothing of {names} was read: no language model is set up.",
+        "没有读取 {names}：没有设置语言模型。",
+    ),
     "unknown_ids": (
         "{count} citations named no frame of this search and were removed.",
         "有 {count} 处引用不属于本次检索的画面，已被移除。",

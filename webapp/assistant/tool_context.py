@@ -47,6 +47,7 @@ def context_of(session: Session, findings: Findings) -> ToolContext:
         read_file_max_bytes=settings.read_file_max_bytes,
         never_read=(deps.database.data_dir.home,),
         turn_id=session.turn.id,
+        chat_id=session.turn.chat_id,
         web=Web(engine, deps.database, deps.clock, session.turn.id) if engine else None,
         vision=Vision(session.model, endpoint, deps.database, deps.clock, session.turn.id)
         if endpoint and can_see

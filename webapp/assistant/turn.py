@@ -15,10 +15,10 @@ from dataclasses import replace
 from peewee import IntegrityError
 
 from engines.chat import ModelError
-from store import conversations, tool_calls
+from store import attachments, conversations, tool_calls
 from store.conversations import StoredTurn
 from store.database import Database
-from store.errors import StoreError
+from store.errors import AttachmentNotFound, StoreError
 from webapp.assistant import (
     again,
     agent,
@@ -39,6 +39,7 @@ from webapp.assistant.errors import (
     BadTimezone,
     TimeRangeRequired,
     TurnRefused,
+    UnknownAttachment,
     UnknownChat,
     UnknownModel,
 )
@@ -135,7 +136,8 @@ def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
     found = conversations.turn(database, chat_id, n)
     if found is None:
         raise UnknownChat(chat_id)
-    return stored.result(rechecking.checked_again(database, found))
+    result = stored.result(rechecking.checked_again(database, found))
+    return replace(result, attachments=tuple(attachments.of_turn(database, chat_id, n)))
 
 
 def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
@@ -198,9 +200,14 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
             style_note=plan.style_note,
             given=again.given(plan),
             session_id=plan.session_id,
+            attached=[each.id for each in plan.attached.own],
         )
     except IntegrityError as error:  # deleted since it was looked up
         raise UnknownChat(chat_id) from error
+    except AttachmentNotFound as error:
+        if plan.chat_id is None:
+            conversations.delete(deps.database, chat_id)
+        raise UnknownAttachment(error.attachment_id) from error
     if deps.context:
         prepared.note(deps.context, plan.context, turn)
     return turn

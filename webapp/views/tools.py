@@ -39,6 +39,7 @@ LACKS: Mapping[Gate, str] = {
     "daily_summaries_present": "No day is summed up yet",
     "calendar_present": "No calendar is imported",
     "location_history_present": "No location history is imported",
+    "has_attachments": "No file is attached to the chat",
 }
 """Why a tool is not offered at the moment."""
 
@@ -134,7 +135,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
     """Every tool of this installation, in the order a model is told them."""
     by_name = modes(own.database, own.agent.registry)
     used = tool_log.last_used(own.database)
-    gates = of_turn(own.database, has_vision=bool(_seeing(own.chat_models)))
+    gates = of_turn(own.database, has_vision=bool(_seeing(own.chat_models)), has_attachments=True)
     for tool in own.agent.registry.list():
         yield ToolView(
             name=tool.name,

@@ -45,6 +45,9 @@ def test_the_contract_of_this_version_is_there() -> None:
     paths = {path: set(item) for path, item in openapi_document()["paths"].items()}
     assert paths == {
         "/search": {"get"},
+        "/attachments": {"post"},
+        "/attachments/{attachment_id}": {"get", "delete"},
+        "/attachments/{attachment_id}/file": {"get"},
         "/personas": {"get", "post"},
         "/personas/{persona_id}": {"get", "put", "delete"},
         "/personas/{persona_id}/activate": {"post"},

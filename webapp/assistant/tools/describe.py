@@ -117,7 +117,7 @@ def describe_frame(context: DescribeContext, frame_id: FrameId, question: Questi
     vision, shot = _seeing(context), _shot(context, frame_id, 1)
     messages = [
         Message("system", INSTRUCTIONS),
-        Message("user", question.strip() or "What does it show?", picture=shot.picture),
+        Message("user", question.strip() or "What does it show?", pictures=(shot.picture,)),
     ]
     try:
         described = vision.look(messages, shot.frame, shot.name, context.timeout_s)
