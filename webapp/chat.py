@@ -13,7 +13,7 @@ from webapp import following, fragments, ranges
 from webapp.api.chat import turn_deps
 from webapp.assistant import closing
 from webapp.assistant.context import VERSION
-from webapp.assistant.errors import BadRange
+from webapp.assistant.errors import AttachmentRefused, BadRange
 from webapp.assistant.live import LiveTurn, TooManyTurns
 from webapp.assistant.turn import (
     TimeRangeRequired,
@@ -24,6 +24,7 @@ from webapp.assistant.turn import (
     UnknownChat,
     stored_turn,
 )
+from webapp.brought import brought
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
@@ -181,12 +182,15 @@ def turn_fragment(chat_id: int, n: int) -> Response:
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     """The question as the form gives it; the browser's milliseconds win over its words.
 
-    Raises `BadRange` for a time in words that is none.
+    Raises `BadRange` for a time in words that is none, `AttachmentRefused` for a file that is not taken.
     """
     form = request.form
     chosen = _range(who)
     if chosen.problem and not chosen.is_given:
         raise BadRange(chosen.problem)
+    files = brought()
+    if files.refusal:
+        raise AttachmentRefused(files.refusal)
     now, persona, window = (form.get(name, "") for name in ("now_ms", "persona_id", "session_id"))
     is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
     return TurnRequest(
@@ -204,6 +208,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         session_id=int(window) if window.isdecimal() and len(window) < 19 else None,
         without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
         day_start_min=who.day_start_min,
+        attachments=files.ids,
     )
 
 
@@ -228,6 +233,7 @@ def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
         edited=int(edited) if edited.isdecimal() and len(edited) < 10 else 0,
         draft="" if edited else _draft_address(chat.id if chat else None),
         style_note=form.get("style_note", ""),
+        files=brought().files,
     )
     if not fragments.wants_fragment():
         return _page(chat, composer, who, 422)

@@ -58,6 +58,7 @@ function composer(form) {
     queue(form, false)
     message.focus()
   })
+  import('./files/attach.js').then(module => module.attach(form))
   if (form.dataset.draft) {
     form.addEventListener('focusin', () => import('./chat/draft.js').then(module => module.keep(form)), { once: true })
   }

@@ -36,6 +36,7 @@ def test_the_weights_stay_under_their_bars() -> None:
     assert compressed(*(STATIC / "js" / "chat").glob("*.js")) <= 6_000
     assert compressed(*(STATIC / "js" / "window").glob("*.js")) <= 1_500
     assert compressed(*(STATIC / "js" / "editing").glob("*.js")) <= 2_000
+    assert compressed(*(STATIC / "js" / "files").glob("*.js")) <= 2_000
     assert (STATIC / "sprite.svg").stat().st_size <= 12_000
 
 

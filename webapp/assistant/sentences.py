@@ -74,8 +74,8 @@ _SENTENCES: dict[str, tuple[str, str]] = {
         "模型因请求过长而拒绝，已改为约 {tokens} 个词元重新提问。请在“设置 › 模型”中设定它的上下文长度。",
     ),
     "file_cut": (
-        "Of {name} the first {shown} of {total} characters went with the question.",
-        "{name} 共 {total} 个字符，只有前 {shown} 个随问题发送。",
+        "Of {file} the first {shown} of {total} characters went with the question.",
+        "{file} 共 {total} 个字符，只有前 {shown} 个随问题发送。",
     ),
     "files_unread": (
         "Nothing of {names} was read: no language model is set up.",

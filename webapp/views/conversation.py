@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from store import apps, context_preferences, conversations, personas, timeline
+from store.attachments import Attachment
 from store.conversations import Chat
 from store.frames import FrameRow
 from store.personas import Persona
@@ -27,7 +28,7 @@ AROUND_MS = 5 * 60_000
 class Composer:
     """What stands in the composer. `refusal` is why the last try was not accepted; `edited` is the
     number of the question that is being changed, 0 for a new one; `draft` is where what is written is
-    kept, "" for nowhere.
+    kept, "" for nowhere. `files` are attached and not sent yet, or those of the question that is changed.
     """
 
     message: str = ""
@@ -39,6 +40,7 @@ class Composer:
     edited: int = 0
     draft: str = ""
     style_note: str = ""
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def edit(turn: TurnResult, viewer: Viewer) -> Composer:
     if turn.mode == "evidence" and not turn.coverage.reading.phrase:
         label = wording.span(turn.start_ms, turn.end_ms, viewer.zone, viewer.now_ms)
         chosen = Range("custom", turn.start_ms, turn.end_ms, label)
-    return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id)
+    return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id, files=turn.attachments)
 
 
 def _system(own: Services, chat_id: int) -> SystemMessage | None:

@@ -1,0 +1,178 @@
+"""Files over HTTP: uploaded, bounded, refused with a reason, brought by a question through every mouth."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from store import attachment_files, attachments
+from store.database import Database
+from tests import documents
+from tests.assistant.helpers import reply
+from tests.stub_model import StubModel
+from tests.webapp.conftest import API, Actor, csrf_of
+from webapp import attaching
+from webapp.errors import Problem
+
+ASK = {"message": "What does it say?", "timezone": "UTC", "mode": "agent", "model": "stub"}
+
+
+@pytest.fixture
+def app(agent_app: Flask) -> Flask:
+    return agent_app
+
+
+def upload(actor: Actor, content: bytes, name: str = "plan.txt", **form: str) -> TestResponse:
+    return actor.post(f"{API}/attachments", data={"file": (io.BytesIO(content), name), **form})
+
+
+def test_a_file_is_uploaded_told_of_served_and_taken_back(program: Actor, database: Database) -> None:
+    made = upload(program, documents.pdf("First", "Second"), "../docs/the\u202e plan.pdf")
+    assert made.status_code == 201
+    told = made.get_json()
+    assert (told["name"], told["kind"], told["pages"], told["characters"]) == ("the plan.pdf", "pdf", 2, 13)
+    assert (told["chat_id"], told["turn_id"], told["is_whole"]) == (None, None, True)
+    address = f"{API}/attachments/{told['id']}"
+    assert program.get(address).get_json() == told
+    served = program.get(f"{address}/file")
+    assert served.data == documents.pdf("First", "Second")
+    assert served.content_type == "application/octet-stream"
+    assert served.headers["Content-Disposition"] == 'attachment; filename="the plan.pdf"'
+    assert served.headers["X-Content-Type-Options"] == "nosniff"
+    assert program.ask("DELETE", address).get_json() == {"id": told["id"], "deleted": True}
+    assert program.get(address).get_json()["code"] == "attachment_not_found"
+    assert attachment_files.files(database.data_dir) == []
+
+
+def test_a_page_never_comes_under_its_own_type(program: Actor) -> None:
+    page = upload(program, b"<html><script>alert(1)</script><p>words", "a.html").get_json()
+    served = program.get(f"{API}/attachments/{page['id']}/file")
+    assert served.content_type == "application/octet-stream"
+    image = upload(program, documents.image(), "a.png").get_json()
+    served = program.get(f"{API}/attachments/{image['id']}/file")
+    assert (served.content_type, image["width"], image["height"]) == ("image/png", 40, 30)
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "code", "words"),
+    [
+        (b"", 422, "attachment_refused", "it is empty"),
+        (b"\x7fELF\0\0\0", 415, "unsupported_media_type", "only text, HTML, PDF"),
+        (b"%PDF-1.4 nothing", 422, "attachment_refused", "cannot be attached"),
+        (documents.docx(body=" " * 60_000_000), 422, "attachment_refused", "unpacks to more than 50 MB"),
+        (b"x" * 25_000_001, 413, "too_large", "25 MB"),
+    ],
+)
+def test_a_refused_file_leaves_nothing(
+    program: Actor, database: Database, content: bytes, status: int, code: str, words: str
+) -> None:
+    answer = upload(program, content, "bad file")
+    assert (answer.status_code, answer.get_json()["code"]) == (status, code)
+    assert words in answer.get_json()["detail"]
+    assert attachments.usage(database) == (0, 0)
+    assert [p for p in database.data_dir.attachments.rglob("*") if p.is_file()] == []
+
+
+def test_a_body_of_a_hundred_megabytes_is_refused_before_it_is_read(program: Actor) -> None:
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+    body = head + b"x" * 100_000_000 + b"\r\n--b--\r\n"
+    answer = program.post(f"{API}/attachments", data=body, content_type="multipart/form-data; boundary=b")
+    assert (answer.status_code, answer.get_json()["code"]) == (413, "too_large")
+
+
+def test_what_is_no_upload_is_refused(program: Actor) -> None:
+    def code(**options: object) -> tuple[int, str]:
+        answer = program.post(f"{API}/attachments", **options)
+        return answer.status_code, answer.get_json()["code"]
+
+    assert code(json={}) == (415, "unsupported_media_type")
+    assert code(data={"other": "1"}, content_type="multipart/form-data") == (422, "unknown_field")
+    assert code(data={}, content_type="multipart/form-data") == (422, "file_required")
+
+
+def test_a_file_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"words")
+    with pytest.raises(Problem) as refused:
+        attaching.contents(path, "a.txt", timeout_s=0.001)
+    assert (refused.value.status, refused.value.code) == (422, "attachment_refused")
+    assert attaching.contents(path, "a.txt").text == "words"
+
+
+def test_only_who_is_signed_in_uploads_and_a_browser_shows_its_token(
+    app: Flask, stranger: Actor, browser: Actor
+) -> None:
+    assert upload(stranger, b"words").status_code == 401
+    assert upload(browser, b"words").get_json()["code"] == "csrf_token_required"
+    assert upload(browser, b"words", csrf_token=csrf_of(app, browser)).status_code == 201
+
+
+def test_a_question_brings_it_through_json_and_the_stream(program: Actor, stub: StubModel) -> None:
+    stub.reply(reply("It says four words."))
+    found = upload(program, b"these are four words").get_json()
+    answered = program.post(f"{API}/chat", json={**ASK, "attachments": [found["id"]]}).get_json()
+    assert "| these are four words" in stub.prompt()
+    assert [each["name"] for each in answered["attachments"]] == ["plan.txt"]
+    assert answered["sources"] == ["attachments"]
+    stored = program.get(f"{API}/chats/{answered['chat_id']}/turns/1").get_json()
+    assert stored["attachments"] == answered["attachments"]
+    body = {**ASK, "chat_id": answered["chat_id"], "attachments": [found["id"]]}
+    streamed = program.post(f"{API}/ai/chat/stream", json=body).get_data(as_text=True)
+    last = json.loads(streamed.strip().rpartition("data: ")[2])
+    assert [each["sha256"] for each in last["answer"]["attachments"]] == [found["sha256"]]
+    gone = program.ask("DELETE", f"{API}/attachments/{found['id']}")
+    assert (gone.status_code, gone.get_json()["code"]) == (409, "attachment_sent")
+
+
+def test_a_question_is_refused_for_its_files_before_anything_is_stored(
+    program: Actor, stub: StubModel
+) -> None:
+    image = upload(program, documents.image(), "a.png").get_json()
+    for ids, code in (([image["id"]], "attachment_refused"), ([10**9], "attachment_not_found")):
+        answer = program.post(f"{API}/chat", json={**ASK, "attachments": ids})
+        assert (answer.status_code, answer.get_json()["code"]) == (422, code)
+        assert answer.get_json()["errors"][0]["field"] == "attachments"
+    assert program.post(f"{API}/chat", json={**ASK, "attachments": list(range(1, 12))}).status_code == 422
+    assert program.get(f"{API}/chats").get_json()["data"] == []
+    assert stub.requests == []
+
+
+# -- the page, without scripts ----------------------------------------------------------------------
+
+
+def test_the_form_carries_files_by_itself(app: Flask, browser: Actor, stub: StubModel) -> None:
+    stub.reply(reply("It says words."))
+    form = {"csrf_token": csrf_of(app, browser), "model": "stub", "message": "What do they say?"}
+    files = [(io.BytesIO(b"first words"), "a.txt"), (io.BytesIO(b"second words"), "b.txt")]
+    asked = browser.post("/chat", data={**form, "files": files}, content_type="multipart/form-data")
+    assert asked.status_code == 303, asked.get_data(as_text=True)
+    assert "| first words" in stub.prompt() and "| second words" in stub.prompt()
+    page = browser.get(asked.headers["Location"].partition("#")[0]).get_data(as_text=True)
+    assert page.count('class="chip file" href="/api/v1/attachments/') == 2
+    edited = browser.get(f"{asked.headers['Location'].partition('#')[0]}?edit=1").get_data(as_text=True)
+    assert edited.count('name="attachments"') == 3  # two files, and the pattern for more
+
+
+def test_a_refused_question_keeps_the_files_that_came_along(app: Flask, browser: Actor) -> None:
+    form = {"csrf_token": csrf_of(app, browser), "model": "stub", "message": "What do they say?"}
+    files = [(io.BytesIO(b"words"), "good.txt"), (io.BytesIO(b"\x7fELF\0\0"), "bad <b>.bin")]
+    refused = browser.post("/chat", data={**form, "files": files}, content_type="multipart/form-data")
+    page = refused.get_data(as_text=True)
+    assert refused.status_code == 422
+    assert "bad &lt;b&gt;.bin cannot be attached" in page and "good.txt" in page
+    assert 'value="1" checked' in page
+
+
+def test_an_unticked_file_stays_behind(app: Flask, browser: Actor, stub: StubModel) -> None:
+    stub.reply(reply("Nothing."))
+    form = {"csrf_token": csrf_of(app, browser), "model": "stub", "message": "What do they say?"}
+    one, two = (
+        upload(browser, text, csrf_token=form["csrf_token"]).get_json()["id"] for text in (b"1", b"2")
+    )
+    browser.post("/chat", data={**form, "attachments": [str(two)]})
+    assert "| 2" in stub.prompt() and f"file {one}:" not in stub.prompt()

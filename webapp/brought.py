@@ -1,0 +1,60 @@
+"""The files that the form of a question brings: those uploaded before, and those that come along with it.
+
+Without scripts the form itself carries files. They are taken in once a request, so that a question that is
+refused for something else still has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import g, request
+
+from store import attachments
+from store.attachments import Attachment
+from store.errors import AttachmentNotFound
+from webapp import attaching
+from webapp.assistant.attached import MAX_FILES
+from webapp.errors import Problem
+from webapp.services import services
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """`refusal` says why a file that came along was not taken, "" when all were."""
+
+    files: tuple[Attachment, ...]
+    refusal: str
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(each.id for each in self.files)
+
+
+def brought() -> Brought:
+    """The files of this request's form; one that is gone meanwhile is refused."""
+    if "brought" not in g:
+        g.brought = _taken()
+    found: Brought = g.brought
+    return found
+
+
+def _taken() -> Brought:
+    given = [each for each in request.form.getlist("attachments") if each.isdecimal() and len(each) < 19]
+    files, refusals = [], []
+    for number in dict.fromkeys(map(int, given)):
+        try:
+            files.append(attachments.get(services().database, number))
+        except AttachmentNotFound:
+            refusals.append("A file is not there any more; attach it again.")
+    for upload in request.files.getlist("files"):
+        if not upload.filename:  # a field that was left empty
+            continue
+        if len(files) >= MAX_FILES:
+            refusals.append(f"At most {MAX_FILES} files go with one question.")
+            break
+        try:
+            files.append(attaching.take_in(upload))
+        except Problem as problem:
+            refusals.append(problem.detail)
+    return Brought(tuple(files), " ".join(dict.fromkeys(refusals)))
