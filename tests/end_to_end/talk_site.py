@@ -62,15 +62,15 @@ class Talk:
 
 
 @contextmanager
-def talk_site(folder: Path, database: Database | None = None) -> Iterator[TalkSite]:
-    """A site on a home below `folder`, or on the home of `database`."""
+def talk_site(folder: Path, database: Database | None = None, *, sees: bool = False) -> Iterator[TalkSite]:
+    """A site on a home below `folder`, or on the home of `database`; its model `sees` images."""
     notes = folder / "notes"
     notes.mkdir()
     (notes / "plan.txt").write_text("the plan for monday", encoding="utf-8")
     database = database or open_database(DataDir(folder / "home").create())
     with StubModel() as stub, Relay() as relay, socket.create_server(("127.0.0.1", 0)) as listener:
         relay.target = listener.getsockname()[1]
-        entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
+        entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, supports_vision=sees)
         settings = Settings(
             chat=ChatSettings(models=(entry,), timeout_s=60),
             tools=ToolsSettings(read_file_roots=(str(notes),)),
