@@ -10,7 +10,7 @@ from __future__ import annotations
 import apsw
 
 
-def m032_attachments(connection: apsw.Connection) -> None:
+def m034_attachments(connection: apsw.Connection) -> None:
     connection.execute(
         """
         create table attachments (

@@ -28,7 +28,14 @@ def app(agent_app: Flask) -> Flask:
 
 
 def upload(actor: Actor, content: bytes, name: str = "plan.txt", **form: str) -> TestResponse:
-    return actor.post(f"{API}/attachments", data={"file": (io.BytesIO(content), name), **form})
+    parts = [(f'name="{key}"', value.encode()) for key, value in form.items()]
+    parts.append((f'name="file"; filename="{name}"', content))
+    body = b"".join(
+        b"--b\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" % (head.encode(), value)
+        for head, value in parts
+    )
+    kind = "multipart/form-data; boundary=b"
+    return actor.post(f"{API}/attachments", data=body + b"--b--\r\n", content_type=kind)
 
 
 def test_a_file_is_uploaded_told_of_served_and_taken_back(program: Actor, database: Database) -> None:
@@ -79,9 +86,7 @@ def test_a_refused_file_leaves_nothing(
 
 
 def test_a_body_of_a_hundred_megabytes_is_refused_before_it_is_read(program: Actor) -> None:
-    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
-    body = head + b"x" * 100_000_000 + b"\r\n--b--\r\n"
-    answer = program.post(f"{API}/attachments", data=body, content_type="multipart/form-data; boundary=b")
+    answer = upload(program, b"x" * 100_000_000)
     assert (answer.status_code, answer.get_json()["code"]) == (413, "too_large")
 
 
