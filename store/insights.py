@@ -16,6 +16,7 @@ from typing import Any
 from store.anchors import Anchor
 from store.conversations import DELETED_ANSWER
 from store.database import Database, rows, scalar
+from store.errors import StoreError
 
 MAX_TITLE_CHARS = 120
 
@@ -23,7 +24,7 @@ TrainingMessage = Mapping[str, Any]
 """A message as a model knows it: ``role``, ``content``, and where there are any ``tool_calls``."""
 
 
-class InsightNotFound(LookupError):
+class InsightNotFound(StoreError):
     """There is no insight with this id."""
 
 
@@ -151,6 +152,12 @@ def get_many(database: Database, ids: Iterable[int]) -> list[Insight]:
 def of_chat(database: Database, chat_id: int) -> Insight | None:
     """The insight that a conversation holds, or None."""
     return next(iter(_select(database, "t.conversation_id = :chat", {"chat": chat_id})), None)
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> Insight | None:
+    """The insight that a turn has told, or None."""
+    found = of_chat(database, chat_id)
+    return found if found and found.n == n else None
 
 
 def current(database: Database, anchor: Anchor) -> Insight | None:

@@ -209,6 +209,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
         day_start_min=who.day_start_min,
         attachments=files.ids,
+        amend=bool(form.get("amend")),
     )
 
 

@@ -19,6 +19,7 @@ from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
 from store import errors as store_errors
+from store.insights import InsightNotFound
 from store.personas import BuiltInPersona, UnknownPersona
 from store.providers import ProviderNotFound, ProvidersUnreadable
 from webapp.fragments import wants_fragment
@@ -143,6 +144,8 @@ def of_store(error: store_errors.StoreError) -> Problem:
             return Problem(404, "provider_not_found", "There is no such provider.")
         case UnknownPersona():
             return Problem(404, "persona_not_found", "There is no such persona.")
+        case InsightNotFound():
+            return Problem(404, "insight_not_found", "There is no such insight.")
         case BuiltInPersona():
             return Problem(409, "builtin_persona", f"{error}.")
         case ProvidersUnreadable():

@@ -23,6 +23,7 @@ _PAGES = (
     ("Days", "/days", "calendar", ""),
     ("People and things", "/memory/entities", "persona", ""),
     ("Facts", "/memory/facts", "memory", ""),
+    ("Insights", "/insights", "memory", ""),
     ("Personas", "/personas", "persona", ""),
     ("Privacy", "/privacy", "shield", ""),
     ("Display settings", "/settings/display", "sliders", ""),

@@ -160,6 +160,7 @@ class _Conversation:
         if message.chat_id not in (None, self._chat_id):
             raise Problem(422, "invalid_request", "A socket asks in its own chat only.")
         live = started(message.model_copy(update={"chat_id": self._chat_id}))
+        self._chat_id = live.chat_id  # another one where an insight is amended
         self._told = told(self._own, live.chat_id, live.n, 0)
 
     def _resume(self, message: Resume) -> None:

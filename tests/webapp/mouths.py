@@ -120,7 +120,9 @@ class Mouth(Protocol):
     running: Running
     events: list[dict[str, Any]]
 
-    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False) -> Asked: ...
+    def ask(
+        self, message: str, *, chat_id: int | None = None, allows: bool = False, **more: Any
+    ) -> Asked: ...
 
 
 @dataclass
@@ -130,9 +132,9 @@ class Json:
     running: Running
     events: list[dict[str, Any]] = field(default_factory=list)
 
-    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False) -> Asked:
-        answer = self.running.api("POST", "/chat", _body(message, chat_id))
-        told = answer.json()
+    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False, **more: Any) -> Asked:
+        answer = self.running.api("POST", "/chat", _body(message, chat_id, **more))
+        told = answer.json()  # of a turn that failed, too
         asked = told["chat_id"], told["turn_id"]
         decided: set[int] = set()
         while answer.status == 202:
@@ -152,9 +154,9 @@ class Sse:
     running: Running
     events: list[dict[str, Any]] = field(default_factory=list)
 
-    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False) -> Asked:
+    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False, **more: Any) -> Asked:
         self.events = []
-        with _streaming(self.running, message, chat_id) as lines:
+        with _streaming(self.running, message, chat_id, **more) as lines:
             for event in lines:
                 self.events.append(event)
                 for call in event["approvals"] if event["type"] == "approve" else ():
@@ -169,17 +171,17 @@ class Socket:
     running: Running
     events: list[dict[str, Any]] = field(default_factory=list)
 
-    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False) -> Asked:
+    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False, **more: Any) -> Asked:
         self.events = []
         if chat_id is None:
-            with _streaming(self.running, message, None) as lines:
+            with _streaming(self.running, message, None, **more) as lines:
                 first = next(lines)
             chat_id = first["chat_id"]
             client = self.running.socket(chat_id)
             client.send(json.dumps({"type": "resume", "turn": first["turn"], "after": 0}))
         else:
             client = self.running.socket(chat_id)
-            client.send(json.dumps({"type": "ask", **_body(message, None)}))
+            client.send(json.dumps({"type": "ask", **_body(message, None, **more)}))
         while not self.events or self.events[-1]["type"] != "final":
             told = client.receive(timeout=_PATIENCE_S)
             assert told is not None, "nothing came"
@@ -187,7 +189,7 @@ class Socket:
             for call in self.events[-1].get("approvals", ()):
                 client.send(json.dumps({"type": "approve" if allows else "deny", "id": call["id"]}))
         client.close()
-        return chat_id, self.events[-1]["turn"]
+        return self.events[-1]["chat_id"], self.events[-1]["turn"]
 
 
 @dataclass
@@ -199,12 +201,13 @@ class Form:
     page: str = ""
     _cookies: str = ""
 
-    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False) -> Asked:
+    def ask(self, message: str, *, chat_id: int | None = None, allows: bool = False, **more: Any) -> Asked:
         if not self._cookies:
             self._come_in()
         path = "/chat" if chat_id is None else f"/chat/{chat_id}"
         self.page = self._get(path)
-        return self._followed(self._post(path, message=message, model="stub"), allows)
+        fields = {name: str(value) for name, value in more.items()}
+        return self._followed(self._post(path, message=message, model="stub", **fields), allows)
 
     def press(self, button: str) -> Asked:
         """Send the form of a button as the last page has it; the turn that this begins."""
@@ -262,14 +265,16 @@ def mouths(running: Running) -> list[Mouth]:
     return [Json(running), Sse(running), Socket(running), Form(running)]
 
 
-def _body(message: str, chat_id: int | None) -> dict[str, Any]:
-    body = {"message": message, "timezone": ZONE, "model": "stub"}
+def _body(message: str, chat_id: int | None, **more: Any) -> dict[str, Any]:
+    body: dict[str, Any] = {"message": message, "timezone": ZONE, "model": "stub", **more}
     return body if chat_id is None else {**body, "chat_id": chat_id}
 
 
 @contextmanager
-def _streaming(running: Running, message: str, chat_id: int | None) -> Iterator[Iterator[dict[str, Any]]]:
+def _streaming(
+    running: Running, message: str, chat_id: int | None, **more: Any
+) -> Iterator[Iterator[dict[str, Any]]]:
     """The events of a question as they come."""
-    with running.open_api("POST", "/ai/chat/stream", _body(message, chat_id)) as answer:
+    with running.open_api("POST", "/ai/chat/stream", _body(message, chat_id, **more)) as answer:
         assert answer.status == 200, answer.read()
         yield (json.loads(line[6:]) for line in answer if line.startswith(b"data: "))

@@ -22,9 +22,9 @@ from webapp.light import judge
 
 MINUTE = 60_000
 PAGES = [
-    "/timeline", "/activity", "/search", "/chat", "/memory", "/days",
-    "/memory/entities", "/memory/facts", "/privacy", "/settings/display",
-    "/settings/models", "/settings/tools", "/settings/sent", "/status", "/welcome",
+    "/timeline", "/activity", "/search", "/chat", "/memory", "/days", "/memory/entities", "/memory/facts",
+    "/privacy", "/settings/display", "/settings/models", "/settings/tools", "/settings/sent", "/status",
+    "/welcome", "/insights", "/insights/new",
 ]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7919*7907 }}\u202e</script><script>alert(2)</script>"
 

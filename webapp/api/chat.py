@@ -31,6 +31,10 @@ from webapp.assistant.turn import stored_turn
 from webapp.errors import FieldError, Problem
 from webapp.services import Services, services
 
+Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
+Prompt = Annotated[str, StringConstraints(max_length=MAX_PROMPT_CHARS)]
+Note = Annotated[str, StringConstraints(max_length=MAX_NOTE_CHARS)]
+
 
 class FiltersBody(Request):
     """Which frames count; app, window and address as for search."""
@@ -42,7 +46,7 @@ class FiltersBody(Request):
 
 
 class ChatRequest(Request):
-    message: Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
+    message: Question
     start_time: Seconds | None = Field(
         None, description="Start of the range; looked for in the message when missing."
     )
@@ -55,13 +59,13 @@ class ChatRequest(Request):
     )
     filters: FiltersBody = Field(default_factory=FiltersBody)
     chat_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(None, description="Continues this chat.")
-    system_prompt: Annotated[str, StringConstraints(max_length=MAX_PROMPT_CHARS)] | None = Field(
+    system_prompt: Prompt | None = Field(
         None, description="As whom the model speaks in this turn; the rules after it hold all the same."
     )
     persona_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(
         None, description="Who speaks in this turn; in a new chat the active persona when missing."
     )
-    style_note: Annotated[str, StringConstraints(max_length=MAX_NOTE_CHARS)] = Field(
+    style_note: Note = Field(
         "", description="Put under the persona or system prompt after an empty line, for this turn alone."
     )
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
@@ -69,6 +73,11 @@ class ChatRequest(Request):
         default_factory=list,
         description="Ids from POST /attachments. Text goes with the question, clipped; images only to a "
         "model that can see, and never in evidence mode.",
+    )
+    amend: bool = Field(
+        False,
+        description="In the chat of an insight: makes a new current version of what is answered, in a chat "
+        "of its own, with the prompt as it was sent.",
     )
 
     @model_validator(mode="after")
@@ -96,7 +105,7 @@ class RunningAnswer(Answer):
     approvals: list[WaitingCall] = Field(default_factory=list)
 
 
-_MODEL_PROBLEMS = {
+MODEL_PROBLEMS = {
     422: "context_too_long",
     502: "model_no_key, model_unauthorized, model_no_credit, model_unreachable, model_refused, "
     "model_unknown, model_malformed",
@@ -104,7 +113,7 @@ _MODEL_PROBLEMS = {
     "stopped, deleted",
     504: "model_timeout",
 }
-_STATUS_OF = {code: status for status, codes in _MODEL_PROBLEMS.items() for code in codes.split(", ")}
+_STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code in codes.split(", ")}
 
 
 @endpoint(
@@ -115,11 +124,11 @@ _STATUS_OF = {code: status for status, codes in _MODEL_PROBLEMS.items() for code
     answer=TurnAnswer,
     more_answers={202: RunningAnswer},
     problems={
-        **_MODEL_PROBLEMS,
-        503: _MODEL_PROBLEMS[503] + ", too_many_turns",
+        **MODEL_PROBLEMS,
+        503: MODEL_PROBLEMS[503] + ", too_many_turns",
         400: "invalid_time, invalid_time_range, invalid_timezone",
         404: "chat_not_found, persona_not_found",
-        422: "time_range_required, mode_unavailable, model_not_found, attachment_not_found, "
+        422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
         "attachment_refused, context_too_long",
     },
 )
@@ -129,23 +138,26 @@ def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
     202 when a tool call waits for a person: after the decision the turn goes on by itself, and its
     own address tells how far it is. A turn that failed at the model is kept with its question.
     """
-    turn = started(body)
+    result = followed(started(body))
+    return (result, 202) if isinstance(result, RunningAnswer) else turn_answer(result)
+
+
+def followed(turn: LiveTurn) -> TurnResult | RunningAnswer:
+    """The answered turn, or how far it is when a call waits for a person. Raises why it failed."""
     for _, event in turn.follow():
         if isinstance(event, ApprovalEvent):
-            return running_answer(turn.chat_id, turn.n), 202
+            return running_answer(turn.chat_id, turn.n)
         if isinstance(event, FinalEvent):
-            return _finished(event.result)
+            return _answered(event.result)
     raise AssertionError("a turn ends with its final event")
 
 
 def started(body: ChatRequest, session_id: int | None = None, context_version: str = "") -> LiveTurn:
     """The question as a turn that runs by itself. Raises what it is refused for."""
-    own = services()
-    deps = turn_deps(own)
     request = TurnRequest(
         message=body.message,
         timezone=body.timezone,
-        now_ms=own.clock(),
+        now_ms=services().clock(),
         start_ms=None if body.start_time is None else to_ms(body.start_time),
         end_ms=None if body.end_time is None else to_ms(body.end_time),
         chat_id=body.chat_id,
@@ -158,9 +170,16 @@ def started(body: ChatRequest, session_id: int | None = None, context_version: s
         session_id=session_id,
         context_version=context_version,
         attachments=tuple(body.attachments),
+        amend=body.amend,
     )
+    return began(request)
+
+
+def began(request: TurnRequest) -> LiveTurn:
+    """A turn that runs by itself. Raises what it is refused for."""
+    own = services()
     try:
-        return own.turns.start(deps, request)
+        return own.turns.start(turn_deps(own), request)
     except TurnRefused as error:
         raise refused(error) from error
     except TooManyTurns as error:
@@ -209,10 +228,10 @@ def refused(error: TurnRefused) -> Problem:
     return Problem(status, error.code, str(error), errors=(FieldError(error.field, str(error)),), extra=extra)
 
 
-def _finished(result: TurnResult) -> TurnAnswer:
+def _answered(result: TurnResult) -> TurnResult:
     if result.error:
         raise failed(result.error, result.chat_id, result.turn_id, result.answer_md)
-    return turn_answer(result)
+    return result
 
 
 def failed(error: TurnError, chat_id: int, turn_id: int, answer_md: str = "") -> Problem:
@@ -232,7 +251,7 @@ def failed(error: TurnError, chat_id: int, turn_id: int, answer_md: str = "") ->
     "A turn as it is stored",
     answer=TurnAnswer,
     more_answers={202: RunningAnswer},
-    problems={**_MODEL_PROBLEMS, 404: "turn_not_found"},
+    problems={**MODEL_PROBLEMS, 404: "turn_not_found"},
 )
 def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
     """The same body that the question was answered with; 202 while it is being answered."""
@@ -242,4 +261,4 @@ def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
         raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
     if stored.status == "running":
         return running_answer(chat_id, turn_id), 202
-    return _finished(stored_turn(database, chat_id, turn_id))
+    return turn_answer(_answered(stored_turn(database, chat_id, turn_id)))

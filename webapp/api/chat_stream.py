@@ -44,7 +44,7 @@ class StreamRequest(ChatRequest):
     problems={
         400: "invalid_time, invalid_time_range, invalid_timezone",
         404: "chat_not_found, persona_not_found",
-        422: "time_range_required, mode_unavailable, model_not_found, attachment_not_found, "
+        422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
         "attachment_refused",
         503: "too_many_turns",
     },

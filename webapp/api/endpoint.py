@@ -201,7 +201,12 @@ def of_validation(error: ValidationError, *, body: bool) -> Problem:
     return invalid(status, code, errors)
 
 
-_FIELD_OF = {"invalid_time_range": "end_time", "invalid_cursor": "cursor", "invalid_crop": "crop"}
+_FIELD_OF = {
+    "invalid_anchor": "frame_id",
+    "invalid_time_range": "end_time",
+    "invalid_cursor": "cursor",
+    "invalid_crop": "crop",
+}
 
 
 def _field_of(detail: Any) -> str:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from store import days, entities, frame_tags, locations, sample
 from store.anchors import Anchor, Anchored
@@ -19,6 +21,7 @@ from store.filters import Filters
 from store.sample import SampledFrame
 from webapp.assistant.excerpts import excerpt, line_forms
 from webapp.assistant.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, guest
+from webapp.assistant.records import TurnRequest
 from webapp.assistant.sampling import select_in
 from webapp.assistant.sentences import clock, local_time, moment
 
@@ -93,6 +96,11 @@ def of(database: Database, anchored: Anchored, zone: tzinfo) -> About:
     ]
     visual = [OPEN, *_visual(anchor, frames, zone), CLOSE] if frames else []
     return About(anchored, label(anchor, zone), frames, "\n".join([*visual, *facts]), "\n".join(facts))
+
+
+def request(anchor: Anchor, timezone: str, now_ms: int, **changes: Any) -> TurnRequest:
+    """The question that tells an insight from its beginning; `changes` are fields of the request."""
+    return TurnRequest(label(anchor, ZoneInfo(timezone)), timezone, now_ms, anchor=anchor, **changes)
 
 
 def label(anchor: Anchor, zone: tzinfo) -> str:

@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, frames, kept, readings, timeline
+from store import anchors, apps, frames, insights, kept, readings, timeline
 from store.database import Database
 from store.frames import FrameRow
+from store.insights import Insight
 from store.kept import Hold
 from store.media import Media
 from store.readings import Box, Line, Reading
@@ -45,6 +46,7 @@ class FramePage:
     lines: tuple[tuple[int, Line], ...]
     hold: Hold
     readings: tuple[tuple[Reading, bool], ...]  # all of them and which is current, when there are several
+    insight: Insight | None  # the current one of this frame
     is_waiting: bool  # to be read, for the first time or again
 
     @property
@@ -93,6 +95,7 @@ def page(database: Database, media: Media, frame: FrameRow, viewer: Viewer, aske
         lines=lines_of(reading),
         hold=kept.hold(database, frame.id),
         readings=tuple(versions) if len(versions) > 1 else (),
+        insight=insights.current(database, anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)),
         is_waiting=frame.reading_state == "pending",
     )
 

@@ -12,9 +12,10 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from store import answer_reports, conversations, frames, personas
+from store import answer_reports, conversations, frames, insights, personas
 from store.answer_reports import Report
 from store.database import Database
+from store.insights import Insight
 from store.media import Media
 from store.personas import NOBODY, Spoken
 from webapp import markdown, wording
@@ -62,6 +63,7 @@ class TurnView:
     spoken: Spoken = NOBODY
     groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
+    insight: Insight | None = None  # that this turn told
 
     @property
     def anchor(self) -> str:
@@ -124,6 +126,7 @@ def turn_view(
         range_label=_range_label(turn, zone, now_ms),
         zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
+        insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=tuple(group for groups in rounds.values() for group in groups),
         progress=progress(database, media, turn, live, rounds) if turn.status == "running" else None,
     )

@@ -1,0 +1,192 @@
+"""The pages of insights: the list, one with its versions, and two beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from store import conversations, frames, insights, memory, personas
+from store.anchors import Anchor
+from store.database import Database
+from store.insights import Insight, Wanted
+from store.memory_legs import Asking
+from store.personas import Persona
+from webapp import wording
+from webapp.assistant.citations import without_numbers
+from webapp.assistant.models import ModelInfo
+from webapp.assistant.turn import stored_turn
+from webapp.services import Services
+from webapp.viewer import Viewer
+from webapp.views.difference import DiffLine, difference
+from webapp.views.pictures import Picture, picture
+from webapp.views.turns import TurnView, turn_view
+
+LISTED = 30
+_SNIPPET_CHARS = 260
+
+
+@dataclass(frozen=True, slots=True)
+class InsightCard:
+    """One insight in a list, with the picture of its frame where it has one."""
+
+    insight: Insight
+    when: str
+    snippet: str
+    picture: Picture | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a list is narrowed to."""
+
+    q: str = ""
+    persona_id: int | None = None
+    start_ms: int | None = None
+    end_ms: int | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.persona_id or self.start_ms is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class InsightsPage:
+    """Everything `insights/insights.html` draws; `older` is where the next page begins, "" at the end."""
+
+    asked: Asked
+    cards: list[InsightCard]
+    personas: list[Persona]
+    older: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InsightPage:
+    """Everything `insights/insight.html` draws. `beside` is the version it is compared with."""
+
+    insight: Insight
+    when: str
+    view: TurnView
+    versions: list[Insight]
+    personas: list[Persona]
+    active_id: int | None
+    models: list[ModelInfo]
+    identity: str
+    frame: Picture | None
+    beside: Insight | None = None
+    beside_view: TurnView | None = None
+    difference: list[DiffLine] = field(default_factory=list)
+    refusal: str = ""
+    message: str = ""
+    style_note: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.insight.title or "Insight"
+
+
+@dataclass(frozen=True, slots=True)
+class NewInsight:
+    """What `insights/new.html` draws: the frame or moment that would be told, and by whom."""
+
+    anchor: Anchor | None
+    when: str
+    frame: Picture | None
+    current: Insight | None
+    personas: list[Persona]
+    active_id: int | None
+    models: list[ModelInfo]
+    refusal: str = ""
+    style_note: str = ""
+
+
+def list_page(own: Services, asked: Asked, before: tuple[int, int] | None, viewer: Viewer) -> InsightsPage:
+    """The current insights; with words those that fit them best, else of the latest time first."""
+    database = own.database
+    everyone = personas.everything(database)
+    if asked.q:
+        found = _found(own, asked, viewer)
+        return InsightsPage(asked, _cards(database, found, viewer), everyone)
+    wanted = Wanted(asked.start_ms, asked.end_ms, persona_id=asked.persona_id)
+    found = insights.everything(database, wanted, LISTED + 1, before)
+    shown = found[:LISTED]
+    older = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > LISTED else ""
+    return InsightsPage(asked, _cards(database, shown, viewer), everyone, older)
+
+
+def _found(own: Services, asked: Asked, viewer: Viewer) -> list[Insight]:
+    # Without a range a search of memory looks at the last 90 days; a list of insights has no such end.
+    filters = memory.MemoryFilters(asked.start_ms or 0, asked.end_ms)
+    asking: Asking = own.embedder.asking(asked.q)
+    page = memory.search(own.database, asking, ("insight",), filters, now_ms=viewer.now_ms, limit=LISTED)
+    found = [entry.body for entry in page.entries if isinstance(entry.body, Insight)]
+    return [each for each in found if asked.persona_id in (None, each.persona_id)]
+
+
+def insight_page(
+    own: Services, insight: Insight, viewer: Viewer, beside: Insight | None = None, **typed: str
+) -> InsightPage:
+    """One insight, and `beside` it another version; `typed` is what a form was refused with."""
+    database = own.database
+    active = personas.active(database)
+    return InsightPage(
+        insight=insight,
+        when=when(insight.anchor, viewer),
+        view=_view(own, insight, viewer),
+        versions=insights.versions(database, insight.anchor),
+        personas=personas.everything(database),
+        active_id=active.id if active else None,
+        models=own.chat_models.describe(),
+        identity=conversations.identity(database, insight.chat_id),
+        frame=_frame(database, insight.anchor, viewer),
+        beside=beside,
+        beside_view=_view(own, beside, viewer) if beside else None,
+        difference=difference(beside.summary, insight.summary) if beside else [],
+        **typed,
+    )
+
+
+def new_page(own: Services, anchor: Anchor | None, viewer: Viewer, **typed: str) -> NewInsight:
+    """What is about to be told; without an anchor a range has to be chosen first."""
+    database = own.database
+    active = personas.active(database)
+    return NewInsight(
+        anchor=anchor,
+        when=when(anchor, viewer) if anchor else "",
+        frame=_frame(database, anchor, viewer) if anchor else None,
+        current=insights.current(database, anchor) if anchor else None,
+        personas=personas.everything(database),
+        active_id=active.id if active else None,
+        models=own.chat_models.describe(),
+        **typed,
+    )
+
+
+def when(anchor: Anchor, viewer: Viewer) -> str:
+    """The moment of a frame, or the range of a moment, as a person would write it."""
+    end_ms = anchor.start_ms + 1 if anchor.kind == "frame" else anchor.end_ms
+    span = wording.span(anchor.start_ms, end_ms, viewer.zone, viewer.now_ms)
+    return span.partition("–")[0] if anchor.kind == "frame" else span
+
+
+def _view(own: Services, insight: Insight, viewer: Viewer) -> TurnView:
+    turn = stored_turn(own.database, insight.chat_id, insight.n)
+    return turn_view(own.database, own.media, turn, viewer.now_ms)
+
+
+def _frame(database: Database, anchor: Anchor, viewer: Viewer) -> Picture | None:
+    if anchor.frame_id is None:
+        return None
+    rows = frames.get_many(database, [anchor.frame_id])
+    return next((picture(row, wording.clock(row.captured_ms, viewer.zone)) for row in rows.values()), None)
+
+
+def _cards(database: Database, found: Iterable[Insight], viewer: Viewer) -> list[InsightCard]:
+    return [
+        InsightCard(each, when(each.anchor, viewer), _snippet(each), _frame(database, each.anchor, viewer))
+        for each in found
+    ]
+
+
+def _snippet(insight: Insight) -> str:
+    text = " ".join(without_numbers(insight.summary).replace("*", "").replace("#", "").split())
+    return text if len(text) <= _SNIPPET_CHARS else f"{text[:_SNIPPET_CHARS].rstrip()}…"
