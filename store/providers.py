@@ -57,7 +57,9 @@ class Provider:
     """One model at one address. Prices are per million tokens in `currency`; 0 is not set.
 
     `model` may be empty until one is chosen from the endpoint's list; the provider is not used yet.
-    `allowed_host` is the host, with its port, that text may be sent to; local addresses need none.
+    With `single_system` the model's template takes one system message only; without `supports_tool_role` it
+    is told the results of tools as the text of a user. `allowed_host` is the host, with its port, that text
+    may be sent to; local addresses need none.
     """
 
     id: int
@@ -74,6 +76,8 @@ class Provider:
     input_price: float = 0.0
     output_price: float = 0.0
     currency: str = ""
+    single_system: bool = False
+    supports_tool_role: bool = True
 
 
 @dataclass(frozen=True, slots=True)

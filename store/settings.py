@@ -116,6 +116,8 @@ class ChatModelSettings:
     input_price: float = 0.0  # per million tokens, in `currency`; 0 is not set
     output_price: float = 0.0
     currency: str = ""
+    single_system: bool = False  # its template takes one system message only
+    supports_tool_role: bool = True  # else it is told results of tools as the text of a user
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,12 @@ class ToolsSettings:
         "",
         "The search endpoint: a SearXNG's address such as http://127.0.0.1:8888/search, or any with "
         "{query} in it that answers in SearXNG's JSON.",
+    )
+    owner: str = _setting(
+        "", "Whose screen this is, by the name that memory knows; models with tools are told."
+    )
+    examples: str = _setting(
+        "", "Worked examples for models with tools, put behind their guidance as they are."
     )
     network_calls_per_minute: int = _setting(
         10, "How often each tool that sends something may be called.", unit="calls per minute", low=1

@@ -26,7 +26,9 @@ blueprint = Blueprint("models", __name__)
 
 _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
 _NUMBERS = ("context_tokens", "input_price", "output_price")
-_FLAGS = ("supports_vision", "supports_tools", "supports_json_schema")
+_FLAGS = (
+    "supports_vision", "supports_tools", "supports_json_schema", "supports_tool_role", "single_system",
+)  # fmt: skip
 _STEPS = (
     ("address", "Address"), ("key", "Key"), ("model", "Model"), ("answer", "Answer"),
     ("json_schema", "JSON schema"), ("streaming", "Streaming"),

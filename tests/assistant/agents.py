@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -41,9 +41,12 @@ def agent_deps(
     timeout_s: float = 10,
     *,
     sees: bool = False,
+    flags: Mapping[str, bool] | None = None,
     **tools: Any,
 ) -> Iterator[TurnDeps]:
-    """Deps with a model that calls natively, or in a text format; one that `sees` takes pictures."""
+    """Deps with a model that calls natively, or in a text format; one that `sees` takes pictures;
+    `flags` are more of what its entry says.
+    """
     entry = ChatModelSettings(
         "stub",
         stub.base_url,
@@ -52,6 +55,7 @@ def agent_deps(
         supports_tools=not form,
         tool_format=form,
         context_tokens=32_768,
+        **(flags or {}),
     )
     models = ChatModels(ChatSettings(models=(entry,), timeout_s=timeout_s), {}, waits_s=())
     settings = Settings(tools=ToolsSettings(**tools))

@@ -187,9 +187,9 @@ def test_r0_9_there_is_no_numeric_floor() -> None:
 
 def test_r0_14_r0_15_owner_and_examples_stand_last_and_only_when_set() -> None:
     plain = agent_prompt.guidance(TOOLS, 5)
-    assert agent_prompt.guidance(TOOLS, 5, "The screen is Ada's.", "Example: …") == (
-        f"{plain}\nThe screen is Ada's.\nExample: …"
-    )
+    note = agent_prompt.OWNER_NOTE.format(owner="Ada Byron")
+    assert agent_prompt.guidance(TOOLS, 5, "Ada\n Byron", "Example: …\n") == f"{plain}\n{note}\nExample: …"
+    assert agent_prompt.guidance(TOOLS, 5, " ", "\n") == plain
 
 
 @pytest.mark.parametrize("missing", SOURCES)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import conversations, deletion, model_prompts, sent
+from store import conversations, deletion, model_prompts, personas, sent
 from store.database import Database
 from store.frames import FrameRow
 from store.media import Media
@@ -199,5 +199,10 @@ def test_a_preview_shows_what_would_be_sent_now(
     sent_now = stub.requests[0]["messages"][0]["content"].split("\n\nNow: ")[0]
     assert "\n\n".join(text for label, text in blocks(with_tools)[:5]) == sent_now
     assert "With tools" not in browser.get("/settings/models/prompt/preview?model=stub").text
+    # C5: it is remarked on where both speak.
+    assert page.count("The model's own prompt and a persona are both sent, the prompt first.") == 2
+    assert "a persona are both sent" in browser.get("/chat/1/turns/1/prompt").text
+    personas.activate(database, None)
+    assert "a persona are" not in browser.get("/settings/models/prompt/preview?model=told").text
     for unknown in ("", "nobody", "extractive"):
         assert browser.get(f"/settings/models/prompt/preview?model={unknown}").status_code == 404

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from store import model_prompts, providers
+from store import model_prompts, personas, providers
 from store.database import Database
 from store.paths import DataDir
 from store.providers import Provider
@@ -111,6 +111,18 @@ def test_hostile_text_stays_text(send: Any, browser: Actor) -> None:
     history = browser.get(f"{PROMPT}/history?model={QWEN}")
     assert "<script>alert" not in history.text
     assert HOSTILE in words(history)
+
+
+def test_c5_it_is_said_where_a_persona_speaks_as_well(send: Any, database: Database, browser: Actor) -> None:
+    """With the page, and with each save by itself; not while only one of them is there."""
+    personas.activate(database, None)
+    assert "is active, too" not in send(system_prompt="Plain words.").text
+    chosen = personas.everything(database)[0]
+    personas.activate(database, chosen.id)
+    told = f"The persona “{chosen.name}” is active, too. Both are sent, this prompt first;"
+    assert told in words(send(system_prompt="Plain words, and short.", keep="mine"))
+    assert told in words(send(status=200, script=True, system_prompt="Plainer.", auto="1", keep="mine"))
+    assert "is active, too" not in send("/clear").text
 
 
 def test_a_prompt_that_takes_much_of_the_window_is_remarked_on(send: Any) -> None:

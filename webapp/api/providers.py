@@ -36,6 +36,8 @@ class ProviderBody(Request):
     )
     output_price: Annotated[float, Field(ge=0, le=providers.MAX_PRICE)] = 0
     currency: Annotated[str, Field(max_length=5)] = ""
+    single_system: bool = Field(False, description="Its template takes one system message only.")
+    supports_tool_role: bool = Field(True, description="Else results of tools are told as a user's text.")
 
 
 class ProviderAnswer(Answer):
@@ -60,6 +62,8 @@ class ProviderAnswer(Answer):
     input_price: float
     output_price: float
     currency: str
+    single_system: bool
+    supports_tool_role: bool
     is_default: bool
 
 
@@ -207,6 +211,8 @@ def _answer(provider_id: int | None) -> ProviderAnswer:
         input_price=info.input_price,
         output_price=info.output_price,
         currency=info.currency,
+        single_system=info.single_system,
+        supports_tool_role=info.supports_tool_role,
         is_default=info.is_default,
     )
 

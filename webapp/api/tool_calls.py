@@ -12,9 +12,11 @@ from store import tool_calls, tool_log, tool_modes, tool_rules
 from store.times import to_seconds
 from store.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
 from store.tool_modes import Mode
+from store.tool_rules import Rule
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
-from webapp.assistant.agent_session import modes
+from webapp.assistant import gates
+from webapp.assistant.agent_session import modes, not_set_up
 from webapp.assistant.tool import Risk
 from webapp.errors import Problem
 from webapp.services import Services, services
@@ -43,6 +45,8 @@ class ToolAnswer(Answer):
     reaches: str = Field(description="What it can touch, in words.")
     last_used: float | None
     rules: list[RuleAnswer] = Field(description="Where it runs without asking although it asks.")
+    is_offered: bool = Field(description="Whether a turn would have it now.")
+    lacks: str = Field(description="Why it would not: switched off, not set up, or its source is empty.")
 
 
 class ToolsAnswer(Answer):
@@ -82,7 +86,7 @@ class ToolCallAnswer(Answer):
 
 @endpoint("GET", "/tools", "Tools of the chat", answer=ToolsAnswer)
 def tools() -> ToolsAnswer:
-    """Every tool, with how it runs and where it was allowed."""
+    """Every tool, with how it runs and where it was allowed; also those that no turn would have now."""
     own = services()
     settings = own.settings.tools
     return ToolsAnswer(data=_tools(own), max_iterations=settings.max_iterations, timeout_s=settings.timeout_s)
@@ -194,31 +198,39 @@ def _check(own: Services, name: str) -> None:
 
 
 def _tools(own: Services) -> list[ToolAnswer]:
+    """Every tool, with what is missing for it. One that needs eyes is offered where any model has them."""
     by_name = modes(own.database, own.agent.registry)
-    used = tool_log.last_used(own.database)
-    rules = tool_rules.rules(own.database)
+    can_see = any(info.supports_vision for info in own.chat_models.describe())
+    flags = gates.of_turn(own.database, has_vision=can_see)
+    lacks = [
+        (tool, "It is switched off." if by_name[tool.name] == "off" else flags.lacks(tool.name))
+        for tool in own.agent.registry.list()
+    ]
+    used, rules = tool_log.last_used(own.database), tool_rules.rules(own.database)
     return [
         ToolAnswer(
             name=tool.name,
             description=tool.description,
             parameters=dict(tool.parameters),
-            mode=by_name[tool.name],
+            mode=by_name.get(tool.name, tool.mode),
             default_mode=tool.mode,
             risk=tool.risk,
             reaches=tool.reaches,
             last_used=to_seconds(used[tool.name]) if tool.name in used else None,
-            rules=[
-                RuleAnswer(
-                    id=rule.id,
-                    chat_id=rule.chat_id,
-                    title=rule.title,
-                    scope=rule.scope,
-                    allowed_at=to_seconds(rule.allowed_ms),
-                    uses=rule.uses,
-                )
-                for rule in rules
-                if rule.tool == tool.name
-            ],
+            rules=[_rule(rule) for rule in rules if rule.tool == tool.name],
+            is_offered=not missing,
+            lacks=missing,
         )
-        for tool in own.agent.registry.list()
+        for tool, missing in [*lacks, *not_set_up(own.settings.tools)]
     ]
+
+
+def _rule(rule: Rule) -> RuleAnswer:
+    return RuleAnswer(
+        id=rule.id,
+        chat_id=rule.chat_id,
+        title=rule.title,
+        scope=rule.scope,
+        allowed_at=to_seconds(rule.allowed_ms),
+        uses=rule.uses,
+    )

@@ -67,6 +67,8 @@ class Session:
     stop: Stop
     tools: list[Tool]
     form: str
+    tells_as_text: bool
+    """Whether the model knows no messages of a tool, and gets results as the text of a user."""
     blocks: tuple[Block, ...]
     messages: list[Message]
     off_screen: OffScreen
@@ -128,12 +130,16 @@ def _session(
     has_vision = endpoint is not None and endpoint.supports_vision
     opts = gates.of_turn(deps.database, has_vision=has_vision, has_attachments=bool(plan.attached))
     tools = offered(deps.database, agent.registry, opts)
-    blocks = agent_prompt.blocks(plan, tools, agent.settings.max_iterations, form)
+    settings = agent.settings
+    blocks = agent_prompt.blocks(
+        plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
+    )
     can_read = any(tool.name == read_attachment.name for tool in tools)
     files = attached.of_plan(deps, plan.attached, plan.model.context_tokens, can_read=can_read)
     shown = attached.pictures(deps.database, plan.attached)
     asked = attached.with_files(files, plan.question)
-    messages = prompt.messages(blocks, history, asked, shown.pictures)
+    merged = endpoint is not None and endpoint.single_system
+    messages = prompt.messages(blocks, history, asked, shown.pictures, merged=merged)
     off_screen = OffScreen(bool(history), [plan.message, files.known])
     findings = TurnFindings(sources={SOURCE} if files.known or shown.pictures else set())
     if plan.about:
@@ -148,6 +154,7 @@ def _session(
         stop,
         tools,
         form,
+        endpoint is not None and not endpoint.supports_tool_role,
         blocks,
         messages,
         off_screen,
@@ -171,7 +178,9 @@ def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
                 return replace(completion, text=said.prose)
             break  # neither a call nor an answer
         results = yield from carry_out(session, iteration, said)
-        session.messages += requested_calls.told(said, completion, results, session.form)
+        session.messages += requested_calls.told(
+            said, completion, results, session.form, as_text=session.tells_as_text
+        )
     else:
         session.warnings.append(say("capped", session.plan.language, count=rounds))
     session.messages.append(Message("user", agent_prompt.ANSWER_NOW))

@@ -67,6 +67,8 @@ _FORMAT_HELP = {
     '<|python_tag|>{"name": "NAME", "parameters": {"argument": "value"}}',
 }
 
+OWNER_NOTE = "- This is the screen of {owner}; memory knows this person by that name."
+
 BUDGET_NOTE = (
     "Budget of this turn: at most {rounds} rounds of tool calls, then one answer without tools. "
     "Every answer without a call ends the turn."
@@ -100,14 +102,17 @@ def blocks(
 def guidance(tools: Sequence[Tool], rounds: int, owner: str = "", examples: str = "") -> str:
     """Block 4: how to work with the tools that are on (R0.6 to R0.16). A line that has none is left out.
 
-    `owner` says whose screen this is, `examples` are worked answers; both '' where none are set.
+    `owner` names whose screen this is (R0.14), `examples` are worked ones and come last (R0.15); both ''
+    where none are set.
     """
     names = {tool.name for tool in tools}
     lines = ["Tool-use guidance:", *(f"- {line}" for line in _procedure(names, rounds))]
     for wanted, text in _USES:
         if told := ", ".join(name for name in wanted if name in names):
             lines.append(f"- {text.format(tools=told)}")
-    return "\n".join([*lines, *(text for text in (owner, examples) if text)])
+    if named := " ".join(owner.split()):
+        lines.append(OWNER_NOTE.format(owner=named))
+    return "\n".join([*lines, *([examples.strip()] if examples.strip() else [])])
 
 
 def _procedure(names: set[str], rounds: int) -> Iterator[str]:

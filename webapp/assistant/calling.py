@@ -68,10 +68,11 @@ def call(
     ledger = None
     if endpoint:
         ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn_id, blocks=blocks)
+    merged = endpoint is not None and endpoint.single_system
     window, shrunk_to = model.context_tokens, None
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
         files = attached.of_plan(deps, plan.attached, window, can_read=False)
-        packed, messages = _fitted(plan, blocks, window, retrieval, history, files)
+        packed, messages = _fitted(plan, blocks, window, retrieval, history, files, merged)
         try:
             completion = yield from _said(model, messages, deps.models.timeout_s, ledger)
         except ModelError as error:
@@ -108,14 +109,21 @@ def _fitted(
     retrieval: Retrieval,
     history: Sequence[Message],
     files: Told,
+    merged: bool,
 ) -> tuple[Packed, list[Message]]:
     """The messages that fit into a window. Raises `ContextTooLong` where it holds no frame."""
     history = _recent(history, window // 4)
-    room = window - _size(system_messages(blocks)) - _size(history) - _reserve(window) - tokens(files.text)
+    room = (
+        window
+        - _size(system_messages(blocks, merged=merged))
+        - _size(history)
+        - _reserve(window)
+        - tokens(files.text)
+    )
     packed = pack(retrieval, plan.question, plan.zone, room, plan.words)
     if not packed.entries:
         raise ContextTooLong(f"the model's context of {window} tokens holds no frame")
-    return packed, prompt.messages(blocks, history, attached.with_files(files, packed.text))
+    return packed, prompt.messages(blocks, history, attached.with_files(files, packed.text), merged=merged)
 
 
 def _reserve(window: int) -> int:

@@ -36,6 +36,17 @@ GATES: Mapping[str, Gate] = {
 """The gate of each tool that has one (requirements, chapter 1); all others are always on."""
 
 
+LACKS: Mapping[Gate, str] = {
+    "has_vision": "None of your models can look at pictures",
+    "places_enabled": "No places are imported, or they are switched off",
+    "daily_summaries_present": "No day is summed up yet",
+    "calendar_present": "No calendar is imported",
+    "location_history_present": "No location history is imported",
+    "has_attachments": "No file is attached to the chat",
+}
+"""Why a tool is not offered at the moment."""
+
+
 @dataclass(frozen=True)  # without slots: what is read is kept in the instance
 class ToolGateOpts:
     """The flags of one turn. Make one for each turn with `of_turn`."""
@@ -65,6 +76,10 @@ class ToolGateOpts:
         """Whether a turn with these flags has the tool, as far as gates say."""
         gate = GATES.get(tool)
         return gate is None or bool(getattr(self, gate))
+
+    def lacks(self, tool: str) -> str:
+        """Why a turn with these flags does not have the tool; "" where it has."""
+        return "" if self.lets(tool) else LACKS[GATES[tool]]
 
 
 def of_turn(database: Database, *, has_vision: bool, has_attachments: bool = False) -> ToolGateOpts:

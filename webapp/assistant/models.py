@@ -54,6 +54,8 @@ class Endpoint:
     input_price: float = 0.0
     output_price: float = 0.0
     currency: str = ""
+    single_system: bool = False
+    supports_tool_role: bool = True
 
     @property
     def is_ready(self) -> bool:
@@ -87,6 +89,8 @@ class ModelInfo:
     input_price: float = 0.0
     output_price: float = 0.0
     currency: str = ""
+    single_system: bool = False
+    supports_tool_role: bool = True
 
     @property
     def is_extractive(self) -> bool:
@@ -246,6 +250,8 @@ def endpoint_of(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
         provider.input_price,
         provider.output_price,
         provider.currency,
+        provider.single_system,
+        provider.supports_tool_role,
     )
 
 
@@ -281,6 +287,8 @@ def _configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[
             input_price=entry.input_price,
             output_price=entry.output_price,
             currency=entry.currency,
+            single_system=entry.single_system,
+            supports_tool_role=entry.supports_tool_role,
         )
 
 
@@ -317,6 +325,8 @@ def _info(endpoint: Endpoint, is_default: bool) -> ModelInfo:
         endpoint.input_price,
         endpoint.output_price,
         endpoint.currency,
+        endpoint.single_system,
+        endpoint.supports_tool_role,
     )
 
 

@@ -82,7 +82,14 @@ def time_block(plan: Plan) -> str:
 
 
 def messages(
-    blocks: Sequence[Block], history: Sequence[Message], user: str, pictures: tuple[Picture, ...] = ()
+    blocks: Sequence[Block],
+    history: Sequence[Message],
+    user: str,
+    pictures: tuple[Picture, ...] = (),
+    *,
+    merged: bool = False,
 ) -> list[Message]:
-    """What is sent: the blocks, the conversation so far, and the question with its frames and images."""
-    return [*system_messages(blocks), *history, Message("user", user, pictures=pictures)]
+    """What is sent: the blocks, the conversation so far, and the question with its frames and images;
+    `merged` for a model that takes one system message only.
+    """
+    return [*system_messages(blocks, merged=merged), *history, Message("user", user, pictures=pictures)]

@@ -56,15 +56,20 @@ def read(completion: Completion, tools: Sequence[Tool], form: str) -> Said:
     return Said(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
 
 
-def told(said: Said, completion: Completion, results: Mapping[str, str], form: str) -> list[Message]:
-    """The messages that repeat the calls and give their results, by the id of the call."""
-    if form:
+def told(
+    said: Said, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
+) -> list[Message]:
+    """The messages that repeat the calls and give their results, by the id of the call; `as_text` for a
+    model that calls natively and knows no messages of a tool.
+    """
+    if form or as_text:
+        called = completion.text if form else "\n".join(_as_text(said))
         lines = [
             json.dumps({"tool_call_id": call.id, "name": call.name}) + "\n" + results[call.id]
             for call in said.wanted
         ]
         return [
-            Message("assistant", completion.text),
+            Message("assistant", called),
             Message("user", "\n".join([RESULTS, *lines])),
         ]
     requested = tuple(
@@ -75,6 +80,14 @@ def told(said: Said, completion: Completion, results: Mapping[str, str], form: s
         Message("assistant", said.prose, requested),
         *(Message("tool", results[call.id], call_id=call.id) for call in said.wanted),
     ]
+
+
+def _as_text(said: Said) -> Iterator[str]:
+    """What was said and called, for a model that is not told of its calls as such."""
+    if said.prose:
+        yield said.prose
+    for call in said.wanted:
+        yield json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
 
 
 def written(call: Wanted, form: str) -> str:

@@ -14,7 +14,7 @@ from store.sent import SentRequest
 from webapp.assistant import agent_prompt, gates, prompt
 from webapp.assistant.agent_session import offered
 from webapp.assistant.answering import Plan
-from webapp.assistant.identity import voice_of
+from webapp.assistant.identity import NEUTRAL, voice_of
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
 from webapp.assistant.records import Mode, TimeReading, TurnFilters, TurnRequest
@@ -69,6 +69,12 @@ class PromptView:
     changed: tuple[str, ...] | None = None
 
     @property
+    def has_two_voices(self) -> bool:
+        """Whether the model's prompt and a persona both say how to speak (C5)."""
+        texts = {block.number: block.text for block in self.blocks}
+        return 1 in texts and texts.get(2, NEUTRAL) != NEUTRAL
+
+    @property
     def characters(self) -> int:
         return sum(block.characters for block in self.blocks)
 
@@ -114,7 +120,15 @@ def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptVi
         return _view(prompt.blocks(plan))
     opts = gates.of_turn(own.database, has_vision=info.supports_vision)
     tools = offered(own.database, own.agent.registry, opts)
-    blocks = agent_prompt.blocks(plan, tools, own.agent.settings.max_iterations, info.tool_format)
+    settings = own.agent.settings
+    blocks = agent_prompt.blocks(
+        plan,
+        tools,
+        settings.max_iterations,
+        info.tool_format,
+        owner=settings.owner,
+        examples=settings.examples,
+    )
     beside = "" if info.tool_format else json.dumps([tool.definition() for tool in tools], ensure_ascii=False)
     return _view(blocks, tools=beside)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import model_prompts
+from store import model_prompts, personas
 from store.model_prompts import MAX_CHARS, PromptVersion
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.texts import tokens
@@ -35,6 +35,8 @@ class PromptEditor:
     problem: str = ""
     theirs: PromptVersion | None = None
     undo: int | None = None
+    persona: str = ""
+    """Who speaks beside it in new chats; '' for nobody."""
     presets: tuple[Preset, ...] = PRESETS
     limit: int = MAX_CHARS
 
@@ -83,6 +85,7 @@ def editor(
         return None
     found = model_prompts.versions(own.database, info.name)
     current = found[0] if found else None
+    speaker = personas.active(own.database)
     return PromptEditor(
         info=info,
         names=tuple(infos),
@@ -93,6 +96,7 @@ def editor(
         problem=problem,
         theirs=theirs,
         undo=undo if undo in {each.version for each in found[1:]} else None,
+        persona=speaker.name if speaker else "",
     )
 
 

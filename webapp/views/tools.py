@@ -14,7 +14,7 @@ from store.tool_modes import Mode
 from store.tool_rules import Rule
 from webapp.assistant.admission import uses_tools
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
-from webapp.assistant.gates import GATES, Gate, of_turn
+from webapp.assistant.gates import of_turn
 from webapp.assistant.models import ChatModels
 from webapp.assistant.tool import RISKS, Risk, Tool
 from webapp.services import Services
@@ -33,16 +33,6 @@ EVENT_WORDS = {
     "failed": "failed",
     "timed_out": "took too long",
 }
-LACKS: Mapping[Gate, str] = {
-    "has_vision": "None of your models can look at pictures",
-    "places_enabled": "No places are imported, or they are switched off",
-    "daily_summaries_present": "No day is summed up yet",
-    "calendar_present": "No calendar is imported",
-    "location_history_present": "No location history is imported",
-    "has_attachments": "No file is attached to the chat",
-}
-"""Why a tool is not offered at the moment."""
-
 MAX_EVENTS = 30
 _ORDER: tuple[Risk, ...] = ("sends", "files", "changes", "looks")
 
@@ -148,7 +138,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
             risk=tool.risk,
             reaches=_reaches(tool, own.settings.tools, own.chat_models),
             last_used_ms=used.get(tool.name),
-            lacks="" if gates.lets(tool.name) else LACKS[GATES[tool.name]],
+            lacks=gates.lacks(tool.name),
         )
 
 

@@ -134,6 +134,18 @@ def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, f
     listed = {tool["name"]: tool for tool in program.get("/api/v1/tools").get_json()["data"]}
     assert {"search_ocr", "get_frame", "activity_summary", "calculator", "read_file"} <= set(listed)
     assert (listed["read_file"]["mode"], listed["search_ocr"]["mode"]) == ("ask", "auto")
+    offered = {name for name, tool in listed.items() if tool["is_offered"]}
+    assert {name: tool["lacks"] for name, tool in listed.items() if name not in offered} == {
+        "describe_frame": "None of your models can look at pictures",
+        "get_calendar_events": "No calendar is imported",
+        "get_location_history": "No location history is imported",
+        "get_place_at": "No places are imported, or they are switched off",
+        "read_attachment": "No file is attached to the chat",
+        "search_rag": "No day is summed up yet",
+        "web_search": "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, "
+        "as of a SearXNG.",
+    }
+    assert "search_ocr" in offered and all(listed[name]["lacks"] == "" for name in offered)
     body = waiting(program, stub, folder)
     program.post(f"/api/v1/tool-calls/{body['approvals'][0]['id']}/approve", json={"scope": "chat"})
     finished(program, body["chat_id"], body["turn_id"])
@@ -150,6 +162,7 @@ def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, f
     assert program.ask("DELETE", f"/api/v1/tools/read_file/rules/{rule['id']}").status_code == 404
     changed = program.ask("PATCH", "/api/v1/tools/search_ocr", json={"mode": "off"})
     assert (changed.get_json()["mode"], changed.get_json()["default_mode"]) == ("off", "auto")
+    assert (changed.get_json()["is_offered"], changed.get_json()["lacks"]) == (False, "It is switched off.")
     assert program.ask("PATCH", "/api/v1/tools/search_ocr", json={"mode": "never"}).status_code == 422
     assert program.ask("PATCH", "/api/v1/tools/shell", json={"mode": "auto"}).status_code == 404
 
