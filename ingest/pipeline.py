@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ingest import duplicates
+from ingest import duplicates, places
 from ingest.home import Home
 from ingest.images import Rejected, decode, read_checked
 from ingest.records import checked
 from ingest.toolbars import ReaderBusy, Toolbars
-from store import activity, decisions, deletion, frames, outcomes, sample_week
+from store import activity, decisions, deletion, frame_tags, frames, outcomes, sample_week
 from store.media import path_of, temporary_of
 from store.privacy import WindowFacts, load_rules
 from store.spool import Capture, Entry, LookReport
@@ -143,6 +143,8 @@ def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
             outcomes.forgive(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
             activity.heartbeat(connection, frames.get(home.database, frame_id))
+            tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
+            frame_tags.add_by_rule(connection, frame_id, tags, now_ms)
             return Result("stored", frame_id, capture.captured_ms)
     _sweep(home, capture)
     return known

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
 from store.private_windows import is_browser
+from store.totals import site
 
 MAX_FILES = 20
 
@@ -88,6 +89,13 @@ def project(app_name: str | None, window_name: str | None) -> str | None:
     if len(parts) < 3 or not _EDITORS.search(app_name or ""):
         return None
     return parts[-2] or None
+
+
+def tags(app_name: str | None, window_name: str | None, browser_url: str | None) -> list[str]:
+    """What a frame is marked with as it comes in: the kind of work, the site, the project."""
+    work = kind(app_name, browser_url)
+    found = [None if work == "other" else work, site(browser_url), project(app_name, window_name)]
+    return [tag for tag in found if tag]
 
 
 def files(texts: Iterable[str]) -> list[str]:

@@ -1,6 +1,13 @@
-"""Words that frames are marked with."""
+"""Words that frames are marked with: by rules as they come in, and by a person.
+
+Rules mark a frame once, when it is stored, so that a tag which a person took off stays off.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 import apsw
 
@@ -9,30 +16,52 @@ from store.upserts import plain
 
 MAX_TAG_CHARS = 64
 
+Source = Literal["rule", "person"]
 
-def add(connection: apsw.Connection, frame_id: int, tag: str, now_ms: int) -> bool:
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag of a frame, and who gave it."""
+
+    tag: str
+    source: Source
+
+
+def add(connection: apsw.Connection, frame_id: int, tag: str, now_ms: int, source: Source = "person") -> bool:
     """Mark a frame; False when it has the tag already. Case does not matter, the first writing stays.
 
-    Raises `ValueError` for a blank or overlong tag.
+    Raises `ValueError` for a blank or overlong tag. Call inside `Database.write()`.
     """
     tag = " ".join(plain(tag).split())
     if not 0 < len(tag) <= MAX_TAG_CHARS:
         raise ValueError(f"a tag has 1 to {MAX_TAG_CHARS} characters")
     connection.execute(
-        "insert or ignore into frame_tags (frame_id, tag, created_ms) values (?, ?, ?)",
-        (frame_id, tag, now_ms),
+        "insert or ignore into frame_tags (frame_id, tag, created_ms, source) values (?, ?, ?, ?)",
+        (frame_id, tag, now_ms, source),
     )
     return connection.changes() > 0
 
 
+def add_by_rule(connection: apsw.Connection, frame_id: int, tags: Iterable[str], now_ms: int) -> None:
+    """Mark a frame that is being stored; what is blank or too long to be a tag is none."""
+    for tag in tags:
+        if 0 < len(" ".join(tag.split())) <= MAX_TAG_CHARS:
+            add(connection, frame_id, tag, now_ms, "rule")
+
+
 def remove(connection: apsw.Connection, frame_id: int, tag: str) -> bool:
-    """Take a tag off a frame; False when it had none such."""
+    """Take a tag off a frame; False when it had none such. Call inside `Database.write()`."""
     connection.execute("delete from frame_tags where frame_id = ? and tag = ?", (frame_id, tag))
     return connection.changes() > 0
 
 
+def listed(database: Database, frame_id: int) -> list[Tag]:
+    """The tags of a frame with who gave them, in alphabetical order."""
+    sql = "select tag, source from frame_tags where frame_id = ? order by tag"
+    with database.read() as connection:
+        return [Tag(*row) for row in rows(connection, sql, (frame_id,))]
+
+
 def of_frame(database: Database, frame_id: int) -> list[str]:
     """The tags of a frame, in alphabetical order."""
-    with database.read() as connection:
-        found = rows(connection, "select tag from frame_tags where frame_id = ? order by tag", (frame_id,))
-    return [tag for (tag,) in found]
+    return [each.tag for each in listed(database, frame_id)]

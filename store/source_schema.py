@@ -269,6 +269,7 @@ class FrameTag(Model):
     frame_id = IntegerField()
     tag = TextField()
     created_ms = IntegerField()
+    source = TextField()  # rule, person
 
     class Meta:
         table_name = "frame_tags"

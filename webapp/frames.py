@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import deletion, frames, kept, reading_queue, readings
+from store import deletion, frame_tags, frames, kept, reading_queue, readings
 from webapp import fragments
 from webapp.errors import Problem
 from webapp.services import services
@@ -36,6 +36,23 @@ def pin(frame_id: int) -> Response:
         kept.unpin(own.database, frames.get(own.database, frame_id).id)
     else:
         kept.pin(own.database, frame_id, own.clock())
+    return fragments.go(_back(frame_id))
+
+
+@blueprint.post("/frames/<id:frame_id>/tags")
+def tag(frame_id: int) -> Response:
+    """Mark the frame with ``tag``, or take the tag ``off``."""
+    own = services()
+    frame = frames.get(own.database, frame_id)
+    words, off = request.form.get("tag", ""), request.form.get("off", "")
+    try:
+        with own.database.write() as connection:
+            if off:
+                frame_tags.remove(connection, frame.id, off)
+            else:
+                frame_tags.add(connection, frame.id, words, own.clock())
+    except ValueError as error:
+        raise Problem(422, "invalid_tag", f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     return fragments.go(_back(frame_id))
 
 

@@ -47,6 +47,7 @@ from store.migrations.m031_event_series import m031_event_series
 from store.migrations.m032_quote_confidence import m032_quote_confidence
 from store.migrations.m033_remembered import m033_remembered
 from store.migrations.m034_attachments import m034_attachments
+from store.migrations.m035_frame_tag_source import m035_frame_tag_source
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -89,6 +90,7 @@ STEPS: tuple[Step, ...] = (
     m032_quote_confidence,
     m033_remembered,
     m034_attachments,
+    m035_frame_tag_source,
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 from ingest.home import Home
 from ingest.images import Rejected
 from ingest.pipeline import NotNow, Result, take_in
-from store import activity, decisions, frames, media, reading_queue
+from store import activity, decisions, frame_tags, frames, media, reading_queue
 from store.privacy import Rule, save_rules
 from store.spool import DecisionRun, LookReport
 from store.verify import verify
@@ -28,6 +28,32 @@ def test_a_capture_becomes_a_browsable_frame(home: Home) -> None:
     assert frame.pixels_sha256 == media.pixels_sha256(picture(5))
     assert home.media.image(frame).tobytes() == picture(5).tobytes()
     assert [s.app_name for s in activity.segments(home.database, NOON_MS, NOON_MS + 1000)] == ["Code"]
+
+
+@pytest.mark.parametrize(
+    ("window", "tags"),
+    [
+        ({"window_name": "main.py - recall - Visual Studio Code"}, ["coding", "recall"]),
+        (
+            {"app_name": "Chrome", "browser_url": "https://me:pw@www.sqlite.org/fts5.html"},
+            ["browsing", "sqlite.org"],
+        ),
+        ({"app_name": "Something", "window_name": "x"}, []),
+        ({"app_name": "Chrome", "browser_url": f"https://{'a' * 70}.example/"}, ["browsing"]),
+    ],
+)
+def test_a_frame_is_tagged_once_as_it_comes_in(home: Home, window: dict[str, str], tags: list[str]) -> None:
+    record = queue(home, picture(5), **window)
+    entry = taken(home)
+    frame_id = take_in(home, entry, NOON_MS).frame_id
+    assert frame_id is not None
+    found = frame_tags.listed(home.database, frame_id)
+    assert [(each.tag, each.source) for each in found] == [(tag, "rule") for tag in tags]
+    with home.database.write() as connection:
+        for tag in tags:
+            assert frame_tags.remove(connection, frame_id, tag.upper())
+    take_in(home, entry, NOON_MS)
+    assert record.capture_id and frame_tags.of_frame(home.database, frame_id) == []
 
 
 def test_taking_in_twice_equals_once(home: Home) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from flask import Flask
 
-from store import conversations, kept, readings
+from store import conversations, frame_tags, kept, readings
 from store.activity import heartbeat
 from store.conversations import StoredEvidence
 from store.database import Database
@@ -190,3 +190,18 @@ def test_the_way_to_the_timeline_keeps_what_is_marked(browser: Actor, frame: Fra
     stage = browser.get(address.replace("&amp;", "&")).text
     assert marked(stage) == [QUOTE_BOX]
     assert f'data-copy="{address}"' in stage
+
+
+def test_a_frame_is_tagged_on_its_page(
+    app: Flask, browser: Actor, database: Database, frame: FrameRow
+) -> None:
+    with database.write() as connection:
+        frame_tags.add_by_rule(connection, frame.id, ["coding"], NOON_MS)
+    address, form = f"/frames/{frame.id}", {"csrf_token": csrf_of(app, browser)}
+    assert browser.post(f"{address}/tags", data={**form, "tag": "<b>mine</b>"}).status_code == 303
+    html = browser.get(address).text
+    assert "&lt;b&gt;mine&lt;/b&gt;" in html and "<b>mine" not in html
+    assert 'coding <span class="meta">by rule</span>' in html
+    assert browser.post(f"{address}/tags", data={**form, "off": "coding"}).status_code == 303
+    assert frame_tags.of_frame(database, frame.id) == ["<b>mine</b>"]
+    assert browser.post(f"{address}/tags", data={**form, "tag": " "}).status_code == 422

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response
 from pydantic import BaseModel
 
-from store import readings
+from store import frame_tags, readings
 from store.frames import FrameRow
 from store.readings import Box
 from webapp.compat.values import Answer, Query, read
@@ -83,7 +83,7 @@ class Tags(Answer):
 
 
 def tags(call: Call, frame_id: int) -> BaseModel:
-    """The tags of a frame: none, Recollect has no tags. Adding or removing one answers 405."""
+    """The tags of a frame. Adding or removing one answers 405: this API only reads."""
     reading.frame(call, frame_id)
     call.returned = 1
-    return Tags(tags=[])
+    return Tags(tags=frame_tags.of_frame(call.database, frame_id))

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from store import frames, readings
+from store import frame_tags, frames, readings
 from store.errors import MediaGone
 from store.search import Filters, Hit
 from webapp.compat.values import (
@@ -162,7 +162,7 @@ def _content(call: Call, hit: Hit, query: SearchQuery, texts: _Texts) -> Content
         offset_index=0,
         app_name=hit.app_name or "",
         window_name=hit.window_name or "",
-        tags=[],
+        tags=frame_tags.of_frame(call.database, hit.frame_id),
         frame=_jpeg(call, hit.frame_id) if query.include_frames else None,
         frame_name=None,
         browser_url=hit.browser_url,

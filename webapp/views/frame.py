@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import anchors, apps, frames, insights, kept, readings, timeline
+from store import anchors, apps, frame_tags, frames, insights, kept, readings, timeline
 from store.database import Database
+from store.frame_tags import Tag
 from store.frames import FrameRow
 from store.insights import Insight
 from store.kept import Hold
@@ -47,6 +48,7 @@ class FramePage:
     hold: Hold
     readings: tuple[tuple[Reading, bool], ...]  # all of them and which is current, when there are several
     insight: Insight | None  # the current one of this frame
+    tags: tuple[Tag, ...]
     is_waiting: bool  # to be read, for the first time or again
 
     @property
@@ -96,6 +98,7 @@ def page(database: Database, media: Media, frame: FrameRow, viewer: Viewer, aske
         hold=kept.hold(database, frame.id),
         readings=tuple(versions) if len(versions) > 1 else (),
         insight=insights.current(database, anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)),
+        tags=tuple(frame_tags.listed(database, frame.id)),
         is_waiting=frame.reading_state == "pending",
     )
 

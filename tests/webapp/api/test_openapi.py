@@ -66,6 +66,7 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/frames/{frame_id}": {"get", "delete"},
         "/frames/{frame_id}/context": {"get"},
         "/frames/{frame_id}/text": {"get"},
+        "/frames/{frame_id}/tags": {"get", "post", "delete"},
         "/frames/{frame_id}/pin": {"get", "put", "delete"},
         "/frames/{frame_id}/read-again": {"post"},
         "/delete": {"post"},

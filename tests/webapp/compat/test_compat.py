@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from werkzeug.test import TestResponse
 
-from store import access_log, privacy
+from store import access_log, frame_tags, privacy
 from store.activity import heartbeat
 from store.database import Database
 from store.frames import FrameRow
@@ -282,9 +282,12 @@ def test_context_has_their_nodes(theirs: Screenpipe, database: Database) -> None
     }
 
 
-def test_tags_are_read_only_and_empty(theirs: Screenpipe, database: Database) -> None:
+def test_tags_are_read_only(theirs: Screenpipe, database: Database) -> None:
     frame = put(database)
     assert theirs.get(f"/tags/vision/{frame.id}") == {"tags": []}
+    with database.write() as connection:
+        frame_tags.add(connection, frame.id, "budget", NOON_MS)
+    assert theirs.get(f"/tags/vision/{frame.id}") == {"tags": ["budget"]}
     for method in ("POST", "DELETE"):
         assert theirs.ask(f"/tags/vision/{frame.id}", method).status_code == 405
 
