@@ -135,6 +135,10 @@ def put(
                 **{name: fields.get(name) for name in SUMMARY_FIELDS},
             },
         )  # fmt: skip
+        # One that was made up for late belongs to a time that is folded already.
+        connection.execute(
+            "delete from user_chat_summaries where kind = 'history' and until_ms > ?", (ended_ms,)
+        )
         connection.execute("delete from session_tags where session_id = ?", (session_id,))
         connection.executemany(
             "insert into session_tags (session_id, tag, confidence) values (?, ?, ?)",

@@ -1,7 +1,7 @@
 """Which recent chats are told of: the nearest to the question, the more recent first (R1.48).
 
-Score = similarity × recency. Similarity is the cosine of the summary's vector and the question's, or how
-much the session's tags are named where one of the two has no vector; recency halves every half-life.
+Score = similarity × recency. Similarity is the cosine of the summary's vector and the question's; where one
+of the two has no vector, how much the session's tags are named. Recency halves every half-life.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def ranked(
     """The `top_k` best sessions, best first."""
     if not found.ids:
         return []
-    cosine = _cosines(found, query)
+    cosine, has_vector = _cosines(found, query)
     words = np.fromiter((min(tagged.get(each, 0.0), 1.0) for each in found.ids), np.float64, len(found.ids))
-    similarity = np.clip(np.maximum(cosine, words), 0.0, 1.0)
+    similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
     recency = 0.5 ** (np.maximum(now_ms - found.ended_ms, 0) / _DAY_MS / half_life_days)
     # A floor, so that of what has nothing to do with the question the most recent comes first.
     score = np.maximum(similarity, 0.01) * recency
@@ -60,17 +60,20 @@ def ranked(
     return [
         Ranked(
             found.ids[at], round(float(score[at]), 4), float(similarity[at]), float(recency[at]),
-            "tags" if words[at] > cosine[at] else "meaning",
+            "meaning" if has_vector[at] else "tags",
         )
         for at in order
     ]  # fmt: skip
 
 
-def _cosines(found: Candidates, query: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
-    """float64[n]; 0 where there is no vector."""
+def _cosines(
+    found: Candidates, query: npt.NDArray[np.floating] | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """(float64[n], which of them there are): a session without a vector, or a question without, has none."""
     if query is None or found.vectors is None or found.vectors.shape[1] != len(query):
-        return np.zeros(len(found.ids))
+        return np.zeros(len(found.ids)), np.zeros(len(found.ids), np.bool_)
     table = found.vectors.astype(np.float32)
     lengths = np.linalg.norm(table, axis=1)
-    lengths[lengths == 0] = 1.0
-    return np.asarray((table @ query.astype(np.float32)) / lengths, np.float64)
+    has_vector = lengths > 0
+    lengths[~has_vector] = 1.0
+    return np.asarray((table @ query.astype(np.float32)) / lengths, np.float64), has_vector

@@ -16,12 +16,12 @@ TAG_MAX_CHARS = 40
 
 # Words of asking in a chat beside those of `texts.question_words`; they name no subject.
 _STOP_TEXT = """
-again also any anything app better both chat check come could detail details different each else every exactly
-example explain few first give going good help here idea info information just kind know let like long main
-maybe mean more most need never next one only other own page part people question really right same short
-should still such sure take thanks though too try two under until very want way well where whether without
-word words would yes yet answer answers earlier continue mention mentioned happened happen actually another
-around back became because
+again also any anything app began begin came come comes end ended ends gave given gives goes happen better
+both chat check come could detail details different each else every exactly example explain few first give
+going good help here idea info information just kind know let like long main maybe mean more most need never
+next one only other own page part people question really right same short should still such sure take thanks
+though too try two under until very want way well where whether without word words would yes yet answer
+answers earlier continue mention mentioned happened happen actually another around back became because
 一个 这个 那个 这些 那些 可以 不是 就是 还有 没有 知道 觉得 现在 以后 以前 东西 问题 一些 一样 因为 所以 但是
 如果 怎样 如何 谢谢 你好 应该 需要 关于 继续 刚刚 其他 里面 出来 起来
 """

@@ -51,6 +51,11 @@ def stored(metadata: Mapping[str, Any]) -> Topic | None:
     return Topic(**kept) if kept else None
 
 
+def of_stored(known: chat_digests.Topic) -> Topic:
+    """A topic that is known, as if a window were about it."""
+    return Topic(known.topic, known.title, known.score, "inferred", known.built_ms)
+
+
 def is_dismissed(metadata: Mapping[str, Any]) -> bool:
     """Whether the person wants no topic in this window."""
     return bool(metadata.get("no_topic"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from store import chat_digests, chat_summaries, context_preferences, context_sessions
 from store.chat_digests import Topic
 from store.chat_summaries import AskedTurn, ChatSummary
 from store.context_sessions import ChatSession
+from webapp.assistant import topics
 from webapp.assistant.closing import is_opted_out
 from webapp.services import Services
 
@@ -75,5 +76,7 @@ def session_page(own: Services, session: ChatSession) -> SessionPage:
 
 def topic_page(own: Services, topic: Topic) -> TopicPage:
     """A topic with what chats came to about it."""
+    found = topics.digest(own.database, topics.of_stored(topic), own.settings.context, own.clock(), None)
+    topic = replace(topic, lines=found)
     others = [each for each in chat_digests.topics(own.database) if each.id != topic.id]
     return TopicPage(topic, others)

@@ -1,0 +1,205 @@
+"""A chat window in a real browser: its session, its topic, and the pages of memory about it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from store import chat_summaries, context_preferences, context_sessions, providers
+from store.context_sessions import ChatSession
+from store.database import Database, open_database
+from store.paths import DataDir
+from store.providers import Provider
+from store.settings import ContextSettings, Settings
+from store.times import now_ms
+from tests.factories import store_frame
+from tests.stub_model import StubModel
+from webapp import create_app
+from webapp.access import make_launch_code
+from webapp.assistant.models import ChatModels
+from webapp.server import Server
+
+pytestmark = pytest.mark.end_to_end
+
+WIDTHS = {390: 844, 768: 1024, 1440: 900}
+QUESTIONS = ("What did I set retention to?", "Who changed the retention policy?", "Is the retention final?")
+
+
+@dataclass
+class Site:
+    origin: str
+    token: str
+    database: Database
+    stub: StubModel
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    data_dir = DataDir(tmp_path_factory.mktemp("windows") / "home").create()
+    database = open_database(data_dir)
+    store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    settings = Settings(context=ContextSettings(heartbeat_interval_s=1.0, min_user_turns=2))
+    settings = replace(settings, web=replace(settings.web, port=port))
+    with StubModel() as stub:
+        stub.reply({"answer_md": "I do not know.", "evidence": []})
+        providers.add(data_dir, Provider(0, "with-tools", stub.base_url, "m", supports_tools=True))
+        models = ChatModels(settings.chat, {}, data_dir)
+        app = create_app(settings, database, chat_models=models)
+        server = Server(app, listener, database.close_thread)
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database, stub)
+        server.stop()
+        thread.join(10)
+        models.close()
+    listener.close()
+    database.close_thread()
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    found = visit(browser, site)
+    complaints: list[str] = []
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    yield found
+    found.context.close()
+    assert complaints == []
+
+
+def visit(browser: Browser, site: Site, **options: Any) -> Page:
+    page = browser.new_context(timezone_id="Asia/Shanghai", locale="en-GB", **options).new_page()
+    page.goto(f"{site.origin}/launch?code={make_launch_code(site.token, now_ms())}")
+    return page
+
+
+def ask(page: Page, message: str) -> None:
+    """Ask, and wait for the answer's end."""
+    turns = page.locator("[data-turn]").count()
+    page.locator("#message").fill(message)
+    page.locator("#message").press("Enter")
+    expect(page.locator("[data-turn]:not([aria-busy=true])")).to_have_count(turns + 1)
+
+
+def session_of(page: Page, site: Site) -> ChatSession:
+    """The session that the page's composer names, once it does."""
+    page.locator("#message").focus()
+    page.wait_for_function("() => Number(document.querySelector('[data-composer]').dataset.session) > 0")
+    found = context_sessions.get(site.database, int(page.locator("[name=session_id]").input_value()))
+    assert found is not None
+    return found
+
+
+def until(what: Callable[[], bool]) -> None:
+    for _ in range(100):
+        if what():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
+
+
+def test_a_window_is_one_session_from_the_first_word_to_its_end(page: Page, site: Site) -> None:
+    """R1.1 to R1.5: opened, heard of, the same after the first answer and a reload, closed when left."""
+    page.goto(f"{site.origin}/chat")
+    opened = session_of(page, site)
+    assert (opened.chat_id, opened.state) == (None, "open")
+    until(lambda: current(site, opened).seen_ms > opened.seen_ms)
+    ask(page, QUESTIONS[0])
+    again = session_of(page, site)
+    assert again.id == opened.id and again.chat_id is not None
+    page.reload()
+    assert session_of(page, site).id == opened.id
+    until(lambda: current(site, opened).state == "open")
+    page.goto(f"{site.origin}/search")
+    until(lambda: current(site, opened).state == "closed")
+    assert current(site, opened).closed_by == "window"
+    until(lambda: opened.id in chat_summaries.get(site.database, [opened.id]))
+    # Another chat in the same tab is another session.
+    page.goto(f"{site.origin}/chat")
+    assert session_of(page, site).id != opened.id
+
+
+def test_a_window_that_was_taken_for_closed_goes_on(page: Page, site: Site) -> None:
+    page.goto(f"{site.origin}/chat")
+    ask(page, QUESTIONS[0])
+    opened = session_of(page, site)
+    context_sessions.close(site.database, opened.id, "stale", now_ms())
+    until(lambda: current(site, opened).state == "open")
+
+
+def test_two_tabs_are_two_sessions(browser: Browser, page: Page, site: Site) -> None:
+    other = page.context.new_page()
+    for tab in (page, other):
+        tab.goto(f"{site.origin}/chat")
+    assert session_of(page, site).id != session_of(other, site).id
+
+
+def test_r1_24_the_chip_appears_beside_the_answers_and_the_model_is_told(page: Page, site: Site) -> None:
+    page.goto(f"{site.origin}/chat")
+    ask(page, "What did I do?")
+    expect(page.locator("#topic-chip a")).to_have_count(0)
+    for message in QUESTIONS:
+        ask(page, message)
+    expect(page.locator("#topic-chip a")).to_contain_text("Retention")
+    page.locator("#topic-chip a").click()
+    expect(page.locator("h1")).to_have_text("Memory of this chat")
+    page.get_by_label("What this chat is about").fill("How long we keep frames")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Chat", exact=True).first.click()
+
+
+def test_r1_40_the_console_says_it_only_while_it_is_wanted(page: Page, site: Site) -> None:
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(f"{site.origin}/chat")
+    ask(page, QUESTIONS[0])
+    ask(page, QUESTIONS[1])
+    assert [line for line in said if "recollect context" in line] == []
+    context_preferences.set_verbose(site.database, True, now_ms())
+    try:
+        page.reload()
+        session_of(page, site)
+        ask(page, QUESTIONS[2])
+        until(lambda: any("recollect context" in line for line in said))
+    finally:
+        context_preferences.set_verbose(site.database, False, now_ms())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_pages_are_accessible_and_fit_every_width(
+    browser: Browser, site: Site, width: int, scheme: str
+) -> None:
+    page = visit(browser, site, viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme)
+    page.goto(f"{site.origin}/chat")
+    for message in QUESTIONS:
+        ask(page, message)
+    chat = page.url.split("#")[0]
+    session_id = session_of(page, site).id
+    page.goto(f"{site.origin}/memory/topics")
+    topic = page.locator(".memory-list a").first.get_attribute("href")
+    for path in (
+        f"{chat}/memory", f"{site.origin}/memory/sessions", f"{site.origin}/memory/sessions/{session_id}",
+        f"{site.origin}/memory/topics", f"{site.origin}{topic}", f"{site.origin}/settings/logging",
+    ):  # fmt: skip
+        page.goto(path)
+        found = Axe().run(page)
+        assert found.violations_count == 0, (path, found.generate_report())
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, path
+    page.context.close()
+
+
+def current(site: Site, session: ChatSession) -> ChatSession:
+    found = context_sessions.get(site.database, session.id)
+    assert found is not None
+    return found
