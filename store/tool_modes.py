@@ -6,6 +6,7 @@ is in `store.tool_rules`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, cast
 
 from store import tool_rules
@@ -21,13 +22,24 @@ def chosen(database: Database) -> dict[str, Mode]:
     return {tool: cast(Mode, mode) for tool, mode in found}
 
 
-def choose(database: Database, tool: str, mode: Mode | None, now_ms: int) -> None:
-    """Keep a choice; None goes back to the tool's default. Turning a tool down ends its rules."""
+def hosts(database: Database) -> dict[str, frozenset[str]]:
+    """The hosts that each choice was made for, by tool."""
+    with database.read() as connection:
+        found = rows(connection, "select tool, hosts from tool_modes")
+    return {tool: frozenset(names.split()) for tool, names in found}
+
+
+def choose(database: Database, tool: str, mode: Mode | None, now_ms: int, hosts: Iterable[str] = ()) -> None:
+    """Keep a choice; None goes back to the tool's default. Turning a tool down ends its rules.
+
+    `hosts` are those that the tool would send to now.
+    """
     with database.write() as connection:
         connection.execute("delete from tool_modes where tool = ?", (tool,))
         if mode is not None:
             connection.execute(
-                "insert into tool_modes (tool, mode, changed_ms) values (?, ?, ?)", (tool, mode, now_ms)
+                "insert into tool_modes (tool, mode, changed_ms, hosts) values (?, ?, ?, ?)",
+                (tool, mode, now_ms, " ".join(sorted(hosts))),
             )
         if mode != "auto":
             tool_rules.end(connection, tool)

@@ -8,6 +8,7 @@ from werkzeug.wrappers import Response
 from store import tool_modes, tool_rules
 from store.tool_modes import Mode
 from webapp import fragments
+from webapp.assistant import destinations
 from webapp.assistant.agent_session import modes
 from webapp.errors import Problem
 from webapp.services import services
@@ -36,7 +37,8 @@ def change(name: str) -> Response:
     if wanted is None:
         raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
     if wanted != modes(own.database, own.agent.registry)[name]:
-        tool_modes.choose(own.database, name, wanted, own.clock())
+        hosts = destinations.hosts(own.agent, own.chat_models, name)
+        tool_modes.choose(own.database, name, wanted, own.clock(), hosts)
     if not fragments.wants_fragment():
         return fragments.go(f"/settings/tools#{name}")
     view = next(each for each in tool_views(own) if each.name == name)

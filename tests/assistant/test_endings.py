@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from engines.addresses import host_of
 from store import sent, tool_modes
 from store.database import Database
 from tests.assistant.agents import agent_deps, asked, decided, run
@@ -106,7 +107,7 @@ def test_a_description_that_never_ends_is_over_in_time(
 
 def test_stop_ends_a_description(deps: TurnDeps, stub: StubModel, afternoon: Afternoon) -> None:
     frame = afternoon.show(9, "a chart")
-    tool_modes.choose(deps.database, "describe_frame", "auto", 1)
+    tool_modes.choose(deps.database, "describe_frame", "auto", 1, [host_of(stub.base_url)])
     stub.call(("describe_frame", {"frame_id": frame.id})).drip()
     with no_thread_left():
         result, took_s = stopped(deps, asked(), stub)

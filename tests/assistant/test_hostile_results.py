@@ -83,7 +83,7 @@ def hostile(
 ) -> Iterator[TurnDeps]:
     """A turn's deps in which no tool has to ask: only the model's own words could make a call."""
     for name in ("read_file", "list_directory", "web_search"):
-        tool_modes.choose(database, name, "auto", NOW_MS)
+        tool_modes.choose(database, name, "auto", NOW_MS, [search.host])
     tools = {"web_search": True, "web_search_url": search.url}
     with agent_deps(database, stub, form, read_file_roots=(str(folder),), **tools) as deps:
         yield deps

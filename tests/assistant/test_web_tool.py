@@ -202,8 +202,25 @@ def test_it_may_be_called_so_often_in_a_minute(
     """R2.48."""
     stub.call(*[("web_search", {"query": f"q{n}"}) for n in range(3)]).reply("Enough.")
     with searching(database, stub, search.url, network_calls_per_minute=2) as deps:
-        tool_modes.choose(database, "web_search", "auto", NOW_MS)
+        tool_modes.choose(database, "web_search", "auto", NOW_MS, [search.host])
         ran = run(deps)
     assert [call.state for call in ran.calls] == ["completed", "completed", "failed"]
     assert ran.calls[2].error.startswith("At most 2 calls a minute; ask again in ")
     assert len(search.requests) == 2
+
+
+def test_running_by_itself_is_for_the_host_it_was_chosen_for(
+    database: Database, stub: StubModel, search: StubSearch
+) -> None:
+    """R2.48, R2.49: with another endpoint the first call asks again."""
+    search.finds({"title": "x", "url": "https://e.org/x", "content": "x"})
+    with StubSearch() as other:
+        other.finds({"title": "y", "url": "https://e.org/y", "content": "y"})
+        tool_modes.choose(database, "web_search", "auto", NOW_MS, [search.host])
+        for server, asks in ((search, False), (other, True)):
+            stub.anew().call(ASK).reply("Done.")
+            with searching(database, stub, server.url) as deps:
+                ran, waited = decided(deps, None)
+            assert [call.state for call in ran.calls] == ["denied" if asks else "completed"]
+            assert bool(waited) == asks
+        assert other.requests == []

@@ -15,7 +15,7 @@ from store.tool_modes import Mode
 from store.tool_rules import Rule
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
-from webapp.assistant import gates
+from webapp.assistant import destinations, gates
 from webapp.assistant.agent_session import modes, not_set_up
 from webapp.assistant.tool import Risk
 from webapp.errors import Problem
@@ -101,10 +101,13 @@ def tools() -> ToolsAnswer:
     problems={404: "tool_not_found"},
 )
 def change(name: str, body: ToolChange) -> ToolAnswer:
-    """A choice other than `auto` also ends the tool's standing approvals."""
+    """A choice other than `auto` also ends the tool's standing approvals. `auto` is for where the tool sends
+    something now: with another endpoint or model it asks again.
+    """
     own = services()
     _check(own, name)
-    tool_modes.choose(own.database, name, body.mode, own.clock())
+    hosts = destinations.hosts(own.agent, own.chat_models, name)
+    tool_modes.choose(own.database, name, body.mode, own.clock(), hosts)
     return next(tool for tool in _tools(own) if tool.name == name)
 
 
@@ -198,10 +201,12 @@ def _check(own: Services, name: str) -> None:
 
 
 def _tools(own: Services) -> list[ToolAnswer]:
-    """Every tool, with what is missing for it. One that needs eyes is offered where any model has them."""
+    """Every tool, with what is missing for it. One that needs eyes is offered where any model has them, and
+    one that reads attached files where there are any.
+    """
     by_name = modes(own.database, own.agent.registry)
     can_see = any(info.supports_vision for info in own.chat_models.describe())
-    flags = gates.of_turn(own.database, has_vision=can_see)
+    flags = gates.of_turn(own.database, has_vision=can_see, has_attachments=True)
     lacks = [
         (tool, "It is switched off." if by_name[tool.name] == "off" else flags.lacks(tool.name))
         for tool in own.agent.registry.list()

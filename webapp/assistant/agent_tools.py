@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from store import tool_calls, tool_rules
 from store.tool_calls import Asked, NotApproved, Outcome, ToolCall
+from webapp.assistant import destinations
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes
 from webapp.assistant.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
 from webapp.assistant.requested_calls import Said, Wanted, result_text
@@ -89,7 +90,8 @@ def _asked(session: Session, iteration: int, wanted: Wanted) -> Asked:
     what = _told(session, tool, wanted)
     if isinstance(what, str):
         return replace(asked, error=what)
-    by = "mode" if mode == "auto" else tool_rules.use(database, session.turn.chat_id, tool.name, what.scope)
+    is_free = mode == "auto" and destinations.runs_by_itself(session, tool)
+    by = "mode" if is_free else tool_rules.use(database, session.turn.chat_id, tool.name, what.scope)
     return replace(
         asked,
         approved_by=by,

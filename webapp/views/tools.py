@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from store import tool_log, tool_rules
+from store import tool_log, tool_modes, tool_rules
 from store.settings import ToolsSettings
 from store.tool_log import ToolEvent
 from store.tool_modes import Mode
 from store.tool_rules import Rule
+from webapp.assistant import destinations
 from webapp.assistant.admission import uses_tools
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
 from webapp.assistant.gates import of_turn
@@ -50,7 +51,9 @@ class ParameterView:
 
 @dataclass(frozen=True, slots=True)
 class ToolView:
-    """One tool. `reaches` is what it can touch as things are now; `lacks` why nobody is offered it."""
+    """One tool. `reaches` is what it can touch as things are now; `lacks` why nobody is offered it. One that
+    runs by itself `asks_again` where it would send to another host than when that was chosen.
+    """
 
     name: str
     summary: str
@@ -63,6 +66,7 @@ class ToolView:
     reaches: str
     last_used_ms: int | None
     lacks: str
+    asks_again: bool
 
     @property
     def is_on(self) -> bool:
@@ -125,6 +129,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
     """Every tool of this installation, in the order a model is told them."""
     by_name = modes(own.database, own.agent.registry)
     used = tool_log.last_used(own.database)
+    bound = tool_modes.hosts(own.database)
     gates = of_turn(own.database, has_vision=bool(_seeing(own.chat_models)), has_attachments=True)
     for tool in own.agent.registry.list():
         yield ToolView(
@@ -139,6 +144,8 @@ def tool_views(own: Services) -> Iterator[ToolView]:
             reaches=_reaches(tool, own.settings.tools, own.chat_models),
             last_used_ms=used.get(tool.name),
             lacks=gates.lacks(tool.name),
+            asks_again=by_name[tool.name] == "auto"
+            and not destinations.hosts(own.agent, own.chat_models, tool.name) <= bound.get(tool.name, set()),
         )
 
 
