@@ -48,7 +48,7 @@ from store.migrations.m032_quote_confidence import m032_quote_confidence
 from store.migrations.m033_remembered import m033_remembered
 from store.migrations.m034_attachments import m034_attachments
 from store.migrations.m035_frame_tag_source import m035_frame_tag_source
-from store.migrations.m035_mode_hosts import m035_mode_hosts
+from store.migrations.m036_mode_hosts import m036_mode_hosts
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -92,7 +92,7 @@ STEPS: tuple[Step, ...] = (
     m033_remembered,
     m034_attachments,
     m035_frame_tag_source,
-    m035_mode_hosts,
+    m036_mode_hosts,
 )
 
 
