@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flask import Blueprint, make_response, render_template, request
@@ -11,9 +11,11 @@ from werkzeug.wrappers import Response
 from store import persona_words, personas
 from store.persona_words import PersonaInvalid, Words
 from store.personas import Persona, Version
-from webapp import fragments, persona_files
+from webapp import fragments, persona_files, persona_trial
 from webapp.errors import Problem
+from webapp.persona_trial import Moment, Trial
 from webapp.services import services
+from webapp.viewer import viewer
 from webapp.views.difference import DiffLine, difference
 
 blueprint = Blueprint("personas", __name__)
@@ -34,6 +36,9 @@ class PersonasPage:
     versions: list[Version]
     compared: tuple[Version, list[DiffLine]] | None = None
     is_saved: bool = False
+    moments: Sequence[Moment] = ()
+    trial: Trial | None = None
+    trial_question: str = persona_trial.QUESTION
     max_prompt: int = persona_words.MAX_PROMPT_CHARS
     max_name: int = persona_words.MAX_NAME_CHARS
     max_description: int = persona_words.MAX_DESCRIPTION_CHARS
@@ -79,6 +84,21 @@ def save(persona_id: int) -> Response:
     except PersonaInvalid as error:
         return _page(personas.get(own.database, persona_id), 422, errors=dict(error.errors))
     return fragments.go(f"/personas/{persona_id}?saved=1")
+
+
+@blueprint.post("/personas/preview")
+def preview() -> Response:
+    """Hear what is typed speak about a real moment; nothing is saved."""
+    own, who, text = services(), viewer(), request.form.get("open", "")
+    opened = personas.get(own.database, int(text)) if text.isdecimal() and len(text) < 19 else None
+    words = _typed()
+    if not words.system_prompt.strip():
+        return _page(opened, 422, errors={"system_prompt": "is missing"})
+    wanted = request.form.get("moment", "")
+    chosen = next((each for each in persona_trial.moments(own, who) if each.key == wanted), None)
+    if chosen is None:
+        raise Problem(400, "invalid_request", "There is no such moment any more; choose another.")
+    return _page(opened, trial=persona_trial.run(own, words.system_prompt, chosen, who))
 
 
 @blueprint.post("/personas/active")
@@ -185,8 +205,15 @@ def _form(persona: Persona | None) -> dict[str, str]:
     return {field: getattr(persona, field) if persona else "" for field in _FIELDS}
 
 
-def _page(persona: Persona | None, status: int = 200, *, errors: Mapping[str, str] | None = None) -> Response:
-    database = services().database
+def _page(
+    persona: Persona | None,
+    status: int = 200,
+    *,
+    errors: Mapping[str, str] | None = None,
+    trial: Trial | None = None,
+) -> Response:
+    own = services()
+    database = own.database
     active = personas.active(database)
     versions = personas.versions(database, persona.id) if persona else []
     page = PersonasPage(
@@ -198,6 +225,8 @@ def _page(persona: Persona | None, status: int = 200, *, errors: Mapping[str, st
         errors=errors or {},
         versions=versions,
         compared=_compared(persona, versions),
+        moments=persona_trial.moments(own, viewer()),
+        trial=trial,
         is_saved=request.method == "GET" and request.args.get("saved") == "1",
     )
     html = render_template("personas/personas.html", page=page, section="personas")

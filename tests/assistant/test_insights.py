@@ -13,7 +13,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from store import anchors, conversations, entities, frame_tags, imports, insights, locations, personas
+from store import (
+    anchors,
+    conversations,
+    entities,
+    frame_tags,
+    imports,
+    insights,
+    locations,
+    personas,
+    presence,
+)
 from store.anchors import Anchor
 from store.database import Database
 from store.entities import Learned
@@ -21,7 +31,7 @@ from store.errors import StoreBusy
 from store.insights import Insight
 from store.locations import PointRecord
 from store.persona_words import BUILT_IN, Words
-from tests.assistant.agents import agent_deps, run
+from tests.assistant.agents import agent_deps, offered, run
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -472,3 +482,42 @@ def test_a_prompt_over_an_anchor_also_runs_with_the_tools_of_the_agent(
     ran = run(deps, message=LABEL, anchor=frame_anchor(afternoon), mode=None)
     assert ran.result.mode == "agent"
     assert stub.requests[0]["tools"]
+
+
+# -- the same tools, and what is known of the risks -----------------------------------------
+
+
+def test_r0_47_a_telling_and_a_chat_have_the_same_tools_by_the_same_gates(
+    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+) -> None:
+    stub.reply("Done.").reply("Title").reply("Done.").reply("Done.").reply("Title").reply("Done.")
+    anchor = frame_anchor(afternoon)
+    insight = tell(deps, anchor)
+    say(deps, insight, "And then?")
+    assert offered(stub, 0) == offered(stub, 2) and "get_location_history" not in offered(stub, 0)
+    with database.write() as connection:
+        batch = imports.begin(connection, "location", "gpx", "track.gpx", NOW_MS)
+        locations.upsert_points(connection, batch, [PointRecord(START_MS, 31.2304, 121.4737)])
+    say(deps, tell(deps, anchor), "And then?")
+    assert "get_location_history" in offered(stub, 3) and offered(stub, 3) == offered(stub, 5)
+
+
+def test_r0_69_the_risks_stay_in_one_sentence_and_one_trivial_query_a_source() -> None:
+    """The neutral default can be tuned in one place; what a probe costs is one row at most."""
+    sources = [path for path in Path("webapp").rglob("*.py") if NEUTRAL[:40] in path.read_text()]
+    assert [path.name for path in sources] == ["identity.py"]
+    for source, probe in presence._PROBES.items():
+        assert probe == f"select 1 from {source} limit 1"
+
+
+def test_r0_70_walk_through_of_an_override_and_of_opening_again(
+    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+) -> None:
+    for said in ("You set retention [[e1]].", "Retention", "Base.", "Arr.", "Base again."):
+        stub.reply(said)
+    insight = tell(deps, frame_anchor(afternoon), system_prompt="Voice: calm.")
+    say(deps, insight, "Baseline?")
+    say(deps, insight, "Override?", system_prompt="Voice: a pirate's.")
+    say(deps, insight, "Opened again?")
+    voices = [system_of(stub, n).partition("\n\n")[0] for n in (2, 3, 4)]
+    assert voices == ["Voice: calm.", "Voice: a pirate's.", "Voice: calm."]

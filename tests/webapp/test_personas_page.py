@@ -10,12 +10,18 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import personas
-from store.database import Database
+from store import conversations, personas
+from store.activity import heartbeat
+from store.database import Database, scalar
+from store.paths import DataDir
 from store.persona_words import Words
 from store.personas import Persona
+from store.settings import ChatSettings, Settings
+from tests.factories import NOON_MS, store_frame
+from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
 from webapp import persona_files
+from webapp.access import make_launch_code
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ def text_of(browser: Actor, path: str) -> str:
     return re.sub(r"<[^>]+>|\s+", " ", browser.get(path).get_data(as_text=True))
 
 
-def test_the_manager_shows_who_speaks_and_explains_a_note(browser: Actor) -> None:  # R0.43
+def test_r0_43_the_manager_shows_who_speaks_and_explains_a_note(browser: Actor) -> None:
     page = text_of(browser, "/personas")
     assert "Speaks now" in page and "Built in" in page
     assert "It may contradict them, and then it is the note that counts." in page
@@ -114,3 +120,35 @@ def test_a_large_file_is_not_read(send: Any, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("path", ["/personas/999", "/personas/export?id=999"])
 def test_an_unknown_persona_is_a_page_that_says_so(browser: Actor, path: str) -> None:
     assert browser.get(path).status_code == 404
+
+
+def test_a_persona_is_tried_on_a_real_moment_and_nothing_is_kept(
+    make_app: Any, stub: StubModel, database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS, text="retention set to 14 days")
+    with database.write() as connection:
+        heartbeat(connection, frame)
+    app = make_app(Settings(chat=ChatSettings(base_url=stub.base_url, model="stub")))
+    own = app.extensions["recollect"]
+    actor = Actor(app.test_client(), {"Sec-Fetch-Site": "same-origin"})
+    code = make_launch_code(own.token, own.clock())
+    actor.get(f"/launch?code={code}", headers={"Sec-Fetch-Site": "none"})
+    page = actor.get("/personas/new").get_data(as_text=True)
+    moments = re.findall(r'<option value="(\d+-\d+)"', page)
+    assert moments and 'formaction="/personas/preview"' in page
+    stub.reply({"answer_md": "Arr [[e1]].", "evidence": [{"id": "e1", "quote": "retention set to 14 days"}]})
+    form = {"name": "Pirate", "system_prompt": "Voice: a pirate's.", "description": "", "moment": moments[0],
+            "csrf_token": csrf_of(app, actor)}  # fmt: skip
+    tried = actor.post("/personas/preview", data=form).get_data(as_text=True)
+    assert "Arr" in tried and "retention set to 14 days" in tried and "Voice: a pirate&#39;s." in tried
+    assert stub.requests[0]["messages"][0]["content"].startswith("Voice: a pirate's.\n\n")
+    assert conversations.list_chats(database) == []
+    assert [each.name for each in personas.everything(database)].count("Pirate") == 0
+    with database.read() as connection:
+        assert scalar(connection, "select count(*) from sent_requests where body is not null") == 0
+    blank = actor.post("/personas/preview", data={**form, "system_prompt": " "})
+    assert blank.status_code == 422 and "Instructions are missing." in blank.get_data(as_text=True)
+    stub.anew().fail(500, "broken")
+    failed = actor.post("/personas/preview", data=form).get_data(as_text=True)
+    assert 'role="alert"' in failed and conversations.list_chats(database) == []
+    own.chat_models.close()

@@ -1,0 +1,159 @@
+"""A persona made, chosen and heard, an insight told, amended, compared and put back: in a real browser, with
+scripts and without.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from store import insights, personas, providers
+from store.activity import heartbeat
+from store.database import Database, open_database
+from store.frames import FrameRow
+from store.paths import DataDir
+from store.providers import Provider
+from store.settings import Settings
+from store.times import now_ms
+from tests.factories import store_frame
+from tests.stub_model import Request, StubModel
+from webapp import create_app
+from webapp.access import make_launch_code
+from webapp.assistant.models import ChatModels
+from webapp.assistant.telling import NAME_IT
+from webapp.server import Server
+
+pytestmark = pytest.mark.end_to_end
+
+PROMPT = "Voice: a pirate's.\nShape: one line.\nLength: ten words."
+
+
+@dataclass
+class Site:
+    origin: str
+    token: str
+    database: Database
+    stub: StubModel
+    frame: FrameRow
+
+    def identity(self, n: int) -> str:
+        """As whom the model was asked in a request."""
+        return str(self.stub.requests[n]["messages"][0]["content"])
+
+
+def said(request: Request) -> str | dict[str, object]:
+    """A title when one is asked for; else what tells who was asked to speak, and about what."""
+    messages = request["messages"]
+    asked = str(messages[-1]["content"])
+    if asked.startswith(NAME_IT):
+        return f"Retention in {len(asked)} characters"
+    voice = "Arr" if str(messages[0]["content"]).startswith("Voice: a pirate") else "You see"
+    shorter = ", briefly" if "Shorter" in asked else ""
+    return {
+        "answer_md": f"{voice}: retention set to 14 days{shorter} [[e1]].",
+        "evidence": [{"id": "e1", "quote": "retention set to 14 days"}],
+    }
+
+
+@pytest.fixture
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    data_dir = DataDir(tmp_path_factory.mktemp("insights") / "home").create()
+    database = open_database(data_dir)
+    frame = store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
+    with database.write() as connection:
+        heartbeat(connection, frame)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    settings = replace(Settings(), web=replace(Settings().web, port=port))
+    with StubModel() as stub:
+        stub.reply(said)
+        providers.add(data_dir, Provider(0, "stub", stub.base_url, "m", supports_tools=True))
+        models = ChatModels(settings.chat, {}, data_dir)
+        app = create_app(settings, database, chat_models=models)
+        server = Server(app, listener, database.close_thread)
+        threading.Thread(target=server.run, daemon=True).start()
+        yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database, stub, frame)
+        server.stop()
+        models.close()
+    listener.close()
+
+
+def arrive(browser: Browser, site: Site, scripts: bool) -> Page:
+    page = browser.new_context(java_script_enabled=scripts, timezone_id="Asia/Shanghai").new_page()
+    page.goto(f"{site.origin}/launch?code={make_launch_code(site.token, now_ms())}")
+    return page
+
+
+def told(page: Page, site: Site, scripts: bool) -> int:
+    """The number of the insight that was asked for, once it can be opened."""
+    if "/insights/" not in page.url:
+        expect(page).to_have_url(re.compile(r"/chat/\d+"))
+        link = page.get_by_role("link", name="Open the insight")
+        for _ in range(0 if scripts else 40):  # the page loads itself anew, every three seconds
+            if link.count():
+                break
+            page.wait_for_timeout(100)
+            page.reload()
+        link.last.click()
+    expect(page).to_have_url(re.compile(r"/insights/\d+"))
+    found = re.search(r"/insights/(\d+)", page.url)
+    assert found
+    return int(found[1])
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_from_a_persona_to_an_insight_put_back(browser: Browser, site: Site, scripts: bool) -> None:
+    page = arrive(browser, site, scripts)
+
+    # A persona: tried before it is saved, made, chosen.
+    page.goto(f"{site.origin}/personas/new")
+    page.get_by_label("Name").fill("Pirate")
+    page.get_by_label("Instructions").fill(PROMPT)
+    page.get_by_role("button", name="Try it before saving").click()
+    expect(page.locator("#tried")).to_contain_text("Arr: retention set to 14 days")
+    assert [each.name for each in personas.everything(site.database)] == ["Assistant", "Journal"]
+    page.get_by_role("button", name="Add the persona").click()
+    page.get_by_role("button", name="Let it speak").click()
+    expect(page.get_by_text("Speaks now").first).to_be_visible()
+
+    # A chat with a style note, which is gone afterwards.
+    page.goto(f"{site.origin}/chat")
+    page.locator("#message").fill("What did I set?")
+    page.get_by_placeholder("Style note").fill("In rhyme.")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".turn .answer")).to_contain_text("Arr")
+    assert site.identity(1).startswith(f"{PROMPT}\n\nIn rhyme.\n\n")
+    expect(page.get_by_placeholder("Style note")).to_have_value("")
+
+    # An insight of the frame.
+    page.goto(f"{site.origin}/frames/{site.frame.id}")
+    page.get_by_role("link", name="Insight…").click()
+    page.get_by_role("button", name="Tell it").click()
+    first = told(page, site, scripts)
+    expect(page.locator(".answer").first).to_contain_text("Arr: retention set to 14 days")
+    expect(page.get_by_text("Quote found").first).to_be_visible()
+
+    # Amended without the note, told again as another persona, compared, put back.
+    page.get_by_label("What should be different?").fill("Shorter, please.")
+    page.get_by_label("Style note, for this once").first.fill("In rhyme.")
+    page.get_by_role("button", name="Amend without the note").click()
+    second = told(page, site, scripts)
+    assert insights.messages(site.database, second)[0]["content"] == PROMPT
+    page.goto(f"{site.origin}/insights/{second}?compare={first}")
+    expect(page.locator(".difference .added")).to_contain_text("briefly")
+    expect(page.get_by_role("heading", name="Version 1")).to_be_visible()
+    if scripts:
+        found = Axe().run(page).response["violations"]
+        assert [each["id"] for each in found] == []
+    page.get_by_role("button", name="Make version 1 the current one").click()
+    expect(page).to_have_url(f"{site.origin}/insights/{first}")
+    expect(page.get_by_text("Current", exact=True).first).to_be_visible()
+    assert [each.id for each in insights.everything(site.database)] == [first]
+    page.context.close()
