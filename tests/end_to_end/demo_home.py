@@ -17,13 +17,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from ingest.daily_writing import DayWriter
 from ingest.observations import ObservationLoop
-from store import activity, apps, capture_state, frames, readings
+from store import activity, apps, capture_state, entities, frames, readings, zones
 from store.database import Database, open_database
+from store.entities import Learned
 from store.media import Media, Still
 from store.paths import DataDir
 from store.readings import Box, DraftLine, DraftWord, TextDraft
 from store.spool import Capture
+from store.zones import DayClock
 from tests.factories import CASES
 
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -73,10 +76,19 @@ def fill(data_dir: DataDir, days: int = 3, seed: int = 7) -> Database:
 
 
 def remember(database: Database) -> None:
-    """Let ingest's rules make memory of what is there."""
-    loop = ObservationLoop(database, lambda: _ms(NOW), threading.Event())
+    """Let ingest's rules make memory of what is there, days among it; and people as chats store them."""
+    zones.choose_day_clock(database, DayClock(ZONE))
+    days = DayWriter(database, lambda: _ms(NOW))
+    loop = ObservationLoop(database, lambda: _ms(NOW), threading.Event(), days=days)
     while loop.step():
         pass
+    frame = frames.nearest(database, _ms(NOW))
+    learned = Learned(_ms(NOW), frame_id=frame.id if frame else None)
+    with database.write() as connection:
+        anna, _ = entities.store_entity(connection, "person", "Anna Bauer", learned, "Leads the rollout")
+        for predicate, value in (("works at", "Contoso"), ("works at", "Fabrikam"), ("birthday", "12 May")):
+            entities.store_fact(connection, anna, predicate, learned, object_value=value)
+        entities.store_entity(connection, "person", "A. Bauer", learned)
 
 
 def recording(data_dir: DataDir, now_ms: int) -> None:
