@@ -252,9 +252,9 @@ def between(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Hou
     return [_clipped(hour, start_ms, end_ms) for hour in found]
 
 
-def is_settled(connection: apsw.Connection, start_ms: int, end_ms: int) -> bool:
-    """Whether nothing of ``[start_ms, end_ms)`` is still to be derived or written."""
-    values = {"size": HOUR_MS, "start": start_ms, "end": end_ms}
+def is_settled(connection: apsw.Connection, start_ms: int, end_ms: int, now_ms: int) -> bool:
+    """Whether nothing of ``[start_ms, end_ms)`` is still to be derived or written, of hours that are over."""
+    values = {"size": HOUR_MS, "start": start_ms, "end": min(end_ms, now_ms // HOUR_MS * HOUR_MS)}
     touches = "hour * :size < :end and (hour + 1) * :size > :start"
     tables = ("memory_hours", "daily_hours_due", "daily_texts_due")
     waiting = " or ".join(f"exists (select 1 from {table} where {touches})" for table in tables)

@@ -17,7 +17,7 @@ from store.paths import DataDir
 from tests import days
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation
-from tests.webapp.conftest import API, Actor, csrf_of
+from tests.webapp.conftest import API, Actor, Clock, csrf_of
 from webapp.cli import run
 
 LINE = "retention is 14 days"
@@ -91,6 +91,17 @@ def test_told_again_on_request(app: Flask, browser: Actor, database: Database, f
     assert "being told again" in page(browser, FRIDAY)
     days.tell(database)
     assert "Changed retention" in page(browser, FRIDAY) and "stale" not in page(browser, FRIDAY)
+
+
+def test_the_hour_that_runs_is_not_yet_to_be_told(
+    browser: Actor, database: Database, frame_id: int, now: Clock
+) -> None:
+    with database.write() as connection:
+        connection.execute("insert into memory_hours (hour) values (?)", (NOON_MS // HOUR_MS,))
+    now.now_ms = NOON_MS + HOUR_MS // 2
+    assert "being told again" not in page(browser, FRIDAY)
+    now.now_ms = NOON_MS + HOUR_MS
+    assert "being told again" in page(browser, FRIDAY)
 
 
 def test_a_model_that_failed_is_named_and_rules_stand_in(

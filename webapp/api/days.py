@@ -91,9 +91,10 @@ def all_days(query: DaysQuery) -> DaysAnswer:
 def one_day(on: date) -> DayAnswer:
     """Its text, and its hours point by point with what shows them."""
     found = day_or_404(on)
-    with services().database.read() as connection:
+    own = services()
+    with own.database.read() as connection:
         hours = daily_hours.between(connection, found.start_ms, found.end_ms)
-        is_settled = daily_hours.is_settled(connection, found.start_ms, found.end_ms)
+        is_settled = daily_hours.is_settled(connection, found.start_ms, found.end_ms, own.clock())
     told = [_hour(each) for each in hours]
     return DayAnswer(**_summary(found).model_dump(), hours=told, settled=is_settled)
 

@@ -103,7 +103,7 @@ def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
     if summary is not None:
         with database.read() as connection:
             hours = daily_hours.between(connection, summary.start_ms, summary.end_ms)
-            is_settled = daily_hours.is_settled(connection, summary.start_ms, summary.end_ms)
+            is_settled = daily_hours.is_settled(connection, summary.start_ms, summary.end_ms, viewer.now_ms)
         stretches = _stretches(hours, _shots(database, hours, viewer))
     return DayPage(
         on=on,
