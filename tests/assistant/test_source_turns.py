@@ -50,6 +50,37 @@ def test_c3_what_is_no_frame_is_named_as_a_source_and_is_no_evidence(
     assert (ran.result.evidence, ran.result.sources) == ((), ("calendar", "messages"))
 
 
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("Anna wrote “dinner at eight”.", "from_source"),
+        ("Anna wrote “dinner at nine”.", "no_evidence"),
+        ("Ben wrote “dinner at eight”.", "no_evidence"),
+        ("Anna wrote “dinner at eight” and the invoice of 420 EUR was paid.", "no_evidence"),
+        ("Anna approved “dinner at eight”.", "no_evidence"),
+        ("Anna wrote “dinner”.", "no_evidence"),
+        ("“dinner at eight” comes before “Standup meeting”.", "no_evidence"),
+        ("Dinner was at eight with Anna.", "no_evidence"),
+    ],
+)
+def test_c3_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
+    database: Database, stub: StubModel, answer: str, state: str
+) -> None:
+    """Only the very words of one item, and nothing told beside them that is not in it."""
+    put_messages(database, [message("dinner at eight", NOW_MS - DAY_MS, name="Anna")])
+    put_events(database, [EventRecord("Standup meeting", NOW_MS, NOW_MS + 1)])
+    stub.call(
+        ("search_messages", {"query": "dinner"}),
+        ("get_calendar_events", {"start": 0, "end": NOW_MS / 1000 + 1}),
+    )
+    stub.reply(json.dumps({"answer_md": answer, "evidence": []}))
+    with agent_deps(database, stub) as deps:
+        ran = run(deps)
+    assert [claim.state for claim in ran.result.claims] == [state]
+    assert (ran.result.evidence, ran.result.sources) == ((), ("calendar", "messages"))
+    assert ran.result.answer_md.startswith("I could not confirm") == (state == "no_evidence")
+
+
 def test_r0_52_a_turn_over_an_empty_source_goes_on(database: Database, stub: StubModel) -> None:
     stub.call(("get_sms_messages", {}))
     stub.call(("calculator", {"expression": "1+1"}))

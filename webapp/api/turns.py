@@ -65,8 +65,9 @@ class ClaimAnswer(Answer):
     citations: list[int]
     state: str = Field(
         description="found (its quote stands in the frame), measured (a duration that code worked out), "
-        "paraphrase, not_checked, not_found, no_evidence, or not_from_screen (nothing recorded was "
-        "looked at for it, and it tells nothing of the person)."
+        "paraphrase, not_checked, not_found, no_evidence, not_from_screen (nothing recorded was "
+        "looked at for it, and it tells nothing of the person), or from_source (it quotes what a tool "
+        "returned of another source)."
     )
     missing: list[str] = Field(description="What the sentence says and none of its quotes shows.")
 

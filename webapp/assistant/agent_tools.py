@@ -16,6 +16,7 @@ from store import tool_calls, tool_rules
 from store.tool_calls import Asked, NotApproved, Outcome, ToolCall
 from webapp.assistant import destinations
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes
+from webapp.assistant.elsewhere import SOURCE_OF
 from webapp.assistant.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
 from webapp.assistant.requested_calls import Said, Wanted, result_text
 from webapp.assistant.sentences import say
@@ -174,8 +175,10 @@ def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
         session.usages += context.vision.usages
     if not result.success:
         return Outcome("failed", error=result.error)
+    if source := SOURCE_OF.get(wanted.name):
+        found.sources.add(source)
     session.findings.take(found)
-    session.off_screen.take(wanted.name, result.output)
+    session.off_screen.take(wanted.name, result.output, found.sources)
     return Outcome("completed", result.output, "", found.from_ms, found.until_ms)
 
 

@@ -13,7 +13,8 @@ not_found   the cited quotes are not in their frames, or `missing` stands in non
 no_evidence nothing is cited: marked, never presented as a fact (R3.18)
 =========== ================================================================================
 
-`webapp.assistant.off_screen` adds `not_from_screen` for what nobody looked for on a screen.
+`webapp.assistant.off_screen` adds `not_from_screen` for what nobody looked for on a screen, and
+`from_source` for what quotes another source (`webapp.assistant.elsewhere`).
 Only `found` and `measured` are proof. `webapp.assistant.assertions` says what claims nothing.
 """
 
@@ -132,7 +133,7 @@ def citing(answer_md: str) -> dict[int, list[str]]:
 
 def is_proven(claims: Sequence[Claim]) -> bool:
     """Whether at least one claim holds, or nothing is claimed of the screen at all."""
-    of_screen = [claim for claim in claims if claim.state != "not_from_screen"]
+    of_screen = [claim for claim in claims if claim.state not in ("not_from_screen", "from_source")]
     return not of_screen or any(claim.state in _PROVEN for claim in of_screen)
 
 

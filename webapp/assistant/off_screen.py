@@ -14,10 +14,10 @@ takes all of this:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from webapp.assistant import specifics
+from webapp.assistant import elsewhere, specifics
 from webapp.assistant.assertions import tells_what_happened
 from webapp.assistant.claims import plain
 from webapp.assistant.figures import figures
@@ -59,9 +59,13 @@ class OffScreen:
     known: list[str] = field(default_factory=list)
     has_looked: bool = False
     """Whether a tool showed something that was recorded."""
+    quotable: list[str] = field(default_factory=list)
+    """Items of other sources, whose words may be quoted (`webapp.assistant.elsewhere`)."""
 
-    def take(self, tool: str, output: str) -> None:
-        """Note what a tool has returned."""
+    def take(self, tool: str, output: str, sources: Set[str] = frozenset()) -> None:
+        """Note what a tool has returned, and of which sources."""
+        if sources & elsewhere.QUOTABLE:
+            self.quotable += elsewhere.items(output)
         if tool in TOOLS:
             self.known.append(output)
         else:
@@ -69,6 +73,10 @@ class OffScreen:
 
     def judged(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
         """The claims, with those that are not of the screen said to be so."""
+        claims = [
+            replace(claim, state="from_source") if elsewhere.quotes_one(claim, self.quotable) else claim
+            for claim in claims
+        ]
         if self.has_looked:
             return tuple(claims)
         return tuple(

@@ -33,7 +33,14 @@ SURE = 0.6
 Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
 ClaimState = Literal[
-    "found", "measured", "paraphrase", "not_checked", "not_found", "no_evidence", "not_from_screen"
+    "found",
+    "measured",
+    "paraphrase",
+    "not_checked",
+    "not_found",
+    "no_evidence",
+    "not_from_screen",
+    "from_source",
 ]
 TurnStatus = Literal["running", "done", "failed"]
 Stage = Literal["searching", "thinking", "waiting"]

@@ -41,6 +41,17 @@ CLAIM_WORDS = {
     "paraphrase": ("paraphrase", "paraphrase"),
     "measured": ("measured", "measured"),
     "not_from_screen": ("unchecked", "not from your screen"),
+    "from_source": ("paraphrase", "quoted from another source"),
+}
+SOURCE_WORDS = {
+    "messages": "your messages",
+    "calendar": "your calendar",
+    "location": "your location history",
+    "places": "your places",
+    "days": "summaries of days",
+    "remembered": "what is remembered",
+    "web": "the web",
+    "files": "files",
 }
 _DISPUTED = ("unproven", "source marked wrong")
 
@@ -85,6 +96,11 @@ class TurnView:
         unproven = sum(claim.state in ("no_evidence", "not_found") for claim in self.turn.claims)
         missing = f", {wording.count(unproven, 'claim')} without evidence" if unproven else ""
         return f"Answer complete, {wording.count(len(self.cited), 'source')}{missing}"
+
+    @property
+    def sources(self) -> str:
+        """What was looked at beside the screen, in words."""
+        return ", ".join(SOURCE_WORDS.get(each, each) for each in self.turn.sources)
 
     @property
     def is_running(self) -> bool:

@@ -14,6 +14,7 @@ from store import tool_calls
 from store.database import Database
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
+from tests.sources import message, put_messages
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock
 from webapp.services import Services
@@ -127,6 +128,21 @@ def test_after_a_restart_nothing_waits(
     assert (late.status_code, late.get_json()["code"]) == (409, "tool_call_decided")
     own.agent.decisions.notify()
     assert finished(program, body["chat_id"], body["turn_id"]).status_code == 200
+
+
+def test_the_page_names_what_was_looked_at_beside_the_screen(
+    program: Actor, browser: Actor, database: Database, stub: StubModel
+) -> None:
+    """C3: as sources, with what quotes them marked so, and never among the evidence."""
+    put_messages(database, [message("dinner at eight", NOON_MS, name="Anna")])
+    stub.call(("search_messages", {"query": "dinner"})).reply("Anna wrote “dinner at eight”.")
+    asked = {"message": "When do we eat?", "timezone": "UTC", "mode": "agent"}
+    body = program.post("/api/v1/chat", json=asked).get_json()
+    assert (body["sources"], body["evidence"]) == (["messages"], [])
+    assert [claim["state"] for claim in body["claims"]] == ["from_source"]
+    page = browser.get(f"/chat/{body['chat_id']}").text
+    assert "Also looked at your messages: a source, and no evidence of your screen." in page
+    assert "quoted from another source" in page and "no evidence</span>" not in page
 
 
 def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, folder: Path) -> None:
