@@ -35,6 +35,7 @@ COMMANDS = {
     "doctor": "webapp.commands.care:doctor",
     "verify": "webapp.commands.care:verify",
     "check-answers": "webapp.commands.checking:check_answers",
+    "check-context": "webapp.commands.context_checking:check_context",
     "check-tools": "webapp.commands.tool_checking:check_tools",
     "reindex": "webapp.commands.care:reindex",
     "mcp": "webapp.commands.doors:mcp",

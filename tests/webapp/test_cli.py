@@ -63,7 +63,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert listed == list(COMMANDS)
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
-        "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "check-answers",
+        "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "check-answers", "check-context",
         "check-tools",
     }  # fmt: skip
     for later in ("backup", "restore", "export", "retention"):

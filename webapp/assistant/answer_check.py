@@ -76,7 +76,19 @@ class Figures:
 
 def check(deps: TurnDeps, case: Case, model: str | None = None) -> Checked:
     """Ask one case again and judge the answer. What it says of `deps.clock` is the turn's own time."""
-    request = TurnRequest(
+    try:
+        result = answer(deps, request_of(case, model))
+    except TurnRefused as error:
+        return Checked(case.id, case.kind, case.message, False, str(error))
+    conversations.delete(deps.database, result.chat_id)
+    if result.error:
+        return Checked(case.id, case.kind, case.message, False, result.error.message)
+    return judge(case, result)
+
+
+def request_of(case: Case, model: str | None = None) -> TurnRequest:
+    """A case as it is asked."""
+    return TurnRequest(
         message=case.message,
         timezone=case.timezone,
         now_ms=case.now_ms,
@@ -85,14 +97,6 @@ def check(deps: TurnDeps, case: Case, model: str | None = None) -> Checked:
         filters=case.filters,
         model=model,
     )
-    try:
-        result = answer(deps, request)
-    except TurnRefused as error:
-        return Checked(case.id, case.kind, case.message, False, str(error))
-    conversations.delete(deps.database, result.chat_id)
-    if result.error:
-        return Checked(case.id, case.kind, case.message, False, result.error.message)
-    return judge(case, result)
 
 
 def judge(case: Case, result: TurnResult) -> Checked:

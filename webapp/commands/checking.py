@@ -46,7 +46,7 @@ def check_answers(
     from webapp.assistant.answer_check import check, total
 
     before = _right_before(against) if against else frozenset()
-    deps, cases = _open(home)
+    deps, cases = open_cases(home)
     checked = []
     with click.progressbar(
         cases[:limit], label="Asking", file=sys.stderr, hidden=as_json or not _on_terminal()
@@ -74,7 +74,7 @@ def check_answers(
     return 0
 
 
-def _open(home: Path | None) -> tuple[Any, list[Case]]:
+def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
     """(what a turn works with, the cases of this home)."""
     from store import sample_week
     from store.times import now_ms

@@ -1,0 +1,91 @@
+"""The sample week's questions with and without background, asked of a model that believes its background.
+
+The model is made up and as gullible as can be: of everything in its prompt it repeats the line that shares
+most words with the question, from the screen with its citation, from the background without one. So what
+background can spoil, it spoils here; `recollect check-context` asks a real model the same way.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.answers import LAST_DAY
+from bench.planted.screens import SEED, ZONE
+from bench.report import Report
+from store import sample_week
+from store.database import open_database
+from store.paths import DataDir
+from store.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
+from store.times import now_ms
+from tests.stub_model import StubModel
+from webapp.assistant.answer_cases import of_sample
+from webapp.assistant.closing import ContextDeps
+from webapp.assistant.context_check import compare
+from webapp.assistant.models import ChatModels
+from webapp.assistant.records import TurnDeps
+from webapp.assistant.texts import matches, question_words
+from webapp.commands.context_checking import table
+from webapp.query_embedder import QueryEmbedder
+
+ON_REQUEST = True
+"""Left out when all measurements run."""
+
+_FRAME = re.compile(r"^\[\[(e\d+)\]\]")
+
+
+def main(report: Report) -> None:
+    """Print both ways side by side."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = DataDir(Path(folder) / "home")
+        command = [sys.executable, "-m", "ingest", "--home", str(home.home), "demo", "--seed", str(SEED)]
+        subprocess.run([*command, "--tz", ZONE.key, "--until", LAST_DAY], check=True, capture_output=True)
+        week = sample_week.read(home)
+        if week is None:
+            raise SystemExit("the sample week was not made")
+        database = open_database(home)
+        with StubModel() as stub:
+            stub.reply(gullible)
+            entry = ChatModelSettings("gullible", stub.base_url, "gullible", context_tokens=32_768)
+            models = ChatModels(ChatSettings(models=(entry,)), {}, waits_s=())
+            embedder = QueryEmbedder(EmbeddingSettings(), database)
+            context = ContextDeps(database, ContextSettings(), models, embedder.asked, now_ms)
+            deps = TurnDeps(database, models, now_ms)
+            found = compare(deps, context, list(of_sample(week)), "gullible")
+            for line in table(found.without, found.told):
+                report.line(f"  {line}")
+            embedder.close()
+            models.close()
+        database.close_thread()
+
+
+def gullible(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The line that shares most words with the question, wherever it stands."""
+    told = request["messages"][-1]["content"]
+    question = told.rsplit("Question: ", 1)[-1]
+    words = question_words(question)
+    background = [
+        line.removeprefix("- ")
+        for each in request["messages"]
+        if each["role"] == "system"
+        for line in each["content"].split("\n")
+        if line.startswith("- 20")
+    ]
+    number, best, best_line, best_id = 0, 0, "", ""
+    frame_id = ""
+    for line in told.split("\n"):
+        if match := _FRAME.match(line):
+            frame_id = match[1]
+        elif line.startswith("| ") and (number := matches(words, line)) > best:
+            best, best_line, best_id = number, line.removeprefix("| "), frame_id
+    said = max(background, key=lambda line: matches(words, line), default="")
+    parts = [f"{best_line} [[{best_id}]]"] if best_line else ["I do not know."]
+    if said and matches(words, said) > best:
+        parts.append(said)
+    evidence = [{"id": best_id, "quote": best_line}] if best_line else []
+    return {"answer_md": "\n\n".join(parts), "evidence": evidence}
