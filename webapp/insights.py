@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, make_response, render_template, request
@@ -24,6 +25,7 @@ from webapp.views.insights import Asked
 
 blueprint = Blueprint("insights", __name__)
 
+_MINUTE_MS = 60_000
 _PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 
@@ -157,11 +159,19 @@ def _anchor(values: Mapping[str, str], who: Viewer) -> Anchor | None:
     if frame_id is not None:
         frame = frames.get(services().database, frame_id)
         return anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
-    chosen = ranges.read(values, who)
+    chosen = _whole_minutes(ranges.read(values, who))
     if chosen.problem or chosen.start_ms is None or chosen.end_ms is None:
         return None
     is_ours = days.MIN_MS <= chosen.start_ms < chosen.end_ms <= days.MAX_MS
     return Anchor("moment", chosen.start_ms, chosen.end_ms) if is_ours else None
+
+
+def _whole_minutes(chosen: ranges.Range) -> ranges.Range:
+    """The minutes that a range touches: a form can say no less, and the same stretch stays the same."""
+    if chosen.start_ms is None or chosen.end_ms is None:
+        return chosen
+    start_ms = chosen.start_ms // _MINUTE_MS * _MINUTE_MS
+    return replace(chosen, start_ms=start_ms, end_ms=-(-chosen.end_ms // _MINUTE_MS) * _MINUTE_MS)
 
 
 def _voice() -> dict[str, Any]:
@@ -190,7 +200,7 @@ def _page(found: Insight, status: int = 200, **typed: str) -> Response:
 
 def _new(anchor: Anchor | None, who: Viewer, status: int = 200, **typed: str) -> Response:
     page = views.new_page(services(), anchor, who, **typed)
-    chosen = ranges.read(request.values, who)
+    chosen = _whole_minutes(ranges.read(request.values, who))
     html = render_template("insights/new.html", page=page, range=chosen, section="memory")
     return make_response(html, status)
 

@@ -81,6 +81,8 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "entity": "/memory/entities/1",
         "facts": "/memory/facts",
         "day": "/days/2026-11-20",
+        "insights": "/insights",
+        "insight-new": f"/insights/new?frame={frame}",
         "personas": "/personas",
         "models": "/settings/models",
         "tools": "/settings/tools",

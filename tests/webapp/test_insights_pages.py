@@ -96,9 +96,15 @@ def test_a_stretch_of_the_timeline_is_told(
     for link in links:
         assert 'name="from_local"' in browser.get(link).text
     stub.reply(TOLD).reply("A minute")
-    stretch = {"from": str(NOON_MS), "to": str(NOON_MS + 60_000), "when": "custom"}
+    stretch = {"from": str(NOON_MS + 7_000), "to": str(NOON_MS + 59_000), "when": "custom"}
     made = settled(browser, database, send("/insights", **stretch))
-    assert made.anchor == Anchor("moment", NOON_MS, NOON_MS + 60_000)
+    assert made.anchor == Anchor("moment", NOON_MS, NOON_MS + 60_000), "whole minutes, as fields can say them"
+    page = browser.get(f"/insights/new?from={NOON_MS + 7_000}&to={NOON_MS + 59_000}").text
+    assert "There is one already" in page
+    fields = dict(re.findall(r'name="(from|to)_local"[^>]* value="([^"]+)"', page))
+    start, end = fields["from"], fields["to"]
+    again = settled(browser, database, send("/insights", when="custom", from_local=start, to_local=end))
+    assert (again.anchor, again.version) == (made.anchor, 2)
 
 
 def test_without_a_time_the_form_says_what_is_missing(app: Flask, browser: Actor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -23,6 +24,7 @@ from webapp.views.turns import TurnView, turn_view
 
 LISTED = 30
 _SNIPPET_CHARS = 260
+_MARKS = re.compile(r"\*\*|`|^\s*(?:[-*]|#{1,6}|>)\s+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +190,5 @@ def _cards(database: Database, found: Iterable[Insight], viewer: Viewer) -> list
 
 
 def _snippet(insight: Insight) -> str:
-    text = " ".join(without_numbers(insight.summary).replace("*", "").replace("#", "").split())
+    text = " ".join(_MARKS.sub("", without_numbers(insight.summary)).split())
     return text if len(text) <= _SNIPPET_CHARS else f"{text[:_SNIPPET_CHARS].rstrip()}…"
