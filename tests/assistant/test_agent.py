@@ -160,8 +160,20 @@ def test_each_text_format(
     assert shown == "I will look."
 
 
+@pytest.mark.parametrize("form", ["", "functionary", "command-r", "llama31"])
+def test_r2_25_r2_65_what_asks_for_nothing_is_finished_and_ends_the_loop(
+    database: Database, stub: StubModel, form: str
+) -> None:
+    """An answer without a call is the last one, whatever rounds are left; so is one that was cut short."""
+    stub.reply("There is nothing to look up.")
+    with agent_deps(database, stub, form) as deps:
+        ran = run(deps, message="Hello")
+    assert (len(stub.requests), ran.calls, ran.result.status) == (1, [], "done")
+    assert ran.result.answer_md == "There is nothing to look up."
+
+
 def test_at_the_cap_there_is_an_answer_without_tools(database: Database, stub: StubModel) -> None:
-    """R2.24, R2.27, C16: one number in the prompt, the loop and the budget note."""
+    """R2.42, R2.24, R2.27, C16: one number in the prompt, the loop and the budget note."""
     for _ in range(2):
         stub.call(("calculator", {"expression": "2+2"}))
     stub.reply("Four.")

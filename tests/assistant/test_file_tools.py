@@ -86,6 +86,7 @@ def tricks(root: Path) -> list[str]:
 
 
 def test_no_trick_leads_out_of_the_root(root: Path) -> None:
+    """R2.44."""
     asked = tricks(root)
     assert len(asked) >= 200
     for path in asked:

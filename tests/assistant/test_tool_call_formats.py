@@ -49,6 +49,7 @@ def check(found: Parsed, expect: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["id"])
 def test_the_shared_cases(case: dict[str, Any]) -> None:
+    """R2.12, R2.20, R2.52."""
     check(parse(output(case), case["format"], known(case)), case["expect"])
 
 

@@ -37,7 +37,7 @@ def shape(messages: list[TranscriptMessage]) -> list[tuple[str, str, list[str]]]
 def test_calls_stand_before_their_results_and_these_before_the_answer(
     deps: TurnDeps, stub: StubModel
 ) -> None:
-    """R2.28, R2.29, R2.61, R2.64."""
+    """R2.18, R2.28, R2.29, R2.61, R2.64."""
     stub.call(("calculator", {"expression": "2+2"}), ("shell", {"command": "ls"}), text="Let me see.")
     stub.call(("calculator", {"expression": "3+3"})).reply("Four and six.")
     chat_id = run(deps, message="What is 2+2?").result.chat_id

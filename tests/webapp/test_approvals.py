@@ -62,6 +62,7 @@ def events(database: Database) -> list[str]:
 
 
 def test_the_question_says_what_it_does_and_where_that_goes(waiting: dict[str, Any], folder: Path) -> None:
+    """R2.31."""
     [asked] = waiting["approvals"]
     path = folder / "plan.txt"
     assert asked["reason"] == (

@@ -212,6 +212,7 @@ def _without(value: Any, *names: str) -> Any:
 def test_every_mouth_leaves_the_same_transcript(
     name: str, form: str, database: Database, memory: None, stub: StubModel, folder: Path
 ) -> None:
+    """R2.17, R2.22, R2.55, R2.56."""
     scenario = SCENARIOS[name]
     release = threading.Event()
     with serve(

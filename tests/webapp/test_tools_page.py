@@ -78,7 +78,7 @@ def test_every_tool_has_its_switch_mode_reach_and_documentation(
 
 
 def test_the_words_of_the_modes() -> None:
-    """C15."""
+    """R2.14: C15."""
     assert MODE_WORDS == {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
 
 

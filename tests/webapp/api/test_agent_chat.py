@@ -130,6 +130,14 @@ def test_after_a_restart_nothing_waits(
     assert finished(program, body["chat_id"], body["turn_id"]).status_code == 200
 
 
+def test_r2_19_a_model_says_whether_and_how_it_calls_tools(program: Actor) -> None:
+    listed = {each["name"]: each for each in program.get("/api/v1/models").get_json()["data"]}
+    assert {name: (each["supports_tools"], each["tool_format"]) for name, each in listed.items()} == {
+        "stub": (True, ""),
+        "extractive": (False, ""),
+    }
+
+
 def test_the_page_names_what_was_looked_at_beside_the_screen(
     program: Actor, browser: Actor, database: Database, stub: StubModel
 ) -> None:
@@ -146,7 +154,7 @@ def test_the_page_names_what_was_looked_at_beside_the_screen(
 
 
 def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, folder: Path) -> None:
-    """R2.33, R2.62, C15."""
+    """R2.21, R2.33, R2.62, C15."""
     listed = {tool["name"]: tool for tool in program.get("/api/v1/tools").get_json()["data"]}
     assert {"search_ocr", "get_frame", "activity_summary", "calculator", "read_file"} <= set(listed)
     assert (listed["read_file"]["mode"], listed["search_ocr"]["mode"]) == ("ask", "auto")
