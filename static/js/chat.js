@@ -32,7 +32,7 @@ async function followed(turn) {
 let following = null
 
 function composer(form) {
-  form.dataset.ready = ''
+  form.dataset.ready = 'yes'
   const message = form.querySelector('textarea')
   message.addEventListener('keydown', event => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return

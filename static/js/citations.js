@@ -16,7 +16,7 @@ export function enhance(root) {
   for (const link of all(root, '.answer .cite')) {
     const card = cardOf(link)
     if (!card || link.dataset.ready) continue
-    link.dataset.ready = ''
+    link.dataset.ready = 'yes'
     link.setAttribute('aria-label', `Source ${link.textContent}: ${card.querySelector('.name').textContent.trim()}`)
     link.addEventListener('pointerenter', event => { if (event.pointerType !== 'touch') later(() => show(link, card), IN_MS) })
     link.addEventListener('pointerleave', event => { if (event.pointerType !== 'touch') later(hide, OUT_MS) })

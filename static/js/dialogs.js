@@ -6,7 +6,7 @@ import { swapIn } from './events.js'
 export function enhance(root) {
   for (const opener of all(root, 'a[data-dialog]')) {
     if (opener.dataset.ready) continue
-    opener.dataset.ready = ''
+    opener.dataset.ready = 'yes'
     opener.addEventListener('click', async event => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return
       event.preventDefault()

@@ -9,7 +9,7 @@ const MINUTE_MS = 60000
 export function enhance(root) {
   for (const place of all(root, '[data-range]')) {
     if (place.dataset.ready) continue
-    place.dataset.ready = ''
+    place.dataset.ready = 'yes'
     place.querySelectorAll('[data-range-start], [data-range-end]').forEach(field => field.removeAttribute('name'))
     const update = () => settle(place)
     place.addEventListener('change', update)

@@ -15,7 +15,7 @@ export function enhance(root) {
 }
 
 function scrubber(place) {
-  place.dataset.ready = ''
+  place.dataset.ready = 'yes'
   const input = place.querySelector('[data-scrub]')
   const box = input.parentElement
   const bubble = place.querySelector('[data-bubble]')

@@ -165,3 +165,24 @@ def test_without_scripts_the_form_carries_them(browser: Browser, site: TalkSite,
     expect(page.locator("#t1 .asked .file")).to_have_text("Attached: notes.txt")
     assert "| words of the notes" in site.stub.prompt()
     found.context.close()
+
+
+def test_enter_asks_once(visitor: Talk, site: TalkSite) -> None:
+    """A page is enhanced when it is there and again when htmx has looked at it: each form once all the same."""
+    site.stub.reply("Once.")
+    page = visitor.go("/chat")
+    with page.expect_event("filechooser"):
+        page.get_by_role("button", name="Attach").click()
+    page.fill("#message", "How often?")
+    page.press("#message", "Enter")
+    page.wait_for_url("**/chat/*#t1")
+    expect(page.locator("#t1")).to_have_attribute("aria-busy", "false")
+    page.fill("#message", "And now?")
+    page.press("#message", "Enter")
+    expect(page.locator("#t2")).to_have_attribute("aria-busy", "false")
+    page.wait_for_timeout(500)
+    assert [request["messages"][-1]["content"] for request in site.stub.requests] == [
+        "How often?",
+        "And now?",
+    ]
+    assert page.locator("#refusal").count() == 0

@@ -14,7 +14,7 @@ export function enhance(root) {
 }
 
 function editor(form) {
-  form.dataset.ready = ''
+  form.dataset.ready = 'yes'
   const field = form.querySelector('textarea')
   const section = form.closest('#prompt')
   let saved = field.defaultValue
