@@ -168,7 +168,7 @@ def test_without_scripts_the_form_carries_them(browser: Browser, site: TalkSite,
 
 
 def test_enter_asks_once(visitor: Talk, site: TalkSite) -> None:
-    """A page is enhanced when it is there and again when htmx has looked at it: each form once all the same."""
+    """A page is enhanced when it is there, and when htmx has looked at it: each form once all the same."""
     site.stub.reply("Once.")
     page = visitor.go("/chat")
     with page.expect_event("filechooser"):

@@ -112,7 +112,7 @@ function ready(chip) {
   chip.querySelector('input').hidden = true
   button.addEventListener('click', () => {
     const id = chip.querySelector('input').value
-    chip.dataset.gone = ''
+    chip.dataset.gone = 'yes'
     chip.dispatchEvent(new Event('file:removed'))
     chip.remove()
     tell(`${chip.querySelector('[data-file-name]').textContent} removed.`)
