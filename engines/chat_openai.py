@@ -93,7 +93,7 @@ class OpenAIChatModel:
         def whole(left_s: float, parameters: Mapping[str, Any]) -> Any:
             return self._connected().chat.completions.create(timeout=left_s, **parameters)
 
-        with self._answer_under_way(), _Call(timeout_s, on_send).timed() as call:
+        with self._answer_under_way(), Call(timeout_s, on_send).timed() as call:
             answer = self._answered(call, whole, {"messages": sent_messages(messages)}, schema)
             return completion_of(answer, self.model)
 
@@ -114,11 +114,11 @@ class OpenAIChatModel:
         parameters: dict[str, Any] = {"messages": sent_messages(messages)}
         if tools:
             parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
-        with self._answer_under_way(), _Call(timeout_s, on_send).timed() as call:
+        with self._answer_under_way(), Call(timeout_s, on_send).timed() as call:
             answer = self._opened(call, parameters, schema)
             yield from read_stream(answer, self.model, partial(check, call.cutoff, timeout_s), self._api_key)
 
-    def _opened(self, call: _Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
+    def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
         """The client's raw response, streamed as far as the endpoint takes that."""
 
         def opened(left_s: float, parameters: Mapping[str, Any]) -> Any:
@@ -135,7 +135,7 @@ class OpenAIChatModel:
 
     def _answered(
         self,
-        call: _Call,
+        call: Call,
         send: Callable[[float, Mapping[str, Any]], Any],
         parameters: Mapping[str, Any],
         schema: Schema | None,
@@ -201,7 +201,7 @@ class OpenAIChatModel:
             return self._client
 
 
-class _Call:
+class Call:
     """One question with everything it takes: its time, and what ends it."""
 
     def __init__(self, timeout_s: float, on_send: OnSend | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from engines.chat import Completion, ModelError, ModelMalformed, ModelTimeout, ModelUnreachable, Usage
 from engines.chat_errors import detail_of, error_of, short
@@ -21,16 +21,37 @@ MAX_CHARS = 400_000
 _MAX_CALLS = 64
 
 
+class Growing(Protocol):
+    """An answer that is put together from the events of a stream."""
+
+    def add(self, chunk: Any, /) -> str:
+        """The text that an event adds."""
+        ...
+
+    def completion(self) -> Completion:
+        """The whole. Raises `ModelError` when it is none."""
+        ...
+
+
+Whole = Callable[[dict[str, Any], str], Completion]
+
+
 def read_stream(
-    answer: Any, asked_model: str, check: Callable[[], None], api_key: str = ""
+    answer: Any,
+    asked_model: str,
+    check: Callable[[], None],
+    api_key: str = "",
+    growing: Callable[[str], Growing] | None = None,
+    whole: Whole | None = None,
 ) -> Iterator[str | Completion]:
     """Pieces of text, then the `Completion`. Raises `ModelError`.
 
     `answer` is the client's raw response; it is closed when the iterator is. `check` raises a
-    `ModelError` once the request was ended, which is then why nothing more came.
+    `ModelError` once the request was ended, which is then why nothing more came. `growing` and `whole` read
+    another protocol than Chat Completions.
     """
     try:
-        for each in _read(answer, asked_model, api_key):
+        for each in _read(answer, asked_model, api_key, growing or _Growing, whole or _whole):
             check()
             yield each
     except ModelError:
@@ -38,16 +59,18 @@ def read_stream(
         raise
 
 
-def _read(answer: Any, asked_model: str, api_key: str) -> Iterator[str | Completion]:
+def _read(
+    answer: Any, asked_model: str, api_key: str, growing: Callable[[str], Growing], whole: Whole
+) -> Iterator[str | Completion]:
     import httpx2
     import openai
 
     response = answer.http_response
     try:
         if "text/event-stream" not in response.headers.get("content-type", ""):
-            yield from _as_a_whole(answer, asked_model)
+            yield from _as_a_whole(answer, asked_model, whole)
             return
-        found = _Growing(asked_model)
+        found = growing(asked_model)
         for chunk in answer.parse():
             piece = found.add(chunk)
             if piece:
@@ -70,16 +93,20 @@ def _read(answer: Any, asked_model: str, api_key: str) -> Iterator[str | Complet
         response.close()
 
 
-def _as_a_whole(answer: Any, asked_model: str) -> Iterator[str | Completion]:
-    from openai.types.chat import ChatCompletion
-
+def _as_a_whole(answer: Any, asked_model: str, whole: Whole) -> Iterator[str | Completion]:
     document = answer.http_response.json() if answer.http_response.read() else {}
     if not isinstance(document, dict):
         raise ModelMalformed("the answer is no completion; is the base URL right?")
-    completion = completion_of(ChatCompletion.construct(**document), asked_model)
+    completion = whole(document, asked_model)
     if completion.text:
         yield completion.text
     yield completion
+
+
+def _whole(document: dict[str, Any], asked_model: str) -> Completion:
+    from openai.types.chat import ChatCompletion
+
+    return completion_of(ChatCompletion.construct(**document), asked_model)
 
 
 def _hidden(text: str, secret: str) -> str:

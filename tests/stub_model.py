@@ -20,6 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from tests.stub_responses import response, stream
+
 Request = dict[str, Any]
 Reply = str | Mapping[str, Any] | Callable[[Request], "str | Mapping[str, Any]"]
 
@@ -62,6 +64,10 @@ class StubModel:
         self.models = models
         self.streams = streams
         """Whether ``stream`` is honoured; otherwise the answer comes as a whole."""
+        self.has_responses = True
+        """Whether it has the Responses protocol, too."""
+        self.known: set[str] = set()
+        """Responses that a conversation can go on from; those that were given are among them."""
         self.listed: list[dict[str, str]] = []
         """Headers of the requests for the list of models."""
         self.requests: list[Request] = []
@@ -138,7 +144,10 @@ class StubModel:
 
     def prompt(self, n: int = -1) -> str:
         """All messages of a generation call as one text."""
-        return "\n\n".join(str(message["content"]) for message in self.requests[n]["messages"])
+        request = self.requests[n]
+        told = request.get("messages") or request["input"]
+        parts = [str(message.get("content", message.get("output", ""))) for message in told]
+        return "\n\n".join([request.get("instructions") or "", *parts])
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -160,12 +169,17 @@ class StubModel:
 
     def _answer(self, request: Request, headers: dict[str, str]) -> _Scripted:
         self.headers.append(headers)
-        wanted = (request.get("response_format") or {}).get("type")
+        form = request.get("response_format") or (request.get("text") or {}).get("format") or {}
+        wanted = form.get("type")
         if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
             return _error(401, "Incorrect API key provided")
         if wanted in self.refuses:
             self.refused.append(request)
             return _error(400, f"'response_format.type' {wanted!r} is not supported")
+        previous = request.get("previous_response_id")
+        if previous and previous not in self.known:
+            self.refused.append(request)
+            return _error(400, f"Previous response with id '{previous}' not found.")
         scripted = self._next()
         if scripted.wait_for is not None:
             scripted.wait_for.wait(30)
@@ -178,7 +192,16 @@ class StubModel:
             scripted = replace(scripted, tool_calls=chosen)
             answer = "" if chosen else "Nothing to look up."
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-        if request.get("stream") and self.streams:
+        is_streamed = request.get("stream") and self.streams
+        if "input" in request:
+            whole = response(request, text, scripted.tool_calls, f"resp_{len(self.requests)}")
+            self.known.add(whole["id"])
+            if not is_streamed:
+                return _Scripted(body=json.dumps(whole).encode())
+            return replace(
+                scripted, answer=None, body=stream(whole), content_type="text/event-stream", tool_calls=()
+            )
+        if is_streamed:
             body = _stream(request, text, scripted.tool_calls)
             return _Scripted(
                 body=body,
@@ -204,7 +227,8 @@ class StubModel:
             def do_POST(self) -> None:
                 length = int(self.headers.get("content-length", 0))
                 request = json.loads(self.rfile.read(length) or b"{}")
-                if self.path != "/v1/chat/completions":
+                is_known = stub.has_responses and self.path == "/v1/responses"
+                if self.path != "/v1/chat/completions" and not is_known:
                     self._send(_error(404, f"no such path {self.path}"))
                     return
                 headers = {name.lower(): value for name, value in self.headers.items()}
