@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from engines.addresses import public_url
 from engines.chat import (
+    Message,
     ModelError,
     ModelMalformed,
     ModelNoKey,
@@ -28,10 +29,11 @@ from engines.chat_client import FormatRefused, connect, speaking
 from engines.chat_errors import short
 from engines.chat_listing import ListedModel, list_models
 from engines.chat_openai import formats
+from engines.chat_responses import OpenAIResponsesModel
 from engines.cutoff import Cutoff
 
 Verdict = Literal["ok", "failed", "unknown"]
-StepName = Literal["address", "key", "model", "answer", "json_schema", "streaming"]
+StepName = Literal["address", "key", "model", "answer", "json_schema", "streaming", "responses"]
 
 _QUESTION = 'Answer with this JSON object and nothing else: {"ready": true}'
 _SCHEMA: Schema = {
@@ -41,6 +43,7 @@ _SCHEMA: Schema = {
     "additionalProperties": False,
 }
 _LIST_TIMEOUT_S = 10.0
+_PROBE_TIMEOUT_S = 15.0
 _MAX_ANSWER_CHARS = 4_000
 _ADDRESS_FAILS = (ModelUnreachable, ModelTimeout)
 _KEY_FAILS = (ModelNoKey, ModelUnauthorized)
@@ -100,6 +103,8 @@ def check(
         steps.append(Step("address", "ok", f"{public_url(base_url)} answers and lists {len(models)} models"))
     if not model:
         return Report((*steps, Step("model", "unknown", "no model is chosen yet")), models)
+    # Before the call that tells whether it works, so that the ledger ends with that one's outcome.
+    other = _responses_step(base_url, model, api_key, min(timeout_s, _PROBE_TIMEOUT_S), on_send)
     started = time.monotonic()
     try:
         answer = _ask(base_url, model, api_key, timeout_s, on_send)
@@ -107,7 +112,8 @@ def check(
         failed = _failed_call(error, model, models, api_key)
         return Report((*steps, *failed), models, error)
     duration_ms = round((time.monotonic() - started) * 1000)
-    return Report((*steps, *_worked(answer, model, api_key, duration_ms)), models, None, duration_ms)
+    worked = _worked(answer, model, api_key, duration_ms)
+    return Report((*steps, *worked, other), models, None, duration_ms)
 
 
 def _unlisted(error: ModelError, base_url: str, api_key: str) -> list[Step]:
@@ -135,6 +141,20 @@ def _worked(answer: _Answer, model: str, api_key: str, duration_ms: int) -> list
         if answer.is_streamed
         else Step("streaming", "failed", "the answer came as a whole; chat needs no more"),
     ]
+
+
+def _responses_step(
+    base_url: str, model: str, api_key: str, timeout_s: float, on_send: OnSend | None
+) -> Step:
+    """Whether it has the Responses protocol, too; chat needs it nowhere."""
+    asked = OpenAIResponsesModel(model, base_url, model, api_key, waits_s=())
+    try:
+        asked.complete([Message("user", _QUESTION)], timeout_s=timeout_s, on_send=on_send)
+    except ModelError as error:
+        return Step("responses", "unknown", f"not used; chat needs it not ({error.detail})")
+    finally:
+        asked.close()
+    return Step("responses", "ok", "it is there; switch it on to have conversations kept at the provider")
 
 
 def _schema_step(answer: _Answer) -> Step:

@@ -50,6 +50,7 @@ __all__ = [
     "forget_answer",
     "get",
     "identity",
+    "is_outdated",
     "list_chats",
     "messages",
     "title_of",
@@ -224,6 +225,12 @@ def finish_turn(
         _end(database, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
         if any(item.state == "deleted" and item.n is not None for item in kept):
             forget_answer(connection, turn_id)
+
+
+def is_outdated(database: Database, turn_id: int) -> bool:
+    """Whether something was deleted since a turn was asked: what it was shown may be of that."""
+    with database.read() as connection:
+        return _is_outdated(connection, turn_id)
 
 
 def _is_outdated(connection: apsw.Connection, turn_id: int) -> bool:

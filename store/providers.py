@@ -57,7 +57,8 @@ class Provider:
     """One model at one address. Prices are per million tokens in `currency`; 0 is not set.
 
     `model` may be empty until one is chosen from the endpoint's list; the provider is not used yet.
-    With `single_system` the model's template takes one system message only; without `supports_tool_role` it
+    With `supports_responses` it is asked by the Responses protocol, and keeps what it was asked. With
+    `single_system` the model's template takes one system message only; without `supports_tool_role` it
     is told the results of tools as the text of a user. `allowed_host` is the host, with its port, that text
     may be sent to; local addresses need none.
     """
@@ -77,6 +78,7 @@ class Provider:
     output_price: float = 0.0
     currency: str = ""
     single_system: bool = False
+    supports_responses: bool = False
     supports_tool_role: bool = True
 
 

@@ -57,6 +57,7 @@ class StubModel:
         key: str | None = None,
         models: tuple[Mapping[str, Any], ...] = ({"id": "stub", "object": "model"},),
         streams: bool = True,
+        has_responses: bool = False,
     ) -> None:
         self.refuses = refuses
         """Response formats answered with 400, such as ``json_schema``."""
@@ -64,7 +65,7 @@ class StubModel:
         self.models = models
         self.streams = streams
         """Whether ``stream`` is honoured; otherwise the answer comes as a whole."""
-        self.has_responses = True
+        self.has_responses = has_responses
         """Whether it has the Responses protocol, too."""
         self.known: set[str] = set()
         """Responses that a conversation can go on from; those that were given are among them."""

@@ -28,10 +28,11 @@ _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
 _NUMBERS = ("context_tokens", "input_price", "output_price")
 _FLAGS = (
     "supports_vision", "supports_tools", "supports_json_schema", "supports_tool_role", "single_system",
+    "supports_responses",
 )  # fmt: skip
 _STEPS = (
     ("address", "Address"), ("key", "Key"), ("model", "Model"), ("answer", "Answer"),
-    ("json_schema", "JSON schema"), ("streaming", "Streaming"),
+    ("json_schema", "JSON schema"), ("streaming", "Streaming"), ("responses", "Responses API"),
 )  # fmt: skip
 
 

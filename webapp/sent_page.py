@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
@@ -113,6 +115,8 @@ def _parts(body: str) -> tuple[tuple[str, str], ...]:
     """
     try:
         document = json.loads(body)
+        if "instructions" in document or "previous_response_id" in document:
+            return tuple(_items(document))
         if "input" in document:
             return tuple(("text", str(text)) for text in document["input"])
         messages = document["messages"]
@@ -121,10 +125,26 @@ def _parts(body: str) -> tuple[tuple[str, str], ...]:
         return ()
 
 
+def _items(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A request of the Responses protocol: instructions, then messages, calls and results."""
+    if "instructions" in document:
+        yield "system", str(document["instructions"])
+    for item in document["input"]:
+        if "role" in item:
+            yield str(item["role"]), _content(item["content"])
+        else:
+            yield str(item["type"]), str(item.get("output", item.get("arguments")))
+
+
 def _content(content: object) -> str:
     """The text of a message; of one in parts, its texts and pictures one below the other."""
     if not isinstance(content, list):
         return str(content)
     return "\n".join(
-        part["text"] if part["type"] == "text" else f"[{part['image_url']['url']}]" for part in content
+        part["text"] if "text" in part else f"[{_address(part['image_url'])}]" for part in content
     )
+
+
+def _address(image: object) -> str:
+    """What stands in the place of a picture, in either protocol."""
+    return str(image["url"]) if isinstance(image, dict) else str(image)

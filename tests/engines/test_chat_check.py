@@ -18,7 +18,10 @@ def verdicts(report: Report) -> dict[str, str]:
     return {step.name: step.verdict for step in report.steps}
 
 
-ALL_OK = dict.fromkeys(("address", "key", "model", "answer", "json_schema", "streaming"), "ok")
+ALL_OK = {
+    **dict.fromkeys(("address", "key", "model", "answer", "json_schema", "streaming"), "ok"),
+    "responses": "unknown",
+}
 
 
 def test_one_small_call_finds_out_what_works() -> None:
@@ -29,7 +32,8 @@ def test_one_small_call_finds_out_what_works() -> None:
         assert verdicts(report) == ALL_OK
         assert report.works and report.error is None
         assert [model.id for model in report.models] == ["stub"]
-        assert len(stub.requests) == len(sent) == 1
+        assert [each.url.rpartition("/v1/")[2] for each in sent] == ["responses", "chat/completions"]
+        assert len(stub.requests) == 1
         assert len(sent[0].body) < 600
 
 
@@ -97,3 +101,10 @@ def test_a_closed_port_is_the_address_at_fault() -> None:
         report = check(f"http://127.0.0.1:{closed.getsockname()[1]}/v1", "stub")
     assert verdicts(report) == {"address": "failed"}
     assert isinstance(report.error, ModelUnreachable)
+
+
+def test_the_responses_protocol_is_found_where_it_is() -> None:
+    with StubModel(has_responses=True) as stub:
+        stub.reply(READY)
+        assert verdicts(check(stub.base_url, "stub"))["responses"] == "ok"
+        assert [("input" in request) for request in stub.requests] == [True, False]

@@ -35,7 +35,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
 
 @pytest.fixture
 def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
+    with StubModel(has_responses=True) as running:
         yield running
 
 

@@ -152,7 +152,9 @@ def followed(turn: LiveTurn) -> TurnResult | RunningAnswer:
     raise AssertionError("a turn ends with its final event")
 
 
-def started(body: ChatRequest, session_id: int | None = None, context_version: str = "") -> LiveTurn:
+def started(
+    body: ChatRequest, session_id: int | None = None, context_version: str = "", previous: str = ""
+) -> LiveTurn:
     """The question as a turn that runs by itself. Raises what it is refused for."""
     request = TurnRequest(
         message=body.message,
@@ -170,6 +172,7 @@ def started(body: ChatRequest, session_id: int | None = None, context_version: s
         session_id=session_id,
         context_version=context_version,
         attachments=tuple(body.attachments),
+        previous_response_id=previous,
         amend=body.amend,
     )
     return began(request)

@@ -31,7 +31,9 @@ class StreamRequest(ChatRequest):
         None, description="`v2` lets the model be told of earlier chats as background."
     )
     previous_response_id: Annotated[str, StringConstraints(max_length=200)] | None = Field(
-        None, description="Accepted for providers that keep their own transcript; without effect at others."
+        None,
+        description="`response_id` of an answer to go on from, where the provider keeps its own transcript; "
+        "the conversation's last when missing, and without effect at others.",
     )
 
 
@@ -55,7 +57,9 @@ def stream(body: StreamRequest) -> Response:
     Each event's id is its number. Who leaves ends nothing: the turn goes on, and its own address or a
     socket tells the rest.
     """
-    turn = started(body, number_of(body.session_id or ""), body.context_version or "")
+    turn = started(
+        body, number_of(body.session_id or ""), body.context_version or "", body.previous_response_id or ""
+    )
     response = Response(stream_with_context(_events(turn)), content_type="text/event-stream; charset=utf-8")
     response.headers.update(topic_headers(turn.context))
     return response

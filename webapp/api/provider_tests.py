@@ -53,7 +53,7 @@ def listed(provider_id: int) -> ListedModelsAnswer:
 
 
 class StepAnswer(Answer):
-    name: Literal["address", "key", "model", "answer", "json_schema", "streaming"]
+    name: Literal["address", "key", "model", "answer", "json_schema", "streaming", "responses"]
     verdict: Literal["ok", "failed", "unknown"]
     detail: str
 

@@ -37,6 +37,9 @@ class ProviderBody(Request):
     output_price: Annotated[float, Field(ge=0, le=providers.MAX_PRICE)] = 0
     currency: Annotated[str, Field(max_length=5)] = ""
     single_system: bool = Field(False, description="Its template takes one system message only.")
+    supports_responses: bool = Field(
+        False, description="Ask by the Responses protocol; the endpoint then keeps the conversation."
+    )
     supports_tool_role: bool = Field(True, description="Else results of tools are told as a user's text.")
 
 
@@ -63,6 +66,7 @@ class ProviderAnswer(Answer):
     output_price: float
     currency: str
     single_system: bool
+    supports_responses: bool
     supports_tool_role: bool
     is_default: bool
 
@@ -212,6 +216,7 @@ def _answer(provider_id: int | None) -> ProviderAnswer:
         output_price=info.output_price,
         currency=info.currency,
         single_system=info.single_system,
+        supports_responses=info.supports_responses,
         supports_tool_role=info.supports_tool_role,
         is_default=info.is_default,
     )

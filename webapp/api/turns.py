@@ -186,6 +186,7 @@ class TurnAnswer(Answer):
         "places, remembered). None of it is evidence."
     )
     attachments: list[AttachmentAnswer] = Field(description="The files that the question brought.")
+    response_id: str | None = Field(description="What a provider with its own transcript keeps it under.")
     usage: UsageAnswer | None
     warnings: list[str]
     dropped_citations: int = Field(description="Ids in the model's answer that name nothing it was given.")
@@ -220,6 +221,7 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
         usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
         sources=list(result.sources),
         attachments=[attachment_answer(each) for each in result.attachments],
+        response_id=result.response_id or None,
         warnings=list(result.warnings),
         dropped_citations=result.dropped,
     )

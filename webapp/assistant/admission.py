@@ -98,6 +98,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         is_bounded=request.start_ms is not None,
         first_call=request.first_call if chosen.mode == "agent" else None,
         attached=attached,
+        previous_response_id=request.previous_response_id,
     )
 
 

@@ -86,6 +86,7 @@ class Plan:
     """What the model is asked in place of the message, '' for the message itself."""
 
     attached: Attached = NO_FILES
+    previous_response_id: str = ""
 
     @property
     def question(self) -> str:
@@ -106,6 +107,7 @@ class Draft:
     measured: Facts | None = None
     coverage: Coverage | None = None  # where it is known only with the answer
     sources: tuple[str, ...] = ()
+    response_id: str = ""  # of the endpoint's own transcript
     is_cut_off: bool = False
     failure: ModelError | None = None  # why the answer broke off, if it did
 
@@ -222,7 +224,14 @@ def checked(
     if unread:
         warnings.append(say("unread", plan.language, count=unread))
     return Draft(
-        answer_md, items, judged(answer_md), completion.usage, tuple(warnings), numbered.unknown, given
+        answer_md,
+        items,
+        judged(answer_md),
+        completion.usage,
+        tuple(warnings),
+        numbered.unknown,
+        given,
+        response_id=completion.response_id,
     )
 
 

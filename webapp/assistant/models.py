@@ -18,6 +18,7 @@ from engines.addresses import host_of, is_local, may_send_to, problem_of, public
 from engines.chat import ChatModel
 from engines.chat_extractive import ExtractiveModel
 from engines.chat_openai import OpenAIChatModel
+from engines.chat_responses import OpenAIResponsesModel
 from engines.retrying import WAITS_S
 from store import providers
 from store.errors import SettingsError, StoreError
@@ -56,6 +57,7 @@ class Endpoint:
     currency: str = ""
     single_system: bool = False
     supports_tool_role: bool = True
+    supports_responses: bool = False
 
     @property
     def is_ready(self) -> bool:
@@ -91,6 +93,7 @@ class ModelInfo:
     currency: str = ""
     single_system: bool = False
     supports_tool_role: bool = True
+    supports_responses: bool = False
 
     @property
     def is_extractive(self) -> bool:
@@ -218,7 +221,8 @@ class ChatModels:
             model.close()
 
     def _model(self, endpoint: Endpoint) -> OpenAIChatModel:
-        return OpenAIChatModel(
+        kind = OpenAIResponsesModel if endpoint.supports_responses else OpenAIChatModel
+        return kind(
             endpoint.name,
             endpoint.base_url,
             endpoint.model,
@@ -252,6 +256,7 @@ def endpoint_of(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
         provider.currency,
         provider.single_system,
         provider.supports_tool_role,
+        provider.supports_responses,
     )
 
 
@@ -289,6 +294,7 @@ def _configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[
             currency=entry.currency,
             single_system=entry.single_system,
             supports_tool_role=entry.supports_tool_role,
+            supports_responses=entry.supports_responses,
         )
 
 
@@ -327,6 +333,7 @@ def _info(endpoint: Endpoint, is_default: bool) -> ModelInfo:
         endpoint.currency,
         endpoint.single_system,
         endpoint.supports_tool_role,
+        endpoint.supports_responses,
     )
 
 

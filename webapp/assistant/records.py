@@ -74,7 +74,8 @@ class TurnRequest:
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
     after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
     that the chat holds. `session_id` is the window that it is asked in; one of another
-    chat is passed over. `attachments` are ids of files that it brings.
+    chat is passed over. `attachments` are ids of files that it brings;
+    `previous_response_id` names what the endpoint keeps of the conversation.
     """
 
     message: str
@@ -98,6 +99,7 @@ class TurnRequest:
     session_id: int | None = None
     context_version: str = ""
     attachments: tuple[int, ...] = ()
+    previous_response_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +282,7 @@ class TurnResult:
     sources: tuple[str, ...] = ()
     is_cut_off: bool = False
     attachments: tuple[Attachment, ...] = ()
+    response_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ def payload(
     measured: Facts | None = None,
     sources: Sequence[str] = (),
     is_cut_off: bool = False,
+    response_id: str = "",
 ) -> dict[str, Any]:
     """The part of a turn that the store keeps as JSON; `measured` as `store.measured` has it."""
     return {
@@ -51,6 +52,7 @@ def payload(
         "sources": list(sources),
         "error": asdict(error) if error else None,
         **({"is_cut_off": True} if is_cut_off else {}),
+        **({"response_id": response_id} if response_id else {}),
     }
 
 
@@ -102,6 +104,7 @@ def result(turn: StoredTurn) -> TurnResult:
         status=cast(TurnStatus, turn.status),
         created_ms=turn.created_ms,
         is_cut_off=kept.get("is_cut_off", False),
+        response_id=kept.get("response_id", ""),
     )
 
 

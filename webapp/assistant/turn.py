@@ -24,6 +24,7 @@ from webapp.assistant import (
     agent,
     evidence_mode,
     failures,
+    going_on,
     history,
     prepared,
     rechecking,
@@ -142,7 +143,7 @@ def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
 
 def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
     said, asked = history.before(deps.database, plan)
-    plan = replace(plan, asked=asked)
+    plan = replace(plan, asked=asked, model=going_on.model_of(deps.database, plan, said))
     turn = _enter(deps, plan)
     found = InHand()
     try:
@@ -234,6 +235,7 @@ def _finish(
         measured=draft.measured,
         sources=draft.sources,
         is_cut_off=draft.is_cut_off,
+        response_id=draft.response_id,
     )
     rows = stored.evidence_rows(draft.evidence)
     if failure:

@@ -178,6 +178,8 @@ def _system_of(request: SentRequest) -> tuple[str, ...]:
 
 
 def _contents(document: dict[str, Any]) -> Iterator[str]:
+    if "instructions" in document:  # the Responses protocol
+        yield str(document["instructions"])
     for message in document.get("messages", ()):
         if message.get("role") == "system":
             yield str(message.get("content"))

@@ -76,7 +76,7 @@ function upload(file) {
       box.value = answer.id
       box.disabled = false
       bar.hidden = true
-      tell(`${file.name} attached.`)
+      tell(`${file.name} attached.`, false)
     } else {
       chip.remove()
       wantsToSend = false
@@ -86,7 +86,7 @@ function upload(file) {
   })
   chip.addEventListener('file:removed', () => request.abort())
   waiting += 1
-  tell(`Uploading ${file.name}…`)
+  tell(`Uploading ${file.name}…`, false)
   request.open('POST', form.dataset.upload)
   request.send(body(file))
 }
@@ -115,7 +115,7 @@ function ready(chip) {
     chip.dataset.gone = 'yes'
     chip.dispatchEvent(new Event('file:removed'))
     chip.remove()
-    tell(`${chip.querySelector('[data-file-name]').textContent} removed.`)
+    tell(`${chip.querySelector('[data-file-name]').textContent} removed.`, false)
     form.querySelector('textarea').focus()
     // One that an earlier question has stays there (409); one of nobody goes after a day in any case.
     if (id) fetch(`${form.dataset.upload}/${id}`, { method: 'DELETE', headers: { 'X-CSRF-Token': form.elements.csrf_token.value } })
@@ -152,6 +152,9 @@ function find(selector) {
   return form.querySelector(selector)
 }
 
-function tell(text) {
-  find('[data-files-state]').textContent = text
+// What went well is said and shows itself; what did not is also to be read.
+function tell(text, isShown = true) {
+  const place = find('[data-files-state]')
+  place.textContent = text
+  place.classList.toggle('hush', !isShown)
 }

@@ -170,11 +170,12 @@ def test_a_test_says_what_works_and_what_to_do(program: Actor, database: Databas
         stub.reply({"ready": True})
         own = add(program, base_url=stub.base_url, api_key="sk-right", model="stub")
         report = program.post(f"/api/v1/providers/{own['id']}/test").get_json()
-        assert [(step["name"], step["verdict"]) for step in report["steps"]][-2:] == [
-            ("json_schema", "ok"), ("streaming", "ok"),
+        assert [(step["name"], step["verdict"]) for step in report["steps"]][-3:] == [
+            ("json_schema", "ok"), ("streaming", "ok"), ("responses", "unknown"),
         ]  # fmt: skip
-        (noted,) = sent.latest(database)
+        noted, probe = sent.latest(database)
         assert (noted.purpose, noted.outcome) == ("test", "answered")
+        assert (probe.purpose, probe.url.rpartition("/")[2]) == ("test", "responses")
         put(program, own["id"], **{**CLOUD, "base_url": stub.base_url, "api_key": "sk-wrong"})
         report = program.post(f"/api/v1/providers/{own['id']}/test").get_json()
         assert (report["works"], report["code"]) == (False, "model_unauthorized")
