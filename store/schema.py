@@ -544,6 +544,7 @@ class ToolMode(Model):
     tool = TextField(primary_key=True)
     mode = TextField()
     changed_ms = IntegerField()
+    hosts = TextField()  # where one that sends something may run without asking
 
     class Meta:
         table_name = "tool_modes"

@@ -124,15 +124,16 @@ def test_evidence_mode_tells_a_file_beside_the_frames_and_it_proves_nothing(
 ) -> None:
     afternoon.show(5, "the retention policy says 90 days")
     found = attach_text(database, "contract.txt", "The contract says thirty days.")
-    stub.reply(reply("The screen said 90 days [[e1]]. The contract says thirty days.", ("e1", "90 days")))
+    said = "The screen said 90 days [[e1]]. In the file stands “The contract says thirty days”. It is signed."
+    stub.reply(reply(said, ("e1", "90 days")))
     result = ask("What did the policy say, and contract.txt?", attachments=(found.id,))
     assert "| The contract says thirty days." in stub.prompt()
     assert (result.sources, [each.name for each in result.attachments]) == (
         ("attachments",),
         ["contract.txt"],
     )
-    assert [claim.citations for claim in result.claims] == [(1,), ()]
-    assert result.claims[1].state != "found"
+    assert [claim.citations for claim in result.claims] == [(1,), (), ()]
+    assert [claim.state for claim in result.claims] == ["found", "from_source", "no_evidence"]
     assert "tools" not in stub.requests[0]
 
 

@@ -140,8 +140,8 @@ def _session(
     asked = attached.with_files(files, plan.question)
     merged = endpoint is not None and endpoint.single_system
     messages = prompt.messages(blocks, history, asked, shown.pictures, merged=merged)
-    off_screen = OffScreen(bool(history), [plan.message, files.known])
-    findings = TurnFindings(sources={SOURCE} if files.known or shown.pictures else set())
+    off_screen = OffScreen(bool(history), [plan.message, *files.texts], quotable=list(files.texts))
+    findings = TurnFindings(sources={SOURCE} if files.texts or shown.pictures else set())
     if plan.about:
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))

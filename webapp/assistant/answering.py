@@ -121,7 +121,8 @@ def ask(
     """
     if isinstance(plan.model, ExtractiveModel):
         quoted = quote(deps, plan, retrieval, say("extractive", plan.language))
-        yield replace(quoted, warnings=(*quoted.warnings, *_unread(plan)))
+        unread = files.told_of_unread(plan.attached, plan.language)
+        yield replace(quoted, warnings=(*quoted.warnings, *unread))
         return
     called = yield from call(deps, plan, plan.model, retrieval, history, turn_id)
     warnings = []
@@ -132,16 +133,11 @@ def ask(
         warnings.append(say("shrunk", plan.language, tokens=called.shrunk_to))
     if called.completion.finish_reason == "length":
         warnings.append(say("cut_short", plan.language))
-    for each, shown in called.files.cut:
-        values = {"file": each.name, "shown": f"{shown:,}", "total": f"{each.characters:,}"}
-        warnings.append(say("file_cut", plan.language, **values))
-    draft = checked(deps, plan, retrieval, called.entries, called.completion, warnings)
-    yield replace(draft, usage=called.usage, sources=(SOURCE,) if called.files.known else ())
-
-
-def _unread(plan: Plan) -> Iterator[str]:
-    if plan.attached.own:
-        yield say("files_unread", plan.language, names=files.names(plan.attached.own))
+    warnings += files.told_of_cuts(called.files, plan.language)
+    texts = called.files.texts
+    beside = OffScreen(True, has_looked=True, quotable=list(texts)) if texts else None
+    draft = checked(deps, plan, retrieval, called.entries, called.completion, warnings, off_screen=beside)
+    yield replace(draft, usage=called.usage, sources=(SOURCE,) if texts else ())
 
 
 def cut_off(said: str, plan: Plan, form: str = "") -> Completion | None:

@@ -17,7 +17,8 @@ from store.attachments import Attachment
 from store.database import Database
 from store.settings import ContextSettings
 from webapp.assistant.packing import guest, plain
-from webapp.assistant.texts import tokens
+from webapp.assistant.sentences import say
+from webapp.assistant.texts import Language, tokens
 
 if TYPE_CHECKING:
     from webapp.assistant.records import TurnDeps
@@ -63,12 +64,12 @@ NO_FILES = Attached()
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a model is told of attached files. `known` are the words of them, `cut` those of the question's
+    """What a model is told of attached files. `texts` are the words of each, `cut` those of the question's
     own files of which not all is told, with how many characters are.
     """
 
     text: str = ""
-    known: str = ""
+    texts: tuple[str, ...] = ()
     cut: tuple[tuple[Attachment, int], ...] = ()
 
 
@@ -110,7 +111,7 @@ def told(attached: Attached, read: Read, max_chars: int, max_tokens: int, *, can
     cut = [(each, len(texts.get(each.id, ""))) for each in attached.own if not each.is_image]
     return Told(
         "\n".join([*lines, CLOSE]),
-        "\n".join(texts.values()),
+        tuple(texts.values()),
         tuple((each, count) for each, count in cut if count < each.characters or not each.is_whole),
     )
 
@@ -195,3 +196,16 @@ def reader(database: Database) -> Read:
 def names(files: Sequence[Attachment]) -> str:
     """Their names in a sentence for the person."""
     return ", ".join(each.name for each in files)
+
+
+def told_of_cuts(files: Told, language: Language) -> Iterator[str]:
+    """Sentences for the person about files of which not all went along."""
+    for each, shown in files.cut:
+        values = {"file": each.name, "shown": f"{shown:,}", "total": f"{each.characters:,}"}
+        yield say("file_cut", language, **values)
+
+
+def told_of_unread(attached: Attached, language: Language) -> Iterator[str]:
+    """A sentence for the person where there is no model that could read the files."""
+    if attached.own:
+        yield say("files_unread", language, names=names(attached.own))

@@ -21,10 +21,10 @@ from webapp.assistant.figures import figures
 from webapp.assistant.outcomes import outcomes
 from webapp.assistant.records import Claim
 
-QUOTABLE = frozenset({"messages", "calendar", "location", "places", "web", "files"})
+QUOTABLE = frozenset({"attachments", "messages", "calendar", "location", "places", "web", "files"})
 """Sources whose words are their own. What is remembered or summed up was written here."""
 
-SOURCE_OF = {"web_search": "web", "read_file": "files", "read_attachment": "files"}
+SOURCE_OF = {"web_search": "web", "read_file": "files", "read_attachment": "attachments"}
 """What tools show that are no source tools; those name theirs (`webapp.assistant.tools.sources`)."""
 
 _MIN_WORDS = 2

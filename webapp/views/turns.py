@@ -52,6 +52,7 @@ SOURCE_WORDS = {
     "remembered": "what is remembered",
     "web": "the web",
     "files": "files",
+    "attachments": "attached files",
 }
 _DISPUTED = ("unproven", "source marked wrong")
 
