@@ -55,6 +55,19 @@ def test_days_are_found_and_the_latest_without_words(database: Database) -> None
     assert "end must be later" in turn.error("search_rag", query="", start=5, end=5)
 
 
+def test_of_a_long_day_the_lines_that_were_asked_for_are_told(database: Database) -> None:
+    lines = [f"{n:02}:00 wrote chapter {n} of the handbook, {'x' * 150}" for n in range(8, 20)]
+    put_day(database, 0, "\n".join(["Friday. 9 h at the screen.", *lines, "20:00 booked the ferry"]))
+    turn = Turn(database)
+    [told] = summaries(turn.answer("search_rag", query="ferry"))
+    assert told.startswith("Friday. 9 h at the screen.\n08:00 ") and told.endswith(
+        "…\n20:00 booked the ferry"
+    )
+    assert len(told) <= 2_000
+    put_day(database, 1, "ferry " + "y" * 3_000)
+    assert len(summaries(turn.answer("search_rag", query="ferry"))[1]) <= 2_001
+
+
 def test_a_summary_is_forgotten_with_its_day_and_stays_within_the_range(database: Database) -> None:
     for n in range(3):
         put_day(database, n, f"day {n}")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from store import daily_summaries, entities, frame_tags, frames, readings, remembered
+from store import daily_summaries, entities, frame_tags, frames, readings, remembered, tokenizer
 from store.entities import Entity, EntityNotFound, Fact, Learned
 from store.frames import captured_ms_of
 from webapp.assistant.tool import ToolFailed
@@ -58,7 +58,7 @@ def search_rag(
         if not gate.lets_out_windows(look.call, day.start_ms, day.end_ms, None):
             look.call.withheld += 1
             continue
-        rows.append({"day": day.day, "zone": day.zone, "summary": shortened(day.text, _DAY_CHARS)})
+        rows.append({"day": day.day, "zone": day.zone, "summary": _excerpt(day.text, query)})
         look.context.findings.shown(day.start_ms, day.end_ms)
         if len(rows) == limit:
             break
@@ -210,6 +210,28 @@ TOOLS = (search_rag, recall_facts_for_frame, recall_entities, store_entity, stor
 
 
 # -- support ------------------------------------------------------------------------------
+
+
+def _excerpt(text: str, query: str) -> str:
+    """What of a day fits: its first line, then the lines that have words of the query, then the others.
+
+    They stay in the order of the day, and a line of ``…`` stands where some were left out.
+    """
+    lines = text.split("\n")
+    wanted = {token.text for token in tokenizer.tokens(query)}
+    hits = [len(wanted & {token.text for token in tokenizer.tokens(line)}) for line in lines]
+    left, kept = _DAY_CHARS, set[int]()
+    for n in sorted(range(len(lines)), key=lambda n: (n > 0, -hits[n], n)):
+        if len(lines[n]) + 3 <= left:
+            kept.add(n)
+            left -= len(lines[n]) + 3
+    told: list[str] = []
+    for n, line in enumerate(lines):
+        if n in kept:
+            told.append(line)
+        elif told and told[-1] != "…":
+            told.append("…")
+    return "\n".join(told) if 0 in kept else shortened(text, _DAY_CHARS)
 
 
 def _is_inside(look: Look, start_ms: int, end_ms: int) -> bool:
