@@ -15,7 +15,7 @@ from engines.chat import ChatModel, Completion, Message, ModelError, ModelMalfor
 from ingest import daily, refining
 from ingest.refining_model import Refiner
 from ingest.refining_noted import NOT_ITS_FAULT, noted, texts_of
-from store import daily_hours, memory_hours, observations
+from store import daily_retelling, memory_hours, observations
 from store.daily_hours import Hour, Point, Quote
 from store.database import Database
 from store.frames import captured_ms_of
@@ -71,7 +71,7 @@ class DayTeller:
         """Have the newest hour told that is due; False when none is, or the model does not answer."""
         if self._clock() < self._next_ms:
             return False
-        hour = daily_hours.to_tell(self._database, self._clock())
+        hour = daily_retelling.to_tell(self._database, self._clock())
         if hour is None:
             return False
         try:
@@ -79,7 +79,7 @@ class DayTeller:
         except ModelError as error:
             log.warning("hour %d was not told: %s", hour.hour, error.code)
             with self._database.write() as connection:
-                daily_hours.fail(
+                daily_retelling.fail(
                     connection, hour.hour, hour.fingerprint, error.code, DAILY_RETRY_MS, self._clock()
                 )
             if isinstance(error, NOT_ITS_FAULT):
@@ -87,7 +87,7 @@ class DayTeller:
                 return False
             return True
         with self._database.write() as connection:
-            kept = daily_hours.accept(connection, hour.hour, hour.fingerprint, points, self._clock())
+            kept = daily_retelling.accept(connection, hour.hour, hour.fingerprint, points, self._clock())
         log.info("hour %d was %s", hour.hour, "told" if kept else "changed meanwhile")
         return True
 

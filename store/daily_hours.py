@@ -141,7 +141,7 @@ def put(
         """,
         values,
     )
-    _put_points(connection, hour, points)
+    put_points(connection, hour, points)
     return True
 
 
@@ -163,7 +163,8 @@ def put_placeholders(connection: apsw.Connection, first: int, after: int, now_ms
     )
 
 
-def _put_points(connection: apsw.Connection, hour: int, points: Sequence[Point]) -> None:
+def put_points(connection: apsw.Connection, hour: int, points: Sequence[Point]) -> None:
+    """Let an hour have these points, and its day be written anew."""
     connection.execute("delete from daily_points where hour = ?", (hour,))
     connection.execute("delete from daily_quotes where hour = ?", (hour,))
     connection.executemany(
@@ -181,70 +182,12 @@ def _put_points(connection: apsw.Connection, hour: int, points: Sequence[Point])
     connection.execute("insert into daily_texts_due (hour) values (?) on conflict do nothing", (hour,))
 
 
-# -- a model's words ----------------------------------------------------------------------
-
-
-def to_tell(database: Database, now_ms: int) -> Hour | None:
-    """The newest hour that a model is to be asked about, once its observations have their last words."""
-    with database.read() as connection:
-        number = scalar(
-            connection,
-            """
-            select max(d.hour) from daily_hours d
-            where d.model_next_ms <= :now
-                and not exists (select 1 from daily_hours_due w where w.hour = d.hour)
-                and not exists (
-                    select 1 from observations o
-                    where o.hour = d.hour and o.is_hidden = 0 and o.refine_next_ms <= :now
-                )
-            """,
-            {"now": now_ms},
-        )
-        return None if number is None else _hours(connection, "d.hour = :hour", {"hour": number})[0]
-
-
-def accept(
-    connection: apsw.Connection, hour: int, fingerprint: str, points: Sequence[Point], now_ms: int
-) -> bool:
-    """Keep a model's words; False when the observations changed meanwhile, and nothing is kept."""
-    connection.execute(
-        """
-        update daily_hours
-        set source = 'model', model_next_ms = null, model_error = null, updated_ms = :now
-        where hour = :hour and fingerprint = :fingerprint
-        """,
-        {"hour": hour, "fingerprint": fingerprint, "now": now_ms},
-    )
-    if not connection.changes():
-        return False
-    _put_points(connection, hour, points)
-    return True
-
-
-def fail(
-    connection: apsw.Connection, hour: int, fingerprint: str, error: str, retry_ms: int, now_ms: int
-) -> None:
-    """Note that a model failed, and that it is asked again `retry_ms` later, twice as late each time.
-
-    `error` never holds screen text. The rules' words stay, and so does the mark.
-    """
-    connection.execute(
-        """
-        update daily_hours
-        set model_error = :error, model_attempts = model_attempts + 1,
-            model_next_ms = :now + min(:retry << min(model_attempts, 16), 86400000)
-        where hour = :hour and fingerprint = :fingerprint
-        """,
-        {"hour": hour, "fingerprint": fingerprint, "error": error, "retry": retry_ms, "now": now_ms},
-    )
-
-
 # -- reading ------------------------------------------------------------------------------
 
 
 def between(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Hour]:
     """The hours that touch ``[start_ms, end_ms)``, in order, with the points that lie in it."""
-    found = _hours(
+    found = load(
         connection,
         "d.hour * :size < :end and (d.hour + 1) * :size > :start",
         {"size": HOUR_MS, "start": start_ms, "end": end_ms},
@@ -266,7 +209,8 @@ def _clipped(hour: Hour, start_ms: int, end_ms: int) -> Hour:
     return Hour(hour.hour, hour.source, hour.fingerprint, points, hour.model_error, hour.updated_ms)
 
 
-def _hours(connection: apsw.Connection, condition: str, values: dict[str, int]) -> list[Hour]:
+def load(connection: apsw.Connection, condition: str, values: dict[str, int]) -> list[Hour]:
+    """Hours ``d`` that fit a condition on them, in order."""
     found = rows(
         connection,
         f"""

@@ -9,83 +9,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
 
 import apsw
 
 from store import tokenizer
 from store.database import Database, rows, scalar
+from store.entity_rows import (
+    Entity,
+    EntityKind,
+    EntityNotFound,
+    Fact,
+    Learned,
+    Origin,
+    load_entities,
+    load_facts,
+)
 from store.upserts import plain
 
-EntityKind = Literal["person", "place", "event", "thing"]
-Origin = Literal["chat", "person"]
+__all__ = ["Entity", "EntityKind", "EntityNotFound", "Fact", "Learned", "Origin"]
 
 MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
-
-
-class EntityNotFound(LookupError):
-    """There is no entity with this id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """Where something was learned: in which turn of a chat, on which frame, and when."""
-
-    at_ms: int
-    turn_id: int | None = None
-    frame_id: int | None = None
-
-    @property
-    def origin(self) -> Origin:
-        return "person" if self.turn_id is None else "chat"
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """An entity; `frames` are those it was found on, `facts` counts what is known of it.
-
-    `aliases` are (id, name) of what was merged into it. Until it was stored its chat had been shown screens
-    of ``[shown_from_ms, shown_until_ms)``, None for none.
-    """
-
-    id: int
-    kind: EntityKind
-    name: str
-    description: str
-    created_ms: int
-    updated_ms: int
-    frames: tuple[int, ...]
-    facts: int
-    shown_from_ms: int | None
-    shown_until_ms: int | None
-    origin: Origin
-    aliases: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact, with names. One of the two objects is None; the span is that of `Entity`.
-
-    One that was taken back has `retracted_ms`, and perhaps a reason.
-    """
-
-    id: int
-    subject_id: int
-    subject: str
-    predicate: str
-    object_entity_id: int | None
-    object_entity: str | None
-    object_value: str | None
-    source_frame_id: int | None
-    created_ms: int
-    shown_from_ms: int | None
-    shown_until_ms: int | None
-    origin: Origin
-    turn_id: int | None
-    retracted_ms: int | None
-    retract_reason: str
 
 
 # -- storing (inside `database.write()`) ----------------------------------------------------
@@ -196,7 +140,7 @@ def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None
 def get(database: Database, entity_id: int) -> Entity:
     """One entity, or the one that it was merged into. Raises `EntityNotFound`."""
     condition = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
-    found = _entities(database, condition, {"id": entity_id, "limit": 1})
+    found = load_entities(database, condition, {"id": entity_id, "limit": 1})
     if not found:
         raise EntityNotFound(entity_id)
     return found[0]
@@ -212,7 +156,7 @@ def recall(
     for n, token in enumerate(tokenizer.tokens(plain(name)[:MAX_NAME_CHARS])):
         conditions.append(f"instr({_NAMED}, :word{n}) > 0")
         values[f"word{n}"] = token.text
-    return _entities(database, " and ".join(conditions), values)
+    return load_entities(database, " and ".join(conditions), values)
 
 
 def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
@@ -230,7 +174,7 @@ def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
             or (length(a.name_key) > 1 and instr(:words, ' ' || a.name_key || ' ') > 0)
         )
     )"""
-    return _entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
+    return load_entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
 
 
 def facts_of(
@@ -248,33 +192,16 @@ def facts_of(
     if entity_ids is not None:
         among += f" and (f.subject_id in ({_MEANT}) or f.object_entity_id in ({_MEANT}))"
     values = {"ids": json.dumps(list(entity_ids or ())), "limit": limit, "offset": offset}
-    with database.read() as connection:
-        found = rows(connection, _FACTS.format(among=among), values)
-    return [Fact(*row) for row in found]
+    return load_facts(database, among, values)
 
 
 def fact(database: Database, fact_id: int) -> Fact:
     """One fact. Raises `LookupError`."""
-    with database.read() as connection:
-        found = rows(connection, _FACTS.format(among="f.id = :id"), {"id": fact_id, "limit": 1, "offset": 0})
+    found = load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})
     if not found:
         raise LookupError(fact_id)
-    return Fact(*found[0])
+    return found[0]
 
-
-def _entities(database: Database, condition: str, values: dict[str, object]) -> list[Entity]:
-    with database.read() as connection:
-        found = rows(connection, _ENTITIES.format(condition=condition), {"offset": 0, **values})
-    return [_entity(*row) for row in found]
-
-
-def _entity(*values: Any) -> Entity:
-    found = Entity(*values)
-    aliases = tuple((number, name) for number, name in json.loads(values[11]))
-    return replace(found, frames=tuple(json.loads(values[6])), aliases=aliases)
-
-
-_SAME = "select a.id from entities a where a.id = e.id or a.merged_root = e.id"
 
 _NAMED = """(
     select group_concat(a.name_key || ' ' || recollect_normal(a.description), ' ')
@@ -288,33 +215,6 @@ _MEANT = """
 """
 
 _KNOWN = "select coalesce(merged_root, id) from entities where kind = ? and name_key = ?"
-
-_ENTITIES = f"""
-select e.id, e.kind, e.name, e.description, e.created_ms, e.updated_ms,
-    (select json_group_array(distinct o.frame_id) from entity_frames o where o.entity_id in ({_SAME})),
-    (select count(*) from facts f
-        where f.retracted_ms is null and (f.subject_id in ({_SAME}) or f.object_entity_id in ({_SAME}))),
-    e.shown_from_ms, e.shown_until_ms, e.origin,
-    (select json_group_array(json_array(a.id, a.name)) from entities a where a.merged_root = e.id)
-from entities e
-where e.merged_root is null and {{condition}}
-order by e.updated_ms desc, e.id desc
-limit :limit offset :offset
-"""
-
-_FACTS = """
-select f.id, s.id, s.name, f.predicate, o.id, o.name, f.object_value,
-    f.source_frame_id, f.created_ms, f.shown_from_ms, f.shown_until_ms, f.origin, f.turn_id, f.retracted_ms,
-    f.retract_reason
-from facts f
-join entities told on told.id = f.subject_id
-join entities s on s.id = coalesce(told.merged_root, told.id)
-left join entities named on named.id = f.object_entity_id
-left join entities o on o.id = coalesce(named.merged_root, named.id)
-where {among}
-order by f.created_ms desc, f.id desc
-limit :limit offset :offset
-"""
 
 _SHOWN = """
 select min(t.start_ms), max(t.end_ms)

@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 from flask import Flask
 
-from store import daily_hours, daily_summaries, zones
+from store import daily_hours, daily_retelling, daily_summaries, zones
 from store.database import Database, rows
 from store.observations import HOUR_MS
 from store.paths import DataDir
@@ -111,7 +111,7 @@ def test_a_model_that_failed_is_named_and_rules_stand_in(
         [(hour, fingerprint)] = rows(
             connection, "select hour, fingerprint from daily_hours where source = 'rule'"
         )
-        daily_hours.fail(connection, hour, fingerprint, "model_unreachable", 300_000, NOON_MS)
+        daily_retelling.fail(connection, hour, fingerprint, "model_unreachable", 300_000, NOON_MS)
     html = page(browser, FRIDAY)
     assert "could not tell this hour (model_unreachable)" in html and "Changed retention" in html
 

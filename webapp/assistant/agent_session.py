@@ -21,6 +21,7 @@ from webapp.assistant.tool import Registry, Tool
 from webapp.assistant.tools import (
     attachments,
     calendars,
+    days,
     describe,
     general,
     memories,
@@ -80,6 +81,7 @@ def registry(settings: ToolsSettings) -> Registry:
             *messages.TOOLS,
             *calendars.TOOLS,
             *places.TOOLS,
+            *days.TOOLS,
             *memories.TOOLS,
             attachments.read_attachment,
             general.calculator,

@@ -1,7 +1,7 @@
-"""Tools over what is remembered: summaries of days, entities and facts, tags of frames.
+"""Tools over what is remembered: entities and facts, tags of frames.
 
-What was learned from the screen is told under the rules of today: a day is kept back when a window in use
-in it is left out now, an entity or a fact when the frames it was learned from are.
+What was learned from the screen is told under the rules of today: an entity or a fact is kept back when the
+frames it was learned from are left out now.
 """
 
 from __future__ import annotations
@@ -11,63 +11,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from store import daily_summaries, entities, frame_tags, frames, readings, remembered, tokenizer
+from store import entities, frame_tags, frames, readings, remembered
 from store.entities import Entity, EntityNotFound, Fact, Learned
 from store.frames import captured_ms_of
 from webapp.assistant.tool import ToolFailed
 from webapp.assistant.tools.sources import Look, SourceContext, fitting, shortened, source_tool
-from webapp.doors import memory as gate
-from webapp.doors import moments
-from webapp.doors.answers import TimeOrNone, Words
 from webapp.doors.frame_tools import FrameId
 
 REMEMBERED = "what you let Recollect remember"
-_DAY_CHARS = 2_000
 _TEXT_CHARS = 500
 _AT_MOST = 100
 
 EntityId = Annotated[int, Field(ge=1, description="`entity_id` of recall_entities or store_entity.")]
 Name = Annotated[str, Field(min_length=1, max_length=entities.MAX_NAME_CHARS)]
 Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
-
-
-@source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules", source="days")
-def search_rag(
-    look: Look,
-    query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
-    start: TimeOrNone = None,
-    end: TimeOrNone = None,
-    limit: Annotated[int, Field(ge=1, le=31, description="Days at most.")] = 5,
-) -> object:
-    """Searches the summaries of whole days, best match first; call it to learn on which day something was, or
-    what surrounded it. `start` and `end` are half-open, and a day counts when it overlaps them; without
-    them every day is searched. What a day's summary says is proven by its frames only: find them with
-    search_ocr. Examples: {"query": "budget meeting"};
-    {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
-    start_ms, end_ms = None, None
-    if start is not None or end is not None or look.context.range_ms:
-        start_ms, end_ms = look.within(*moments.span(start, end, look.call.now_ms))
-    asked = look.call.library.embedder.asking(query)
-    found, strategy, reason = daily_summaries.search(
-        look.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=look.context.timeout_s
-    )
-    rows = []
-    for day in found:
-        if look.context.range_ms and not _is_inside(look, day.start_ms, day.end_ms):
-            continue
-        if not gate.lets_out_windows(look.call, day.start_ms, day.end_ms, None):
-            look.call.withheld += 1
-            continue
-        rows.append({"day": day.day, "zone": day.zone, "summary": _excerpt(day.text, query)})
-        look.context.findings.shown(day.start_ms, day.end_ms)
-        if len(rows) == limit:
-            break
-    kept, _ = fitting(rows)
-    look.call.returned = len(kept)
-    told: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": look.call.withheld}
-    if reason:
-        told["fallback_reason"] = reason
-    return told if kept else {**told, "note": "No summary of a day fits."}
 
 
 @source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
@@ -206,37 +163,10 @@ def get_frame_tags(look: Look, frame_id: FrameId) -> object:
     return {"frame_id": frame_id, "tags": tags, **({} if tags else {"note": "The frame has no tags."})}
 
 
-TOOLS = (search_rag, recall_facts_for_frame, recall_entities, store_entity, store_fact, get_frame_tags)
+TOOLS = (recall_facts_for_frame, recall_entities, store_entity, store_fact, get_frame_tags)
 
 
 # -- support ------------------------------------------------------------------------------
-
-
-def _excerpt(text: str, query: str) -> str:
-    """What of a day fits: its first line, then the lines that have words of the query, then the others.
-
-    They stay in the order of the day, and a line of ``…`` stands where some were left out.
-    """
-    lines = text.split("\n")
-    wanted = {token.text for token in tokenizer.tokens(query)}
-    hits = [len(wanted & {token.text for token in tokenizer.tokens(line)}) for line in lines]
-    left, kept = _DAY_CHARS, set[int]()
-    for n in sorted(range(len(lines)), key=lambda n: (n > 0, -hits[n], n)):
-        if len(lines[n]) + 3 <= left:
-            kept.add(n)
-            left -= len(lines[n]) + 3
-    told: list[str] = []
-    for n, line in enumerate(lines):
-        if n in kept:
-            told.append(line)
-        elif told and told[-1] != "…":
-            told.append("…")
-    return "\n".join(told) if 0 in kept else shortened(text, _DAY_CHARS)
-
-
-def _is_inside(look: Look, start_ms: int, end_ms: int) -> bool:
-    low, high = look.context.range_ms or (start_ms, end_ms)
-    return low <= start_ms and end_ms <= high
 
 
 def _lets_out(look: Look, frame_ids: Iterable[int]) -> bool:
