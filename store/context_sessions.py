@@ -75,6 +75,13 @@ def latest_of_chat(database: Database, chat_id: int) -> ChatSession | None:
         return next(map(_session, rows(connection, sql, (chat_id,))), None)
 
 
+def ids_of_chat(database: Database, chat_id: int) -> set[int]:
+    """Every session of a chat."""
+    with database.read() as connection:
+        found = rows(connection, "select id from chat_sessions where conversation_id = ?", (chat_id,))
+    return {number for (number,) in found}
+
+
 def listed(database: Database, limit: int, before: int | None = None) -> list[ChatSession]:
     """Sessions in which something was asked, newest first; `before` is the id of the last of a page."""
     sql = f"""

@@ -19,7 +19,7 @@ from store import chat_summaries, context_packs, context_sessions
 from store.chat_summaries import BY_RULES, AskedTurn, Embedded
 from store.context_sessions import ClosedBy
 from store.database import Database
-from store.errors import StoreError
+from store.errors import SettingsError, StoreError
 from store.settings import ContextSettings
 from store.vectors import quantised
 from webapp.assistant import digests, keywords, mini_summary, mini_summary_model
@@ -45,6 +45,13 @@ class ContextDeps:
     models: ChatModels
     embed: Callable[[str], Meaning]
     clock: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        """Raises `SettingsError`: a word that was mistyped must not let texts leave."""
+        choice = self.settings.summaries
+        if choice not in mini_summary_model.CHOICES:
+            known = ", ".join(mini_summary_model.CHOICES)
+            raise SettingsError(f"context.summaries must be one of {known}, not {choice!r}")
 
     @property
     def stale_ms(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from store import chat_summaries
+from store import chat_summaries, context_sessions
 from store.chat_digests import Line
 from store.context_sessions import ChatSession
 from webapp.assistant import context_ranking, digests, keywords, topics
@@ -56,9 +56,11 @@ def loaded(
         if each.session_id in found
     )
     history = digests.history(database, settings.recent_days, now_ms).lines
-    about = topics.digest(database, topic, settings, now_ms, session.id) if topic else ()
-    # A chat that is told of as a recent one is not told of again.
-    told = {session_id for each in recent for session_id in each.line.sessions}
+    about = topics.digest(database, topic, settings, now_ms) if topic else ()
+    # What is told of as a recent chat is not told of again, and this chat the model reads itself.
+    told = {session_id for each in recent for session_id in each.line.sessions} | {session.id}
+    if session.chat_id is not None:
+        told |= context_sessions.ids_of_chat(database, session.chat_id)
     return Loaded(
         recent,
         _candidates(history, "before the recent days"),

@@ -130,20 +130,18 @@ def scores(
     return found
 
 
-def digest(
-    database: Database, topic: Topic, settings: ContextSettings, now_ms: int, without: int | None
-) -> tuple[Line, ...]:
+def digest(database: Database, topic: Topic, settings: ContextSettings, now_ms: int) -> tuple[Line, ...]:
     """What earlier chats came to about a topic; made again when missing, too old or surer (R1.22)."""
     known = chat_digests.topic(database, topic.tag)
     is_stronger = known is not None and topic.score > known.score + DRIFT_BY
     if known is not None and known.expires_ms > now_ms and not is_stronger:
-        return tuple(line for line in known.lines if without not in line.sessions)
+        return known.lines
     ids = chat_summaries.about(database, topic.tag, MAX_SESSIONS)
     found = chat_summaries.get(database, ids)
     lines = tuple(line_of(found[each]) for each in ids if each in found)
     expires_ms = now_ms + round(settings.topic_ttl_hours * _HOUR_MS)
     chat_digests.put_topic(database, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
-    return tuple(line for line in lines if without not in line.sessions)
+    return lines
 
 
 def _drifted(

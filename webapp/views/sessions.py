@@ -76,7 +76,7 @@ def session_page(own: Services, session: ChatSession) -> SessionPage:
 
 def topic_page(own: Services, topic: Topic) -> TopicPage:
     """A topic with what chats came to about it."""
-    found = topics.digest(own.database, topics.of_stored(topic), own.settings.context, own.clock(), None)
+    found = topics.digest(own.database, topics.of_stored(topic), own.settings.context, own.clock())
     topic = replace(topic, lines=found)
     others = [each for each in chat_digests.topics(own.database) if each.id != topic.id]
     return TopicPage(topic, others)

@@ -68,7 +68,7 @@ def test_r1_31_and_r1_22_a_digest_is_made_kept_and_made_again(
     topic = Topic("retention", "Retention", 0.5, "inferred", now())
 
     def digest(topic: Topic) -> list[int]:
-        lines = topics.digest(context.database, topic, context.settings, now(), None)
+        lines = topics.digest(context.database, topic, context.settings, now())
         return [session for line in lines for session in line.sessions]
 
     assert digest(topic) == [one]  # it was missing

@@ -24,7 +24,7 @@ from store import (
 )
 from store.conversations import StoredEvidence
 from store.database import Database, rows
-from store.errors import StoreBusy
+from store.errors import SettingsError, StoreBusy
 from store.media import Media
 from store.paths import DataDir
 from tests.assistant.agents import agent_deps
@@ -412,3 +412,21 @@ def test_a_pack_that_is_deleted_is_not_told_again(window: Window, database: Data
 def _context(window: Window) -> ContextDeps:
     assert window.deps.context
     return window.deps.context
+
+
+def test_what_this_chat_came_to_before_is_read_by_the_model_itself(window: Window, past: Past) -> None:
+    """Neither as a recent chat nor under the topic: the transcript has it."""
+    window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
+    window.ask(QUESTIONS[0])
+    past.window("And the retention of text?", answers=["Never told twice."], chat_id=window.chat_id)
+    window.deps = replace(
+        window.deps, context=changed(_context(window), refresh_turns=1, refresh_cooldown_s=0)
+    )
+    window.ask("Is the retention final?")
+    assert LEARNED in window.told()
+    assert "Never told twice." not in window.told()
+
+
+def test_a_mistyped_choice_lets_nothing_leave(context: ContextDeps) -> None:
+    with pytest.raises(SettingsError, match="local, any, off"):
+        changed(context, summaries="loca")
