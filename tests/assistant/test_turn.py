@@ -229,6 +229,7 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came_and_checked(
     result = stored_turn(deps.database, 1, 1)
     assert events[-1] == FinalEvent(result)
     assert result.error and result.error.code == "model_unreachable"
+    assert result.error.message.startswith("The connection to the model's endpoint broke off. (")
     assert (result.status, result.is_cut_off) == ("failed", True)
     said = "".join(event.text for event in events if isinstance(event, DeltaEvent))
     assert 10 < len(said) < len(whole) and said.startswith("Hello. And")

@@ -6,7 +6,9 @@ answers (CHAT-5).
 
 from __future__ import annotations
 
-from engines.chat import ModelError
+from dataclasses import replace
+
+from engines.chat import ModelError, ModelUnreachable
 from store.errors import DeadlineExceeded, StoreBusy, StoreError
 from webapp.assistant.records import TurnError
 from webapp.assistant.texts import Language
@@ -42,6 +44,10 @@ _SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
             "Check that it is running, and its address under Settings, Models.",
         ),
         ("无法连接到模型服务。", "请确认服务正在运行，并在“设置 › 模型”中检查地址。"),
+    ),
+    "broke_off": (
+        ("The connection to the model's endpoint broke off.", "Try again."),
+        ("与模型服务的连接中断了。", "请重试。"),
     ),
     "model_refused": (
         ("The model's endpoint refused the request.", "Test the model under Settings, Models."),
@@ -96,6 +102,14 @@ def turn_error(error: ModelError | StoreError, language: Language) -> TurnError:
     elif isinstance(error, StoreBusy):
         code = "store_busy"
     return _error(code, language)
+
+
+def broke_off(error: ModelError, language: Language) -> TurnError:
+    """The same for an answer that had begun: an endpoint that went away then could be reached."""
+    found = turn_error(error, language)
+    if not isinstance(error, ModelUnreachable):
+        return found
+    return replace(_error("broke_off", language, error.detail), code=found.code)
 
 
 def words_for(code: str) -> str:

@@ -153,7 +153,7 @@ def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
             found.coverage = draft.coverage or found.coverage
         else:
             draft = yield from evidence_mode.run(deps, plan, turn, said, found, stop)
-        failure = turn_error(draft.failure, plan.language) if draft.failure else None
+        failure = failures.broke_off(draft.failure, plan.language) if draft.failure else None
         _finish(deps, turn, draft, found.coverage, failure)
     except (ModelError, StoreError) as error:
         log.warning("turn %s of chat %s failed: %s", turn.n, turn.chat_id, type(error).__name__)
