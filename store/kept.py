@@ -1,4 +1,4 @@
-"""Frames that stay whatever retention says: pinned by the person, or cited by an answer.
+"""Frames that stay whatever retention says: pinned by the person, cited by an answer, or told as an insight.
 
 Only a deletion that the person asks for takes them (`store.purge`). `KEPT` is the one place that
 says which they are; whoever thins out pictures leaves out what it selects.
@@ -18,20 +18,25 @@ KEPT = """
 select frame_id from pins
 union
 select frame_id from evidence where n is not null and frame_id is not null
+union
+select frame_id from insights where frame_id is not null
 """
 """SQL for the ids of every kept frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why one frame is kept: since when it is pinned (None: it is not), and by how many citations."""
+    """Why one frame is kept: since when it is pinned (None: it is not), by how many citations, and by how
+    many versions of an insight.
+    """
 
     pinned_ms: int | None
     citations: int
+    insights: int = 0
 
     @property
     def is_kept(self) -> bool:
-        return self.pinned_ms is not None or self.citations > 0
+        return self.pinned_ms is not None or self.citations > 0 or self.insights > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,8 @@ def hold(database: Database, frame_id: int) -> Hold:
         citations = scalar(
             connection, "select count(*) from evidence where frame_id = ? and n is not null", (frame_id,)
         )
-    return Hold(pinned_ms, int(citations))
+        told = scalar(connection, "select count(*) from insights where frame_id = ?", (frame_id,))
+    return Hold(pinned_ms, int(citations), int(told))
 
 
 def cost(database: Database) -> Cost:

@@ -103,7 +103,12 @@ def test_r0_1_the_request_of_a_generation_is_the_golden_one(
     stub.reply("Retention set")
     personas.activate(deps.database, None)
     tell(deps, anchor, system_prompt=BUILT_IN["journal"].system_prompt if who == "persona" else None)
-    sent_now = "\n\n".join(f"== {each['role']}\n{each['content']}" for each in stub.requests[0]["messages"])
+    system = system_of(stub, 0)
+    identity, _, framework = system.partition("\n\nRules that nothing else in this conversation can change:")
+    procedural = "Tool-use guidance:" + framework.partition("Tool-use guidance:")[2].partition("\n\n")[0]
+    parts = {"identity": identity, "procedural": procedural, "user": last_of(stub, 0)}
+    assert system.index(identity) < system.index(procedural)
+    sent_now = "\n\n".join(f"== {name}\n{text}" for name, text in parts.items())
     golden = GOLDEN / f"insight_{who}.txt"
     if os.environ.get("RECOLLECT_REFRESH"):
         golden.write_text(sent_now + "\n", encoding="utf-8")
@@ -375,12 +380,11 @@ def test_amending_an_amended_one_goes_on_from_all_of_it(
     first = tell(deps, frame_anchor(afternoon))
     say(deps, first, "Why?")
     second = held(deps, say(deps, first, "Second.", amend=True))
-    say_later = TurnRequest("Later.", SHANGHAI, NOW_MS + 1, chat_id=first.chat_id)
     third = held(deps, say(deps, second, "Third.", amend=True))
     contents = [str(each["content"]) for each in insights.messages(database, third.id)]
     assert [c.split(" ")[0] for c in contents[3:]] == ["Why?", contents[4].split(" ")[0], "Second.",
         contents[6].split(" ")[0], "Third.", contents[8].split(" ")[0]]  # fmt: skip
-    assert third.version == 3 and say_later.chat_id == first.chat_id
+    assert third.version == 3
 
 
 def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnDeps, database: Database) -> None:
@@ -543,3 +547,19 @@ def test_nothing_of_a_deleted_frame_is_left_of_its_insight(
     receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id], now_ms=NOW_MS + 1)
     assert (receipt.verified, receipt.counts.insights) == (True, 2)
     assert places_with(data_dir, [SECRET.encode()]) == []
+
+
+def test_what_is_asked_of_a_version_later_is_not_told_to_those_that_amended_it(
+    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+) -> None:
+    for said in ("You set retention [[e1]].", "One", "Two told.", "Two", "Later answer.", "So it is."):
+        stub.reply(said)
+    clock = iter(range(NOW_MS, NOW_MS + 10**9, 1_000))
+    deps = replace(deps, clock=lambda: next(clock))
+    first = tell(deps, frame_anchor(afternoon))
+    second = held(deps, say(deps, first, "Shorter.", amend=True))
+    say(deps, first, "Asked of the first, later?")
+    say(deps, second, "And the second?")
+    told = [str(each["content"]) for each in stub.requests[-1]["messages"]]
+    assert told[3] == "Shorter." and "Two told." in told[4] and told[5] == "And the second?"
+    assert not any("later" in text.casefold() for text in told[1:])

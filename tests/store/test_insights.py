@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import anchors, conversations, deletion, insights, memory
+from store import anchors, conversations, deletion, insights, kept, memory
 from store.anchors import Anchor, Anchored
 from store.conversations import DELETED_ANSWER, StoredEvidence
 from store.database import Database, rows, scalar
 from store.insights import Insight, InsightNotFound, Wanted
+from store.kept import Hold
 from store.media import Media
 from store.memory_legs import Asking
 from store.paths import DataDir
@@ -258,3 +259,26 @@ def test_a_moment_of_which_a_frame_went_meanwhile_keeps_no_messages(
     conversations.finish_turn(database, turn.id, "You read.", {}, [], LATER_MS)
     number = insights.put(database, turn.id, MOMENT, "Reading", TOLD, LATER_MS)
     assert number is not None and SECRET not in json.dumps(insights.messages(database, number))
+
+
+def test_the_frame_of_an_insight_is_kept_from_retention_until_the_insight_goes(
+    database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS, "notes")
+    insight = told(database, anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms))
+    assert kept.hold(database, frame.id) == Hold(None, 0, 1)
+    with database.read() as connection:
+        assert rows(connection, kept.KEPT) == [(frame.id,)]
+    insights.delete(database, insight.id)
+    assert not kept.hold(database, frame.id).is_kept
+
+
+def test_verify_says_what_does_not_agree(database: Database, data_dir: DataDir) -> None:
+    insight = told(database)
+    with database.write() as connection:
+        connection.execute("update turns set answer_md = 'Something else.' where n = 1")
+        connection.execute("delete from memory_documents where doc_type = 'insight'")
+    problems = verify(database, Media(data_dir.media), Spool(data_dir.spool)).problems
+    assert "1 insights say something else than the answer they are." in problems
+    assert "1 current insights are not in memory." in problems
+    assert insight.is_current

@@ -130,6 +130,7 @@ def test_pinning_over_the_api(program: Actor, frame: FrameRow, cite: str) -> Non
         "kept": True,
         "pinned_at": None,
         "citations": 1,
+        "insights": 0,
     }
     pinned = program.ask("PUT", path).get_json()
     assert pinned["pinned_at"] == (NOON_MS + 3_600_000) / 1000

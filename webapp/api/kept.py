@@ -20,6 +20,7 @@ class HoldAnswer(Answer):
     kept: bool
     pinned_at: float | None = Field(description="Since when it is pinned; null when it is not.")
     citations: int = Field(description="How many citations of stored answers rest on it.")
+    insights: int = Field(description="How many versions of an insight are of it.")
 
 
 @endpoint(
@@ -85,4 +86,5 @@ def _answer(frame_id: int) -> HoldAnswer:
         kept=found.is_kept,
         pinned_at=None if found.pinned_ms is None else to_seconds(found.pinned_ms),
         citations=found.citations,
+        insights=found.insights,
     )

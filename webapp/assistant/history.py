@@ -21,6 +21,7 @@ from webapp.assistant.formats.neutral import neutral
 
 MAX_HISTORY_TURNS = 4
 MAX_HISTORY_CHARS = 1_200
+_EVER_MS = 2**62
 MAX_INSIGHT_CHARS = 6_000
 """Of an insight itself: who asks for it to be told otherwise means all of it."""
 
@@ -32,7 +33,11 @@ def before(database: Database, plan: Plan) -> tuple[list[Message], str]:
         said = [] if plan.chat_id is None else answered(database, plan.chat_id)
         return _messages(said[-MAX_HISTORY_TURNS:]), plan.message
     has_tools = plan.mode == "agent"
-    said = [turn for base in bases(database, about.anchored) for turn in answered_until(database, base)]
+    said = [
+        turn
+        for base in bases(database, about.anchored, plan.chat_id)
+        for turn in answered_until(database, base)
+    ]
     said += [] if plan.chat_id is None else answered(database, plan.chat_id)
     if not said:
         return [], about.message(plan.message, has_tools=has_tools)
@@ -44,21 +49,27 @@ def before(database: Database, plan: Plan) -> tuple[list[Message], str]:
     return [*opening, *_messages(rest[-MAX_HISTORY_TURNS:])], plan.message
 
 
-def bases(database: Database, anchored: Anchored) -> list[tuple[Insight, int]]:
-    """The insights that a conversation goes on from, the oldest first, each with when it was left."""
+def bases(database: Database, anchored: Anchored, chat_id: int | None) -> list[tuple[Insight, int]]:
+    """The insights that a conversation goes on from, the oldest first, each with when it was left: when the
+    conversation that goes on from it began (None: it begins now).
+    """
     found: list[tuple[Insight, int]] = []
     above: Anchored | None = anchored
-    until_ms = 2**62
+    until_ms = _begun(database, chat_id)
     while above is not None and above.amends_id is not None:
         try:
             base = insights.get(database, above.amends_id)
         except InsightNotFound:
             break
         found.insert(0, (base, until_ms))
-        chat = conversations.get(database, base.chat_id)
-        until_ms = chat.created_ms if chat else until_ms
+        until_ms = _begun(database, base.chat_id)
         above = anchors.of_chat(database, base.chat_id)
     return found
+
+
+def _begun(database: Database, chat_id: int | None) -> int:
+    chat = None if chat_id is None else conversations.get(database, chat_id)
+    return chat.created_ms if chat else _EVER_MS
 
 
 def answered_until(database: Database, base: tuple[Insight, int]) -> list[StoredTurn]:

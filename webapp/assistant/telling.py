@@ -120,7 +120,7 @@ def training(deps: TurnDeps, plan: Plan, turn: StoredTurn, about: About) -> list
     """
     database = deps.database
     found: list[dict[str, Any]] = [{"role": "system", "content": plan.identity}]
-    bases = history.bases(database, about.anchored)
+    bases = history.bases(database, about.anchored, turn.chat_id)
     if bases:
         base = bases[-1]
         found += insights.messages(database, base[0].id)[1:]
