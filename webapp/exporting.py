@@ -21,8 +21,8 @@ FORMATS = {
 }
 
 
-def exported(chat_id: int, n: int, size_of: Callable[[int], Size]) -> Pack:
-    """An answered turn with the pictures that are wanted.
+def exported(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files: bool = False) -> Pack:
+    """An answered turn with the pictures that are wanted, and the attached files where they are.
 
     Raises 404 when there is no such turn and 409 when it has no answer (yet).
     """
@@ -43,6 +43,7 @@ def exported(chat_id: int, n: int, size_of: Callable[[int], Size]) -> Pack:
         made_ms=own.clock(),
         withdrawn=frozenset(wrong),
         size_of=size_of,
+        with_files=with_files,
     )
 
 

@@ -60,7 +60,8 @@ def export(chat_id: int, n: int) -> Response:
     fmt = request.args.get("fmt", "")
     if fmt and fmt not in exporting.FORMATS:
         raise Problem(400, "invalid_request", "An answer is exported as md, html or zip.")
-    found = exporting.exported(chat_id, n, _size if fmt else lambda number: "none")
+    with_files = fmt == "zip" and request.args.get("files") == "1"
+    found = exporting.exported(chat_id, n, _size if fmt else lambda number: "none", with_files=with_files)
     if fmt:
         return exporting.file_of(found, fmt)
     html = render_template("chat/export.html", view=export_view(found, viewer()), section="chat")

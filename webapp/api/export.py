@@ -31,6 +31,7 @@ Numbers = Annotated[
 
 
 class ExportQuery(Request):
+    files: Literal["0", "1"] = Field("0", description="Whether attached files come along in the zip.")
     fmt: Literal["md", "html", "zip"] = "zip"
     pictures: Numbers | None = Field(
         None,
@@ -61,4 +62,4 @@ def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
             return "none"
         return "full" if n in query.full else "crop"
 
-    return file_of(exported(chat_id, turn_id, size_of), query.fmt)
+    return file_of(exported(chat_id, turn_id, size_of, with_files=query.files == "1"), query.fmt)

@@ -8,7 +8,7 @@ from typing import Literal
 from flask import Response, g
 from pydantic import RootModel
 
-from store import kept
+from store import attachments, kept
 from store import stats as store_stats
 from store.times import to_seconds
 from webapp import health as app_health
@@ -93,6 +93,8 @@ class StatsAnswer(Answer):
     spool_entries: int
     spool_bytes: int
     chats: int
+    attachments: int
+    attachments_bytes: int
     first_frame: float | None
     last_frame: float | None
 
@@ -104,6 +106,7 @@ def stats() -> StatsAnswer:
     entries, used = own.spool.usage()
     found = store_stats.stats(own.database)
     held = kept.cost(own.database)
+    files, files_bytes = attachments.usage(own.database)
     return StatsAnswer(
         frames=found.frames,
         frames_read=found.frames_read,
@@ -118,6 +121,8 @@ def stats() -> StatsAnswer:
         spool_entries=entries,
         spool_bytes=used,
         chats=found.chats,
+        attachments=files,
+        attachments_bytes=files_bytes,
         first_frame=None if found.first_ms is None else to_seconds(found.first_ms),
         last_frame=None if found.last_ms is None else to_seconds(found.last_ms),
     )

@@ -34,6 +34,7 @@ def archive(pack: Pack) -> bytes:
         "answer.html": page.document(pack).encode(),
         "evidence.json": json.dumps(evidence(pack), ensure_ascii=False, indent=1).encode() + b"\n",
         **{source.image.name: source.image.content for source in pack.sources if source.image},
+        **dict(pack.files),
     }
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
     files["SHA256SUMS"] = sums.encode()
@@ -62,6 +63,10 @@ def evidence(pack: Pack) -> dict[str, Any]:
         "range": {"start_ms": turn.start_ms, "end_ms": turn.end_ms, "timezone": turn.timezone},
         "claims": [asdict(claim) for claim in turn.claims],
         "coverage": asdict(turn.coverage),
+        "attachments": [
+            {"name": each.name, "size_bytes": each.size_bytes, "sha256": each.sha256}
+            for each in turn.attachments
+        ],
         "evidence": [_source(pack, source) for source in pack.sources],
     }
 

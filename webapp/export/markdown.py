@@ -45,7 +45,8 @@ def facts(pack: Pack) -> list[str]:
     """What the question was about, what was looked at, and what could not be."""
     turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
     span = f"{when(turn.start_ms, zone)} to {when(turn.end_ms, zone)}"
-    return [f"Asked about {span}, {turn.timezone}", *coverage_lines(turn, pack.made_ms)]
+    brought = [f"Attached: {each.name}, SHA-256 {each.sha256}" for each in turn.attachments]
+    return [f"Asked about {span}, {turn.timezone}", *brought, *coverage_lines(turn, pack.made_ms)]
 
 
 def text(pack: Pack) -> str:

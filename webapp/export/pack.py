@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from store import frames
+from store import attachments, frames
 from store.database import Database
-from store.errors import MediaGone
+from store.errors import AttachmentGone, MediaGone
 from store.frames import FrameRow
 from store.media import SUFFIXES, Media
 from store.privacy import RuleSet
@@ -30,6 +31,7 @@ CROP_PX = 900
 nothing to crop to, and only a person who asks for the whole screen gets it.
 """
 
+_UNSAFE = re.compile(r"[^\w.()+ -]")
 EXCLUDED = "Left out: a privacy rule of today covers its window."
 DELETED = "Its frame was deleted."
 
@@ -97,6 +99,7 @@ class Pack:
     withdrawn: frozenset[int]
     origin: str  # where links lead, such as ``http://127.0.0.1:8420``
     made_ms: int
+    files: tuple[tuple[str, bytes], ...] = ()  # attached files that come along, by their name in a bundle
 
 
 def pack(
@@ -109,12 +112,27 @@ def pack(
     made_ms: int,
     withdrawn: frozenset[int] = frozenset(),
     size_of: Callable[[int], Size] = lambda n: "none",
+    with_files: bool = False,
 ) -> Pack:
-    """The answer with its sources; `size_of` says which picture of source n comes along."""
+    """The answer with its sources; `size_of` says which picture of source n comes along, `with_files`
+    whether the files that were attached do.
+    """
     cited = sorted((item for item in turn.evidence if item.n is not None), key=lambda item: item.n or 0)
     rows = frames.get_many(database, [item.frame_id for item in cited if item.frame_id is not None])
     sources = tuple(_source(media, rules, item, rows, size_of(item.n or 0)) for item in cited)
-    return Pack(turn, sources, withdrawn, origin, made_ms)
+    return Pack(
+        turn, sources, withdrawn, origin, made_ms, tuple(_files(database, turn)) if with_files else ()
+    )
+
+
+def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
+    """The attached files that are still there. A name from outside becomes one that is safe anywhere."""
+    for number, each in enumerate(turn.attachments, 1):
+        safe = _UNSAFE.sub("_", each.name).strip(". ")[-100:] or "file"
+        try:
+            yield f"attachments/{number:02d}-{safe}", attachments.content(database, each)
+        except AttachmentGone:
+            continue
 
 
 def _source(

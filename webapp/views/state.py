@@ -10,7 +10,7 @@ from zoneinfo import TZPATH
 
 import apsw
 
-from store import decisions, ingest_state, kept, timeline
+from store import attachments, decisions, ingest_state, kept, timeline
 from store.decisions import DecisionCount, Reconciliation
 from store.gaps import IDLE
 from store.ingest_state import IngestState
@@ -82,6 +82,7 @@ class StatusPage:
     failed: list[tuple[str, str]]
     versions: list[tuple[str, str]]
     kept: Cost
+    files: tuple[int, int]  # attached to questions: how many, and their bytes
 
 
 def page(own: Services, viewer: Viewer) -> StatusPage:
@@ -103,6 +104,7 @@ def page(own: Services, viewer: Viewer) -> StatusPage:
         failed=list(own.spool.failed())[:10],
         versions=_versions(),
         kept=kept.cost(own.database),
+        files=attachments.usage(own.database),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,24 @@ def test_a_question_is_refused_for_its_files_before_anything_is_stored(
     assert program.post(f"{API}/chat", json={**ASK, "attachments": list(range(1, 12))}).status_code == 422
     assert program.get(f"{API}/chats").get_json()["data"] == []
     assert stub.requests == []
+
+
+def test_an_export_names_the_files_and_brings_them_when_wanted(program: Actor, stub: StubModel) -> None:
+    stub.reply(reply("It says words."))
+    found = upload(program, b"the very words", "../odd: name?.txt").get_json()
+    asked = program.post(f"{API}/chat", json={**ASK, "attachments": [found["id"]]}).get_json()
+    address = f"{API}/chats/{asked['chat_id']}/turns/1/export"
+    for wanted, name in (("0", None), ("1", "attachments/01-odd_ name_.txt")):
+        with zipfile.ZipFile(io.BytesIO(program.get(f"{address}?files={wanted}").data)) as bundle:
+            names = [each for each in bundle.namelist() if each.startswith("attachments/")]
+            assert names == ([name] if name else [])
+            told = json.loads(bundle.read("evidence.json"))["attachments"]
+            assert told == [{"name": "odd: name?.txt", "size_bytes": 14, "sha256": found["sha256"]}]
+            assert found["sha256"] in bundle.read("answer.md").decode()
+            if name:
+                assert bundle.read(name) == b"the very words"
+                assert found["sha256"] in bundle.read("SHA256SUMS").decode()
+    assert program.get(f"{API}/stats").get_json()["attachments_bytes"] == 14
 
 
 # -- the page, without scripts ----------------------------------------------------------------------
