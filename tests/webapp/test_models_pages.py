@@ -71,7 +71,7 @@ def test_a_model_on_this_machine_is_found_added_tested_and_asked(
     assert "qwen3:8b" in chat.text and "tokens read" in chat.text
     shown = browser.get("/chat/1/turns/1/sent").text
     assert "BEGIN SCREEN DATA" in shown and "| hello" in words(shown) and "This computer" in shown
-    assert "BEGIN SCREEN DATA" in browser.get("/settings/sent/2").text
+    assert "BEGIN SCREEN DATA" in browser.get("/settings/sent/3").text
 
 
 def test_without_a_model_the_list_of_the_endpoint_offers_some(send: Any, data_dir: DataDir) -> None:
