@@ -10,10 +10,11 @@ import pytest
 from store import conversations, sent
 from store.database import Database
 from store.settings import ToolsSettings
-from tests.assistant.agents import agent_deps
+from tests.assistant.agents import agent_deps, run
 from tests.stub_model import StubModel
 from tests.webapp.voices import FORMS, written
-from webapp.assistant.agent_session import registry
+from webapp.assistant import gates
+from webapp.assistant.agent_session import offered, registry
 from webapp.assistant.requested_calls import Wanted
 from webapp.assistant.tool import Tool
 from webapp.assistant.tool_choice import CLOCKS, Case, Right, case_set, check, judge, total
@@ -64,7 +65,7 @@ def test_there_are_enough_questions_in_both_languages() -> None:
     for language in ("en", "zh"):
         assert sum(case.language == language for case in ASKED) >= 20
     named = {right.tool for case in ASKED for right in case.right}
-    assert set(BY_NAME) - {"describe_frame"} <= named, "every tool is asked for"
+    assert set(BY_NAME) - {"describe_frame", "read_attachment"} <= named, "every tool is asked for"
     assert sum(not case.right for case in CASES) >= 5
 
 
@@ -157,3 +158,21 @@ def test_a_model_that_fails_is_not_right_and_says_why(deps: TurnDeps, stub: Stub
     found = check(deps, TOOLS, CASES[0])
     assert (found.outcome, found.why) == ("failed", "HTTP 401: no")
     assert total([found]).right.of == 1
+
+
+@pytest.mark.parametrize("form", ["", "llama31"])
+def test_a_model_is_asked_as_a_turn_would_ask_it(database: Database, stub: StubModel, form: str) -> None:
+    """Word for word, with what its entry and the settings say: else the score is of another program."""
+    flags = {"single_system": True, "supports_tool_role": False}
+    stub.reply("Nothing.")
+    with agent_deps(database, stub, form, flags=flags, owner="Ada", examples="EXAMPLE") as deps:
+        assert deps.agent
+        tools = offered(database, deps.agent.registry, gates.of_turn(database, has_vision=False))
+        case = next(each for each in CASES if not each.right)
+        check(deps, tools, case)
+        run(deps, message=case.message)
+    scored, asked = (request["messages"] for request in stub.requests[:2])
+    assert [each["role"] for each in scored] == [each["role"] for each in asked]
+    assert "EXAMPLE" in scored[0]["content"] and "screen of Ada" in scored[0]["content"]
+    assert scored[0]["content"].split("\n\nNow: ")[0] == asked[0]["content"].split("\n\nNow: ")[0]
+    assert stub.requests[0].get("tools") == stub.requests[1].get("tools")

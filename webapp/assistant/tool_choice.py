@@ -166,8 +166,13 @@ def _asked(deps: TurnDeps, plan: Plan, tools: Sequence[Tool], case: Case) -> lis
     assert deps.agent is not None  # admitted
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
-    rounds = deps.agent.settings.max_iterations
-    messages = prompt.messages(agent_prompt.blocks(plan, tools, rounds, form), (), plan.message)
+    settings = deps.agent.settings
+    blocks = agent_prompt.blocks(
+        plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
+    )
+    merged = endpoint is not None and endpoint.single_system
+    as_text = endpoint is not None and not endpoint.supports_tool_role
+    messages = prompt.messages(blocks, (), plan.message, merged=merged)
     is_clock_right = any(right.tool in CLOCKS for right in case.right)
     for _ in range(_MAX_STEPS):
         completion = _completed(deps, plan, [] if form else tools, messages)
@@ -177,7 +182,8 @@ def _asked(deps: TurnDeps, plan: Plan, tools: Sequence[Tool], case: Case) -> lis
             break
         now = datetime.fromtimestamp(plan.now_ms / 1000, plan.zone).isoformat()
         told = result_text(json.dumps({"iso": now}), "")
-        messages += requested_calls.told(said, completion, {each.id: told for each in said.wanted}, form)
+        results = {each.id: told for each in said.wanted}
+        messages += requested_calls.told(said, completion, results, form, as_text=as_text)
     return list(said.wanted)
 
 
