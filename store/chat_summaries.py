@@ -19,8 +19,6 @@ from store.documents import SUMMARY_FIELDS
 
 BY_RULES = "rules"
 BY_PERSON = "person"
-MAX_LOADED = 5_000
-"""Sessions of the recent days that a pack is chosen from, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +69,6 @@ class Embedded:
 
     model: str
     vector: npt.NDArray[np.int8]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Sessions a pack may draw on, newest first: ids, when they ended, and vectors of one model.
-
-    `vectors` is int8[len(ids), dimension], zeros where a session has none; None without a model.
-    """
-
-    ids: tuple[int, ...]
-    ended_ms: npt.NDArray[np.int64]
-    vectors: npt.NDArray[np.int8] | None
 
 
 def material(database: Database, session_id: int) -> list[AskedTurn]:
@@ -212,123 +198,6 @@ def get(database: Database, session_ids: Sequence[int]) -> dict[int, ChatSummary
     return {row[0]: _summary(row) for row in found}
 
 
-def candidates(
-    database: Database, since_ms: int, model: str | None, without: int | None = None, limit: int = MAX_LOADED
-) -> Candidates:
-    """Sessions that ended at or after `since_ms`; not `without`, and none of its chat."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            _CANDIDATES,
-            {"since": since_ms, "model": model or "", "without": without, "limit": limit},
-        )
-    ids = tuple(number for number, _, _ in found)
-    ended = np.fromiter((at for _, at, _ in found), np.int64, len(found))
-    size = max((len(vector) for _, _, vector in found if vector is not None), default=0)
-    if not model or not size:
-        return Candidates(ids, ended, None)
-    table = np.zeros((len(found), size), np.int8)
-    for at, (_, _, vector) in enumerate(found):
-        if vector is not None and len(vector) == size:
-            table[at] = np.frombuffer(vector, np.int8)
-    return Candidates(ids, ended, table)
-
-
-def tagged(database: Database, tags: Sequence[str], since_ms: int) -> dict[int, float]:
-    """How strongly sessions that ended since `since_ms` are about any of these tags."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select t.session_id, sum(t.confidence)
-            from json_each(?) j
-            cross join session_tags t on t.tag = j.value
-            join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
-            where s.ended_ms >= ?
-            group by t.session_id
-            """,
-            (json.dumps(list(tags)), since_ms),
-        )
-    return dict(found)
-
-
-def inventory(
-    database: Database, tags: Sequence[str], without: int | None = None
-) -> dict[str, tuple[int, float]]:
-    """For each of these tags that is known: how many other sessions have it, and how surely."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select t.tag, count(*), avg(t.confidence)
-            from json_each(?) j
-            cross join session_tags t on t.tag = j.value
-            where t.session_id is not ?
-            group by t.tag
-            """,
-            (json.dumps(list(tags)), without),
-        )
-    return {tag: (number, confidence) for tag, number, confidence in found}
-
-
-def about(database: Database, tag: str, limit: int, without: int | None = None) -> list[int]:
-    """The sessions that are most about a tag, the newest first."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select t.session_id
-            from session_tags t
-            join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
-            where t.tag = ? and t.session_id is not ?
-            order by s.ended_ms desc, t.session_id desc
-            limit ?
-            """,
-            (tag, without, limit),
-        )
-    return [number for (number,) in found]
-
-
-def recent(database: Database, since_ms: int, limit: int) -> list[int]:
-    """Sessions that ended at or after `since_ms` and are not retracted, newest first."""
-    sql = """
-        select session_id from chat_summaries
-        where ended_ms >= ? and is_retracted = 0 order by ended_ms desc, session_id desc limit ?
-        """
-    with database.read() as connection:
-        return [number for (number,) in rows(connection, sql, (since_ms, limit))]
-
-
-def unrefined(database: Database, closed_before_ms: int, closed_after_ms: int, limit: int) -> list[int]:
-    """Closed sessions whose summary rules wrote and no model was asked for since, newest first."""
-    sql = f"""
-        select s.session_id
-        from chat_sessions c
-        join chat_summaries s on s.session_id = c.id
-        where c.state = 'closed' and c.closed_ms < ? and c.closed_ms >= ?
-            and s.made_by = '{BY_RULES}' and s.is_edited = 0
-            and coalesce(json_extract(c.metadata, '$.refined_ms'), 0) < c.closed_ms
-        order by c.id desc
-        limit ?
-        """
-    with database.read() as connection:
-        return [number for (number,) in rows(connection, sql, (closed_before_ms, closed_after_ms, limit))]
-
-
-def everything(database: Database) -> list[int]:
-    """Every session that has a summary, the oldest first."""
-    with database.read() as connection:
-        found = rows(connection, "select session_id from chat_summaries order by ended_ms, session_id")
-    return [number for (number,) in found]
-
-
-def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:
-    """Whether a session ended in ``[start_ms, end_ms)``."""
-    sql = "select 1 from chat_summaries where ended_ms >= ? and ended_ms < ? limit 1"
-    with database.read() as connection:
-        return scalar(connection, sql, (start_ms, end_ms)) is not None
-
-
 # -- support --------------------------------------------------------------------------------
 
 
@@ -384,15 +253,4 @@ from json_each(?) j
 cross join chat_summaries s on s.session_id = j.value
 join chat_sessions c on c.id = s.session_id
 order by j.key
-"""
-_CANDIDATES = """
-select s.session_id, s.ended_ms, case when s.vector_model = :model then s.vector end
-from chat_summaries s
-where s.ended_ms >= :since and s.is_retracted = 0 and s.session_id not in (
-    select other.id from chat_sessions this
-    join chat_sessions other on other.conversation_id = this.conversation_id
-    where this.id = :without
-)
-order by s.ended_ms desc, s.session_id desc
-limit :limit
 """

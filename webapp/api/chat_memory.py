@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from store import chat_digests, chat_summaries, context_packs, context_sessions
+from store import chat_choosing, chat_digests, chat_summaries, context_packs, context_sessions
 from store.chat_digests import Line
 from store.chat_summaries import ChatSummary
 from store.times import to_seconds
@@ -209,7 +209,7 @@ def export() -> ExportAnswer:
     own = services()
     days, now_ms = own.settings.context.recent_days, own.clock()
     summaries: list[ChatSummary] = []
-    ids = chat_summaries.everything(own.database)
+    ids = chat_choosing.everything(own.database)
     for at in range(0, len(ids), EXPORTED_AT_ONCE):
         summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
     return ExportAnswer(

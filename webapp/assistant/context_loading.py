@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from store import chat_summaries, context_sessions
+from store import chat_choosing, chat_summaries, context_sessions
 from store.chat_digests import Line
 from store.context_sessions import ChatSession
 from webapp.assistant import context_ranking, digests, keywords, topics
@@ -42,9 +42,9 @@ def loaded(
     meaning = deps.embed(asking.message)
     words = keywords.words_of(asking.message) + ((topic.tag,) if topic else ())
     best = context_ranking.ranked(
-        chat_summaries.candidates(database, since_ms, meaning["vector_model"], session.id),
+        chat_choosing.candidates(database, since_ms, meaning["vector_model"], session.id),
         meaning["query_vector"],
-        chat_summaries.tagged(database, words, since_ms),
+        chat_choosing.tagged(database, words, since_ms),
         now_ms=now_ms,
         half_life_days=settings.recency_half_life_days,
         top_k=settings.summary_top_k,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from store import chat_summaries, context_sessions
+from store import chat_choosing, context_sessions
 from webapp.assistant import closing
 from webapp.assistant.closing import FAULTS, ContextDeps
 
@@ -61,7 +61,7 @@ def look(deps: ContextDeps) -> None:
 
 def _refine(deps: ContextDeps) -> None:
     now_ms = deps.clock()
-    for session_id in chat_summaries.unrefined(
+    for session_id in chat_choosing.unrefined(
         deps.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE
     ):
         closing.refine(deps, session_id)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from store import chat_digests, chat_summaries, context_sessions
+from store import chat_choosing, chat_digests, chat_summaries, context_sessions
 from store.chat_digests import Line
 from store.database import Database
 from store.settings import ContextSettings
@@ -119,7 +119,7 @@ def scores(
     about it a third of that half, with many nearly all.
     """
     named = keywords.tags(messages, most=24)
-    known = chat_summaries.inventory(database, tuple(named), session_id)
+    known = chat_choosing.inventory(database, tuple(named), session_id)
     found = {}
     for tag, confidence in named.items():
         if tag in refused:
@@ -136,7 +136,7 @@ def digest(database: Database, topic: Topic, settings: ContextSettings, now_ms: 
     is_stronger = known is not None and topic.score > known.score + DRIFT_BY
     if known is not None and known.expires_ms > now_ms and not is_stronger:
         return known.lines
-    ids = chat_summaries.about(database, topic.tag, MAX_SESSIONS)
+    ids = chat_choosing.about(database, topic.tag, MAX_SESSIONS)
     found = chat_summaries.get(database, ids)
     lines = tuple(line_of(found[each]) for each in ids if each in found)
     expires_ms = now_ms + round(settings.topic_ttl_hours * _HOUR_MS)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from engines.embedding import EmbeddingError
-from store import chat_digests, chat_summaries, context_sessions, conversations, sent
+from store import chat_choosing, chat_digests, chat_summaries, context_sessions, conversations, sent
 from store.conversations import StoredEvidence
 from store.database import Database
 from store.errors import StoreBusy
@@ -87,10 +87,10 @@ def test_r1_33_stop_words_and_short_words_are_no_tags(messages: list[str], expec
 
 def test_r1_32_a_summary_has_a_vector_in_the_database(past: Past, context: ContextDeps) -> None:
     session_id = past.window("the login system")
-    found = chat_summaries.candidates(context.database, 0, "fake")
+    found = chat_choosing.candidates(context.database, 0, "fake")
     assert found.ids == (session_id,)
     assert found.vectors is not None and found.vectors.shape == (1, 64) and found.vectors.dtype == np.int8
-    assert chat_summaries.candidates(context.database, 0, "another").vectors is None
+    assert chat_choosing.candidates(context.database, 0, "another").vectors is None
 
 
 def test_without_an_embedder_a_session_closes_without_a_vector(
@@ -99,7 +99,7 @@ def test_without_an_embedder_a_session_closes_without_a_vector(
     off = QueryEmbedder(EmbeddingSettings(engine="off"), database)
     session_id = Past(replace(context, embed=off.asked), past.clock).window(QUESTION)
     assert summary_of(context, session_id).request == QUESTION
-    assert chat_summaries.candidates(database, 0, "fake").vectors is None
+    assert chat_choosing.candidates(database, 0, "fake").vectors is None
     assert caplog.records == []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.context_answers import gullible
-from store import chat_summaries, context_sessions, conversations
+from store import chat_choosing, context_sessions, conversations
 from store.database import Database, open_database
 from store.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
 from tests.demo_week import DemoHome
@@ -53,7 +53,7 @@ def test_both_ways_are_asked_and_nothing_is_left_behind(
     assert found.told.figures.precision == found.without.figures.precision
     assert len(conversations.list_chats(demo)) == chats
     assert context_sessions.listed(demo, 100) == []
-    assert chat_summaries.everything(demo) == []
+    assert chat_choosing.everything(demo) == []
     lines = table(found.without, found.told)
     assert lines[1].startswith("right") and "of them background" in lines[6]
     assert numbers(found.told)["pack_tokens_mean"] > 0

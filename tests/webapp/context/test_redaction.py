@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import chat_digests, chat_summaries
+from store import chat_choosing, chat_digests, chat_summaries
 from tests.webapp.context.helpers import Past
 from webapp.assistant import digests, keywords
 from webapp.assistant.closing import ContextDeps
@@ -81,7 +81,7 @@ def test_no_planted_secret_reaches_summaries_tags_or_digests(past: Past, context
     for text, _ in pairs:
         past.window(f"About the login page {text}", answers=[f"It says {text} there."])
     told = []
-    ids = chat_summaries.recent(context.database, 0, 1_000)
+    ids = chat_choosing.recent(context.database, 0, 1_000)
     assert len(ids) == len(pairs)
     for summary in chat_summaries.get(context.database, ids).values():
         told += [*filter(None, summary.fields.values()), *(tag for tag, _ in summary.tags)]
