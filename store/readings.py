@@ -13,6 +13,7 @@ Confidence is 0..200 in steps of 0.5 %, 255 when unknown.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -285,10 +286,12 @@ def decode(text: str, layout: bytes) -> Iterator[Line]:
         yield Line(start, end, text[start:end], Box(x, y, w, h), _share(confidence), tuple(words))
 
 
+_NO_TEXT = re.compile(r"[\x00-\x1f\ud800-\udfff]")
+
+
 def _clean(text: str) -> str:
     """Screen text as data: no line breaks inside a line, no NUL, no lone surrogates."""
-    flat = "".join(" " if ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 else c for c in text)
-    return flat
+    return _NO_TEXT.sub(" ", text)
 
 
 def _corners(box: Box) -> tuple[int, int, int, int]:

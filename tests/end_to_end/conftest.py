@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from store.paths import DataDir
+from tests.end_to_end.pages_site import Site, ask_first, pages_site
 from tests.end_to_end.programs import Recollect, chromium_path, x_display
 
 pytestmark = pytest.mark.end_to_end
@@ -93,3 +95,17 @@ def browser() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Three full days, served."""
+    with pages_site(DataDir(tmp_path_factory.mktemp("pages") / "home").create()) as found:
+        yield found
+
+
+@pytest.fixture(scope="package")
+def answered(browser: Browser, site: Site) -> Site:
+    """The site with one question asked and answered."""
+    ask_first(browser, site)
+    return site

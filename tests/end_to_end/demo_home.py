@@ -14,6 +14,7 @@ import threading
 import uuid
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -156,6 +157,7 @@ def _still(shelf: Media, name: str, captured_ms: int, capture_id: str) -> Still:
     return replace(first, media_path=relative)
 
 
+@cache
 def truth(path: Path) -> TextDraft:
     """The true words of a screen as a reading; words without a box are left out."""
     words = [w for w in json.loads(path.read_text(encoding="utf-8"))["words"] if w[3] > w[1] and w[4] > w[2]]

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.end_to_end.test_pages_browser import Site, Visit, answered, site, visit
-
-__all__ = ["answered", "site"]  # fixtures
+from tests.end_to_end.pages_site import Site, Visit, visit
 
 pytestmark = pytest.mark.end_to_end
 

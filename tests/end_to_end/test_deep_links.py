@@ -10,10 +10,8 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-import socket
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -28,13 +26,9 @@ from store.conversations import StoredEvidence
 from store.database import Database, open_database, rows
 from store.frames import FrameRow, get_many
 from store.readings import Reading
-from store.settings import Settings
 from tests.demo_week import ZONE, DemoHome
-from tests.end_to_end.test_pages_browser import NOW_MS, Site, visit
+from tests.end_to_end.pages_site import Site, served, visit
 from tests.factories import picture, store_frame
-from webapp import create_app
-from webapp.assistant.models import ChatModels
-from webapp.server import Server
 
 pytestmark = pytest.mark.end_to_end
 
@@ -181,18 +175,8 @@ def linked(
     home = demo_home.copied(tmp_path_factory.mktemp("links") / "home")
     database = open_database(home.data_dir)
     links = seeded_links(database)
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    settings = replace(Settings(), web=replace(Settings().web, port=port))
-    app = create_app(settings, database, chat_models=ChatModels(settings.chat, {}), clock=lambda: NOW_MS)
-    server = Server(app, listener, database.close_thread)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"], links[0].frame_id), links
-    server.stop()
-    thread.join(10)
-    listener.close()
-    database.close_thread()
+    with served(database) as (origin, app):
+        yield Site(origin, app.extensions["recollect"], links[0].frame_id), links
 
 
 # -- what is seen ------------------------------------------------------------------------------
