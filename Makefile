@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
+PARALLEL ?= --numprocesses auto --maxprocesses 4
 
 .DELETE_ON_ERROR:
 .PHONY: run test unit lint bench install clean lock
@@ -16,10 +17,10 @@ run: $(VENV)/.run
 	@exec $(BIN)/recollect up $(ARGS)
 
 test: lint
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest $(PARALLEL) $(ARGS)
 
 unit: $(VENV)/.test
-	$(BIN)/pytest -m "not end_to_end" $(ARGS)
+	$(BIN)/pytest $(PARALLEL) -m "not end_to_end" $(ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

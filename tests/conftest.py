@@ -12,13 +12,23 @@ import pytest
 
 from store.database import Database, open_database
 from store.paths import DataDir
-from tests import demo_week
+from tests import demo_week, parallel
 from tests.demo_week import DemoHome
 from tests.factories import CASES
 
 # Times are measured by `make bench`, never in a test; in CI the same examples run every time.
 hypothesis.settings.register_profile("recollect", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("recollect")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> parallel.Pieces:
+    config.option.loadscopereorder = False  # they are in their order already
+    return parallel.Pieces(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # one of several processes
+        items.sort(key=lambda item: parallel.rank(item.nodeid))
 
 
 @pytest.fixture
