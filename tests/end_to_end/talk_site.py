@@ -62,8 +62,12 @@ class Talk:
 
 
 @contextmanager
-def talk_site(folder: Path, database: Database | None = None, *, sees: bool = False) -> Iterator[TalkSite]:
-    """A site on a home below `folder`, or on the home of `database`; its model `sees` images."""
+def talk_site(
+    folder: Path, database: Database | None = None, *, sees: bool = False, answer_s: float = 60
+) -> Iterator[TalkSite]:
+    """A site on a home below `folder`, or on the home of `database`; its model `sees` images, and has
+    `answer_s` for an answer.
+    """
     notes = folder / "notes"
     notes.mkdir()
     (notes / "plan.txt").write_text("the plan for monday", encoding="utf-8")
@@ -72,7 +76,7 @@ def talk_site(folder: Path, database: Database | None = None, *, sees: bool = Fa
         relay.target = listener.getsockname()[1]
         entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, supports_vision=sees)
         settings = Settings(
-            chat=ChatSettings(models=(entry,), timeout_s=60),
+            chat=ChatSettings(models=(entry,), timeout_s=answer_s),
             tools=ToolsSettings(read_file_roots=(str(notes),)),
         )
         settings = replace(settings, web=replace(settings.web, port=relay.port))

@@ -66,7 +66,6 @@ def pair(chromium: BrowserContext, recollect: Recollect) -> Page:
     return page
 
 
-@pytest.mark.timeout(240)
 def test_private_windows_of_a_paired_browser_are_never_recorded(
     recollect: Recollect,
     display: str,

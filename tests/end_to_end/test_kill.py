@@ -10,8 +10,6 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
-
 from store.database import open_database, scalar
 from store.paths import DataDir
 from store.spool import Spool
@@ -28,7 +26,6 @@ PARTS = {
 RESTLESS = ("xterm", "-geometry", "60x18+0+0", "-e", "sh", "-c", "while :; do date +%N; sleep 0.1; done")
 
 
-@pytest.mark.timeout(240)
 def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
     recollect: Recollect, tmp_path: Path
 ) -> None:

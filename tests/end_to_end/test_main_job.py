@@ -79,7 +79,6 @@ def open_windows(recollect: Recollect, start: Start, site: str, profile: Path) -
     )  # fmt: skip
 
 
-@pytest.mark.timeout(240)
 def test_a_day_on_a_real_screen_can_be_asked_about_and_checked(
     recollect: Recollect, display: str, on_desktop: Start, site: str, browser: Browser, tmp_path: Path
 ) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from store.search import Filters, search
+from tests.end_to_end.accessibility import assert_clean, violations
 from tests.end_to_end.pages_site import NOW_MS, Site, Visit, visit
 from tests.factories import CASES
 
@@ -71,26 +71,12 @@ def test_a_file_is_imported_and_its_source_deleted_without_scripts(
 
 def assert_accessible(browser: Browser, site: Site, paths: list[str], width: int) -> None:
     size = {"width": width, "height": WIDTHS[width]}
-    # Without motion a theme is there at once, and not faded in.
     found = visit(browser, site, viewport=size, color_scheme="light", reduced_motion="reduce")
     for path in paths:
-        page = found.go(path)
-        assert violations(Axe().run(page, options={"resultTypes": ["violations"]}).response) == [], path
-        # The themes differ in their colours alone; axe is there already.
-        page.emulate_media(color_scheme="dark")
-        colours = {"runOnly": ["color-contrast", "link-in-text-block"], "resultTypes": ["violations"]}
-        dark = page.evaluate("options => axe.run(document, options)", colours)
-        assert violations(dark) == [], (path, "dark")
-        page.emulate_media(color_scheme="light")
-        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert wide <= 0, (path, wide)
+        assert_clean(found.go(path), path)
     found.context.close()
     expected = "Failed to load resource: the server responded with a status of 4"
     assert [text for text in found.complaints if not text.startswith(expected)] == []
-
-
-def violations(report: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    return [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in report["violations"]]
 
 
 def addresses(site: Site) -> list[str]:
@@ -152,14 +138,14 @@ def test_the_sheet_and_the_palette_are_accessible(visitor: Visit) -> None:
     page.locator("h1").focus()
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_be_visible()
-    assert Axe().run(page).response["violations"] == []
+    assert violations(page) == []
     page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     page.keyboard.type("14:3")
     page.keyboard.type("2")
     row = page.locator("#palette-list a", has_text="Fri 20 Nov at 14:32")
     expect(row).to_be_visible()
-    assert Axe().run(page).response["violations"] == []
+    assert violations(page) == []
     row.click()
     expect(page).to_have_url(re.compile(r"/timeline\?at=1795156320000$"))
 
@@ -287,7 +273,7 @@ def test_a_deleted_frame_is_confirmed_in_a_dialog(visitor: Visit) -> None:
     page.click("text=Delete…")
     dialog = page.locator("dialog#delete")
     expect(dialog).to_be_visible()
-    assert Axe().run(page).response["violations"] == []
+    assert violations(page) == []
     dialog.get_by_text("Keep it").click()
     expect(dialog).not_to_be_visible()
     page.click("text=Delete…")

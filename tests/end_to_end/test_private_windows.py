@@ -35,7 +35,6 @@ def chromium(on_desktop: Callable[..., object], tmp_path: Path) -> Callable[...,
     return open_window
 
 
-@pytest.mark.timeout(300)
 def test_a_private_window_of_an_ordinary_browser_is_left_out(
     recollect: Recollect, display: str, chromium: Callable[..., object]
 ) -> None:
@@ -50,7 +49,6 @@ def test_a_private_window_of_an_ordinary_browser_is_left_out(
     assert "ingest_private_window" in ledger(recollect.home)  # its toolbar was read before it was stored
 
 
-@pytest.mark.timeout(300)
 def test_a_browser_started_for_private_windows_only_is_left_out_by_capture(
     recollect: Recollect, display: str, chromium: Callable[..., object]
 ) -> None:

@@ -6,15 +6,12 @@ from collections import defaultdict
 from functools import reduce
 from operator import add
 
-import pytest
-
 from engines.ocr import open_ocr
 from tests.golden.truth import FOLDER, Found, all_golden, compare
 
 BARS = {"light": 0.97, "dark": 0.96, "mixed": 0.97, "zh": 0.97}
 
 
-@pytest.mark.timeout(300)
 def test_true_words_of_the_golden_frames_are_found() -> None:
     engine = open_ocr("auto", ["eng", "chi_sim"])
     found: dict[str, list[Found]] = defaultdict(list)

@@ -41,7 +41,7 @@ addEventListener('DOMContentLoaded', () => {
 
 @pytest.fixture
 def site(tmp_path: Any) -> Iterator[TalkSite]:
-    with talk_site(tmp_path) as found:
+    with talk_site(tmp_path, answer_s=600) as found:
         yield found
 
 
@@ -98,7 +98,8 @@ def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> N
     once, and each socket asked for what follows the last one heard.
     """
     all_dropped = threading.Event()
-    site.stub.reply(LONG, pace_s=0.02, hurry=all_dropped)  # slow enough for fifty, on a slow machine too
+    # Two hundred seconds and more, were it not hurried in the end: slow enough for fifty on any machine.
+    site.stub.reply(LONG, pace_s=0.1, hurry=all_dropped)
     heard, resumed = frames(visitor.page)
     page = begun(visitor)
     grown(page)
