@@ -142,7 +142,6 @@ def test_an_answer_is_cut_as_it_is_drawn(text: str, cut: list[tuple[str, str]]) 
         ("You set retention to 14 weeks [1].", ("14 week",)),
         ("You set retention to fourteen days [1].", ()),
         ("You set retention to 14 days in `other.py` [1].", ("other.py",)),
-        ("The retention of 14 days was rejected [1].", ("rejected",)),
         ("Retention was set to 14 days in the evening [1].", ("evening",)),
         ("Retention was set to 14 days on Friday afternoon [1].", ()),
         ("Retention was set to 14 days on Monday [1].", ("weekday 1",)),
@@ -152,6 +151,62 @@ def test_an_answer_is_cut_as_it_is_drawn(text: str, cut: list[tuple[str, str]]) 
 def test_what_no_quote_shows_is_named(text: str, missing: tuple[str, ...]) -> None:
     (claim,) = check(text, [item(1)])
     assert (claim.state, claim.missing) == ("not_found" if missing else "found", missing)
+
+
+@pytest.mark.parametrize(
+    ("text", "open_"),
+    [
+        ("The retention of 14 days was rejected [1].", ("rejected",)),
+        ("The retention was set to 14 days because the disk was full [1].", ("the disk was full",)),
+    ],
+)
+def test_what_may_be_said_in_other_words_is_not_checked_rather_than_not_found(
+    text: str, open_: tuple[str, ...]
+) -> None:
+    (claim,) = check(text, [item(1)])
+    assert (claim.state, claim.missing) == ("not_checked", open_)
+
+
+@pytest.mark.parametrize(
+    ("quote", "said", "state"),
+    [
+        (
+            "Approved by the release manager at 11:20.",
+            "The release manager signed off on it at 11:20",
+            "found",
+        ),
+        (
+            "Approved by the release manager at 11:20.",
+            "The release manager signed it at 11:20",
+            "not_checked",
+        ),
+        ("Then it is approved, cost centre 4410.", "It got the green light, cost centre 4410", "found"),
+        ("The lamp of cost centre 4410 is red.", "The lamp of cost centre 4410 is green", "not_found"),
+        ("Clock of buoy 7: from 429 ms to 7 ms.", "The clock of buoy 7 went from 429 ms to 7 ms", "found"),
+        (
+            "Clock of buoy 7: from 429 ms to 7 ms.",
+            "The clock of buoy 7 went from 7 ms to 429 ms",
+            "not_found",
+        ),
+        ("Refused readings today: none.", "No readings were refused", "not_checked"),
+        ("Refused readings today: none.", "Readings were refused", "not_found"),
+        ("1 failed, 145 passed in 6.12s", "1 test did not pass, and 145 passed", "not_checked"),
+        ("The pier is open until 22:00.", "The pier closes at 22:00", "found"),
+        ("The pier is open until 22:00.", "The pier opens at 22:00", "not_found"),
+        (
+            "Delivery within 6 weeks of your order.",
+            "Delivery no later than 6 weeks after your order",
+            "found",
+        ),
+        ("Icons: do not sell them.", "Selling the icons is forbidden", "not_checked"),
+        ("All 3 goals were reached.", "Only one of the 3 goals was reached", "not_found"),
+        ("Mend the clock of buoy 7.", "The first task is to fix the clock of buoy 7", "found"),
+        ("3 passed in 0.41s", "The 3 tests timed out after 0.41s", "not_checked"),
+    ],
+)
+def test_what_is_said_in_other_words(quote: str, said: str, state: str) -> None:
+    (claim,) = check(f"{said} [1].", [item(1, quote=quote)])
+    assert claim.state == state, claim.missing
 
 
 @pytest.mark.parametrize(

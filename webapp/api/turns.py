@@ -69,7 +69,10 @@ class ClaimAnswer(Answer):
         "looked at for it, and it tells nothing of the person), or from_source (it quotes what a tool "
         "returned of another source)."
     )
-    missing: list[str] = Field(description="What the sentence says and none of its quotes shows.")
+    missing: list[str] = Field(
+        description="What the sentence says and none of its quotes shows; with not_checked it may be said "
+        "there in other words."
+    )
 
 
 class CoverageGapAnswer(Answer):

@@ -3,12 +3,13 @@
 A statement that says something about the screen is a claim. Its state is decided by code alone:
 
 =========== ================================================================================
-found       a cited quote stands in its frame, shares its words with the sentence, and shows
-            every figure, date, name, address, quotation and outcome of it
+found       a cited quote stands in its frame, shares its words with the sentence, shows every
+            figure, date, name, address and quotation of it, and tells its outcomes
 measured    nothing is cited, and nothing is said but durations that code has measured
 paraphrase  nothing was quoted, or the quote says something else; a second check found every
             particular and most words of the sentence in the text of the cited frames
-not_checked a frame is cited, and neither check could say anything
+not_checked a frame is cited, and no check could say anything: what the sentence says became of
+            it, or why, may stand there in other words (`webapp.assistant.lacking`)
 not_found   the cited quotes are not in their frames, or `missing` stands in none of them
 no_evidence nothing is cited: marked, never presented as a fact (R3.18)
 =========== ================================================================================
@@ -21,43 +22,21 @@ Only `found` and `measured` are proof. `webapp.assistant.assertions` says what c
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 
-from webapp.assistant import own_words, quotes, specifics
+from webapp.assistant import lacking, own_words, quotes, specifics
 from webapp.assistant.agreement import agree
 from webapp.assistant.assertions import claims_something
 from webapp.assistant.evidence import JOINT
 from webapp.assistant.facts import Facts
-from webapp.assistant.figures import (
-    days_told,
-    figures,
-    is_among,
-    of_moment,
-    parts_of_clocks,
-    parts_told,
-    shown,
-    units,
-)
+from webapp.assistant.figures import figures, of_moment
+from webapp.assistant.lacking import Sources
 from webapp.assistant.numerals import in_digits
-from webapp.assistant.outcomes import (
-    contrasts,
-    denies,
-    direction,
-    exceptions,
-    includes_otherwise,
-    is_denied,
-    is_shown_by_figures,
-    outcomes,
-)
-from webapp.assistant.reasons import unproven_reason
 from webapp.assistant.records import Claim, ClaimState, EvidenceItem
-from webapp.assistant.relations import contradictions
 from webapp.assistant.sentences import OWN_SENTENCES
-from webapp.assistant.speakers import wrong_speakers
 from webapp.assistant.statements import Statement, statements
-from webapp.assistant.texts import normal
 
 QUOTED_SHARE = 1 / 3
 """The part of a sentence's words and figures that its quotes must show to stand for it."""
@@ -74,25 +53,6 @@ _NUMBERS = re.compile(r"(?<!\\)\[(\d+)\]")
 _ESCAPED = re.compile(r"\\(?=[\\`*\[\]<_~&])")
 _PROVEN = ("found", "measured")
 _NO_TEXTS: Mapping[int, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """What may prove a sentence: quotes (or whole texts), where the frames were, and when.
-
-    `around` are the whole texts and `beside` the lines next to the quotes, neither of which prove a
-    figure or a name.
-    """
-
-    said: tuple[str, ...]
-    places: tuple[str, ...]
-    moments: frozenset[str]
-    around: tuple[str, ...]
-    beside: tuple[str, ...]
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        return (*self.said, *self.places)
 
 
 def check(
@@ -155,9 +115,12 @@ def _judged(
     proven = [item for item in cited if item.state == "found"]
     if proven:
         quoted = _sources(proven, [item.quote for item in proven], texts)
-        missing = tuple(_missing(said, quoted, facts))
+        missing = tuple(lacking.missing(said, quoted, facts))
         if missing:
             return "not_found", missing
+        untold = tuple(lacking.untold(said, quoted))
+        if untold:
+            return "not_checked", untold
         if _is_tied(said, quoted):
             return "found", ()
     open_items = [item for item in cited if item.state in ("found", "not_checked")]
@@ -167,7 +130,7 @@ def _judged(
     return ("paraphrase" if _is_paraphrase(said, whole, facts) else "not_checked"), ()
 
 
-def _sources(items: Sequence[EvidenceItem], said: Iterable[str], texts: Mapping[int, str]) -> _Sources:
+def _sources(items: Sequence[EvidenceItem], said: Iterable[str], texts: Mapping[int, str]) -> Sources:
     places = [
         place for item in items for place in (item.app_name, item.window_name, item.browser_url) if place
     ]
@@ -177,7 +140,7 @@ def _sources(items: Sequence[EvidenceItem], said: Iterable[str], texts: Mapping[
     beside = tuple(
         near for item, text in zip(items, around, strict=True) for near in _beside(item.quote, text)
     )
-    return _Sources(quoted, tuple(places), frozenset().union(*moments), around, beside)
+    return Sources(quoted, tuple(places), frozenset().union(*moments), around, beside)
 
 
 def _beside(quote: str, text: str) -> Iterator[str]:
@@ -189,95 +152,10 @@ def _beside(quote: str, text: str) -> Iterator[str]:
             yield text[before + 1 : behind if behind >= 0 else len(text)]
 
 
-# -- particulars -----------------------------------------------------------------------------
-
-
-def _missing(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
-    """What a sentence says in particular and its sources do not: figures first, outcomes last."""
-    for quotation in specifics.quotations(said):
-        if not _stands(quotation, sources.all):
-            yield quotation
-    bare = specifics.without_quotations(said)
-    haystack = normal("\n".join(sources.all))
-    for address in specifics.addresses(bare):
-        if normal(address) not in haystack:
-            yield address
-    bare = specifics.without_addresses(bare)
-    yield from _missing_figures(bare, sources, facts)
-    whole = "\n".join(sources.all).replace("_", " ")
-    for name in specifics.names(bare):
-        if not specifics.stands_in(name, whole) and not _is_place(name, bare, sources.places):
-            yield name
-    around = "\n".join(sources.around)
-    for outcome, word in outcomes(in_digits(bare)).items():
-        if outcome in ("rose", "fell") and (way := direction(bare)):
-            if way != outcome:
-                yield word
-        elif is_shown_by_figures(outcome, bare, around):
-            continue
-        elif not _tells(outcome, in_digits(bare), (whole, *sources.beside)):
-            yield word
-    if sources.said:
-        yield from exceptions(bare, (whole, *sources.beside))
-        yield from contrasts(in_digits(bare), in_digits("\n".join(sources.said)))
-        yield from includes_otherwise(bare, around)
-        yield from contradictions(bare, sources.said, around)
-        given = [part for text in sources.said for part in text.split(JOINT)]
-        yield from wrong_speakers(bare, given, around)
-    if (reason := unproven_reason(bare, sources.all, around)) is not None:
-        yield reason
-
-
-def _tells(outcome: str, said: str, texts: Iterable[str]) -> bool:
-    """Whether the first text that names an outcome has it as the sentence does: so, or not so."""
-    telling = next((text for text in texts if outcome in outcomes(text)), None)
-    return telling is not None and denies(said, outcome) == denies(telling, outcome)
-
-
-def _missing_figures(said: str, sources: _Sources, facts: Facts) -> Iterator[str]:
-    told = figures(said)
-    proven = set().union(*map(shown, sources.all))
-    foreign = facts.foreign(said, sources.places)
-    # A clock time that a quote tells has its day from the quote, too, not from the frame.
-    is_of_quote = any(figure.startswith("clock ") for figure in told - sources.moments - facts.moments)
-    if is_denied("\n".join(sources.said)):
-        proven |= {"number 0"}
-    for figure in sorted(each for each in told if not is_among(each, proven)):
-        if figure.startswith(("minutes ", "seconds ")):
-            is_known = figure not in foreign
-        elif is_of_quote and figure.startswith(("date ", "weekday ", "ordinal ")):
-            is_known = False
-        else:
-            is_known = is_among(figure, sources.moments) or is_among(figure, facts.moments)
-        if not is_known:
-            yield figure.removeprefix("number ")
-    days = days_told(said, facts.today) - set().union(
-        *(days_told(text, facts.today) for text in sources.said)
-    )
-    parts = parts_told(said) - set().union(*map(parts_told, sources.said)) - parts_of_clocks(proven)
-    yield from (figure.removeprefix("part ") for figure in sorted((days | parts) - sources.moments))
-    shown_units = set().union(*map(units, sources.all))
-    for number, unit in sorted(units(said)):
-        others = {other for figure, other in shown_units if figure == number}
-        if unit and others and not others & {"", unit}:
-            yield f"{number} {unit}"
-
-
-def _stands(quotation: str, texts: Iterable[str]) -> bool:
-    form = normal(quotation)
-    return any(form in normal(text) or bool(quotes.find(text, quotation)) for text in texts)
-
-
-def _is_place(name: str, said: str, places: Collection[str]) -> bool:
-    """Whether a name is part of what an app is called around its stored name: "VS" in "VS Code"."""
-    around = (f"{name} {place}" for place in places)
-    return any(normal(each) in normal(said) for each in around)
-
-
 # -- own words -------------------------------------------------------------------------------
 
 
-def _is_tied(said: str, sources: _Sources) -> bool:
+def _is_tied(said: str, sources: Sources) -> bool:
     """Whether a sentence is about its quotes: it shares words with them, or at least figures.
 
     Speakers and headings often stand beside a quote, so the text around it helps a sentence that
@@ -299,9 +177,9 @@ def _is_tied(said: str, sources: _Sources) -> bool:
     return matched > 0 and own_words.share(words, sources.around) >= AROUND_SHARE
 
 
-def _is_paraphrase(said: str, sources: _Sources, facts: Facts) -> bool:
+def _is_paraphrase(said: str, sources: Sources, facts: Facts) -> bool:
     """The second check: every particular and most words stand in the frames' whole texts."""
-    if any(True for _ in _missing(said, sources, facts)):
+    if any(True for _ in chain(lacking.missing(said, sources, facts), lacking.untold(said, sources))):
         return False
     if not agree(said, "\n".join(sources.all)):
         return False

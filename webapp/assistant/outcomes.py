@@ -14,23 +14,31 @@ from collections.abc import Iterable, Iterator
 _GROUPS = {
     "cancelled": r"\bcancel\w*|\bcalled\s+off|取消|作废",
     "approved": r"\bapprov\w*|\baccept(?:ed|s|ance)?\b"
-    r"|\bagreed?\b(?!\s+(?:to|on|that)\b)|\blgtm\b|批准|同意|审批通过|接受",
+    r"|\bagreed?\b(?!\s+(?:to|on|that)\b)|\blgtm\b|\bsign(?:ed|s|ing)?\s+off\b|\bgreen\s+light\b|\bgo-ahead\b|批准|同意|审批通过|接受",
     "rejected": r"\breject\w*|\bdeclined\b|\brefus\w*|\bdenied\b|拒绝|驳回|否决",
     "deleted": r"\bdelet\w*|\bremov\w*|\beras\w*|\btrash\w*|\bdrop\s+table\b|\brm\b|删除|删掉|移除|清空",
     "paid": r"\bpa(?:id|ys|yments?|ying|y)\b|\btransferred\b|付款|支付|已付|付了|转账|缴",
     "bought": r"\bb(?:uy|uys|uying|ought)\b|\bpurchas\w*|\bordered\b|\border\s+(?:confirm\w*|placed|no)"
     r"|购买|买|下单|订购",
     "sold": r"\bs(?:old|ell|ells|elling)\b|卖|售出",
-    "signed": r"\bsign(?:ed|ature|atures)\b|签署|签字|签名|签了",
+    "signed": r"\bsign(?:ed|ature|atures)\b(?!\s+(?:off|up|in|out)\b)|签署|签字|签名|签了",
     "merged": r"\bmerg\w*|合并",
-    "failed": r"\bfail\w*|\berrors?\b|\bbroke\w*|\bcrash\w*|\bexception\b|\btraceback\b"
+    "failed": r"\bfail\w*|\berrors?\b(?!\s+(?:of|from|fell|shrank|grew|rates?)\b)|\bbroke\w*"
+    r"|\bcrash\w*|\bexception\b|\btraceback\b"
     r"|失败|错误|出错|报错|崩溃|异常",
-    "passed": r"\bpass(?:ed|es|ing)?\b|\bsucce\w*|\bgreen\b|\bhelp(?:s|ed)?\b|\bsolv(?:es|ed|ing)\b"
+    "passed": r"\bpass(?:ed|es|ing)?\b|\bsucce\w*|\bgreen\b(?!\s+light)|\bhelp(?:s|ed)?\b"
+    r"|\bsolv(?:es|ed|ing)\b"
     r"|成功|通过",
     "published": r"\b(?:go(?:es)?|went|is|are|now)\s+live\b|\bpublish\w*|\bdeploy\w*|\breleas\w*"
     r"|\blaunch\w*|发布|部署|上线",
-    "finished": r"\bfinish\w*|\bcomplet(?:ed|es|ing|ion)\b|\bdone\b|\bclos(?:ed|es|ing)\b|\bresolv\w*"
-    r"|(?<!the )(?<!a )\bfix(?:ed|es|ing)?\b|完成|结束|解决|修复|关闭",
+    "finished": r"\bfinish\w*|\bcomplet(?:ed|es|ing|ion)\b|\bdone\b|\bclos(?:ed|es|ing)\b(?!\s+at\b)"
+    r"|\bresolv\w*"
+    r"|完成|结束|解决|关闭",
+    "repaired": r"(?<!the )(?<!a )\bfix(?:ed|es|ing)?\b|\bmend\w*|\brepair\w*|\bcur(?:ed|es|ing)\b"
+    r"|修复|修好|维修",
+    "skipped": r"\bskip\w*|跳过",
+    "timed_out": r"\btim(?:e|ed|es|ing)[\s-]*out|超时",
+    "withdrawn": r"\bwithdr[ae]w\w*|\bwithh[eo]ld\w*|撤回|收回",
     "dismissed": r"\bfired\b|\bdismiss\w*|\bresign\w*|\bquit\b|辞职|解雇|离职|辞退",
     "rose": r"\bincreas\w*|\bris(?:e|es|en|ing)\b|\brose\b|\bgrew\b|\bgrowth\b|\b(?:went|goes|go|gone)\s+up\b"
     r"|\bup\s+(?:by|from|\d)|\+\s?\d|增加|上涨|上升|增长|提高|上调|[升涨][到至]",
@@ -53,7 +61,7 @@ _CONTRASTS = tuple(
     tuple(re.compile(words, re.IGNORECASE) for words in group)
     for group in (
         (r"\bnorth(?:ern)?\b|北", r"\bsouth(?:ern)?\b|南", r"\beast(?:ern)?\b|东", r"\bwest(?:ern)?\b|西"),
-        (r"\bred\b|红", r"\bgreen\b|绿", r"\byellow\b|黄", r"\bblue\b|蓝"),
+        (r"\bred\b|红", r"\bgreen\b(?!\s+light)|绿", r"\byellow\b|黄", r"\bblue\b|蓝"),
         (r"\bstop(?:s|ped|ping)?\b|\bhalt\w*|停止", r"\bcontinu\w*|\bresum\w*|继续|恢复"),
         (
             r"\bbefore\b|之前|以前|[\u4e00-\u9fff]前(?=[先要需应才，,])",
@@ -91,17 +99,26 @@ _CONTRASTS = tuple(
         (r"\bshow(?:s|ed|n|ing)?\b|显示", r"\bhid(?:e|es|den|ing)\b|隐藏"),
         (r"\bopen(?:ed)?\b|开放", r"\bclosed\b|关闭"),
         (r"\benabled?\b|启用", r"\bdisabled?\b|禁用|停用"),
+        (
+            r"\ball\b(?!\s+but\b)|\bevery(?:thing)?\b|\bboth\b|全部|所有",
+            r"\bonly\s+(?:1|one|some|half|part)\b|\b(?:some|half|few)\s+of\s+the\b|部分|只有",
+        ),
         (r"\binclud(?:e|es|ed|ing)\b|包含|(?<!不)含", r"\bwithout\b|\bexclud\w*|不含|不包括"),
     )
 )
 
 _NOT = re.compile(
-    r"\b(?:not|never|cannot|without|neither|nor|nobody|none|nothing)\b|n['’]t\b|\bno\b|\bno\s+longer\b|\brul(?:e|es|ed)\s+out\b"
+    r"\b(?:not(?!\s+(?:only|just|more|less|later|earlier)\b)|never|cannot|without|neither|nor|nobody|none|nothing)\b|n['’]t\b"
+    r"|\bno\b(?!\s+(?:more|less|fewer|later|earlier|sooner)\s+than\b)|\b(?:forbidden|prohibited|banned)\b|\brul(?:e|es|ed)\s+out\b"
     r"|\b(?:rather\s+than|instead\s+of)\b(?!\s+\d)|\b(?:advis|warn|recommend)\w*\s+against\b|\bavoid\w*\b|\bun(?:able|changed)\b"
     r"|(?<![\d.,])0(?![\d.,:]|\s?%)|禁止|严禁|没有?|未(?!来)|无法|不(?!过|同|断|少|久|仅|错|管|论|如|便|是)|尚未",
     re.IGNORECASE,
 )
-_NONE = re.compile(r"\s*[:：]\s*(?:none|no|never|无|0(?![\d.,:]))\b", re.IGNORECASE)
+_NONE = re.compile(r"(?:\s+[^\W\d_]+){0,3}\s*[:：]\s*(?:none|no|never|无|0(?![\d.,:]))\b", re.IGNORECASE)
+_BARRED = re.compile(
+    r"[^.,;:!?\n]{0,24}?\b(?:is|are|was|were)\s+(?:forbidden|prohibited|banned|not\s+allowed|ruled\s+out)\b",
+    re.IGNORECASE,
+)
 _FROM_TO = re.compile(
     r"(?:\bfrom|由|从)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<before>\d[\d,]*(?:\.\d+)?)[^\d,.;，。；]{0,24}?"
     r"(?:\bto|到|至)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
@@ -225,4 +242,4 @@ def direction(sentence: str) -> str | None:
 
 def _is_denied_at(text: str, start: int, end: int) -> bool:
     before = _CLAUSE.split(text[max(0, start - _NEAR_CHARS) : start])[-1]
-    return bool(_NOT.search(before) or _NONE.match(text, end))
+    return bool(_NOT.search(before) or _NONE.match(text, end) or _BARRED.match(text, end))

@@ -166,9 +166,9 @@ class EvidenceItem:
 class Claim:
     """One sentence of the answer, ``answer_md[start:end]``, with the numbers it cites.
 
-    `missing` are the figures, names, addresses and outcomes of a sentence that is ``not_found``
-    although its quotes stand in their frames: what no quote shows. `webapp.assistant.claims` says
-    what each state means.
+    `missing` is what no quote shows although the quotes stand in their frames: figures, names and
+    addresses of a sentence that is ``not_found``, outcomes and reasons of one that is ``not_checked``,
+    since those may be said in other words. `webapp.assistant.claims` says what each state means.
     """
 
     text: str

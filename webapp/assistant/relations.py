@@ -156,7 +156,13 @@ def _turned_round(said: str, quoted: str, whole: str) -> Iterator[str]:
 
 
 def _way(text: str, before: str, after: str) -> int | None:
-    """1 when a text has `before` first, -1 when it has `after` first, None when it lacks one of them."""
+    """1 when a text has `before` first, -1 when it has `after` first, None when it lacks one of them.
+
+    Where it says "from A to B" itself, that counts and no figure that stands elsewhere.
+    """
+    told = {(found["before"], found["after"]) for found in _FROM_TO.finditer(text)}
+    if told & {(before, after), (after, before)}:
+        return 1 if (before, after) in told else -1
     if re.search(rf"{_WAS}{re.escape(before)}(?![\d])", text, re.IGNORECASE):
         return 1
     if re.search(rf"{_WAS}{re.escape(after)}(?![\d])", text, re.IGNORECASE):

@@ -178,7 +178,9 @@ def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()
         if claim.citations and withdrawn.issuperset(claim.citations):
             shown = _DISPUTED
         elif claim.missing:
-            shown = ("unproven", f"not in the quote: {_named(claim.missing)}")
+            lacks = f"not in the quote: {_named(claim.missing)}"
+            is_open = claim.state == "not_checked"
+            shown = ("unchecked", f"not checked, {lacks}") if is_open else ("unproven", lacks)
         if shown:
             spans.append(Span(claim.start, claim.end, *shown))
     return spans
