@@ -48,7 +48,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    settings = Settings(context=ContextSettings(heartbeat_interval_s=1.0, min_user_turns=2))
+    settings = Settings(
+        context=ContextSettings(heartbeat_interval_s=1.0, min_user_turns=2, build_budget_ms=60_000.0)
+    )
     settings = replace(settings, web=replace(settings.web, port=port))
     with StubModel() as stub:
         stub.reply({"answer_md": "I do not know.", "evidence": []})

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 VERSION = "v2"
-_LOOK_UP_S = 0.1
+_LOOK_UP_S = 0.5
 _MINUTE_MS = 60_000
 
 

@@ -30,7 +30,7 @@ def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterat
     """With a model that can use tools, which says the same to everything; told from the first question."""
     settings = agent_settings(stub, folder)
     stub.reply({"answer_md": "I do not know.", "evidence": []})
-    made = make_app(replace(settings, context=ContextSettings(min_user_turns=1)))
+    made = make_app(replace(settings, context=ContextSettings(min_user_turns=1, build_budget_ms=60_000.0)))
     yield made
     made.extensions["recollect"].chat_models.close()
 
