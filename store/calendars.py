@@ -81,6 +81,7 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
     Raises `ValueError` for one that ends before it begins.
     """
     done = Upserted()
+    keys: list[str] = []
     for record in records:
         if record.end_ms < record.start_ms:
             raise ValueError("an event ends before it begins")
@@ -98,7 +99,8 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
             "series": natural_key("series", record.calendar, record.uid) if record.uid else "",
         }
         done = done.and_one(_TABLE.put(connection, import_id, values))
-        connection.execute(_TOLD, (import_id, values["natural_key"]))
+        keys.append(str(values["natural_key"]))
+    connection.execute(_TOLD, (import_id, json.dumps(keys)))
     imports.count(connection, import_id, done)
     return done
 
@@ -124,7 +126,9 @@ def _key(record: EventRecord) -> str:
     return natural_key("event", record.calendar, record.title, record.start_ms, record.end_ms)
 
 
-_TOLD = "update calendar_events set told_in = ? where natural_key = ?"
+_TOLD = """
+update calendar_events set told_in = ? where natural_key in (select value from json_each(?))
+"""
 
 _REPLACE = """
 delete from calendar_events

@@ -14,6 +14,7 @@ import email.utils
 import re
 from collections.abc import Iterator
 from datetime import UTC
+from functools import lru_cache
 from html.parser import HTMLParser
 
 from ingest.importers.items import CannotImport, Skipped
@@ -26,6 +27,7 @@ _MAX_MESSAGE_BYTES = 1_000_000
 """What is read of one message: its words stand before its attachments."""
 _QUOTED_FROM = re.compile(rb">+From ")
 _LONGEST_HEAD = 64 * 1024
+_AS_IT_IS = frozenset({"", "7bit", "8bit", "binary"})
 _MAX_DEPTH = 16
 """Parts in parts; what is nested deeper is not read."""
 # A field with the lines it goes on in (RFC 5322, 2.2.3).
@@ -153,7 +155,7 @@ def _leaves(
     Cut out by their boundary alone: `email` looks at every line of every attachment, which takes most of
     the time of an import.
     """
-    kind = message.get_content_type()
+    kind, _ = _described(str(message.get("Content-Type", "")))
     boundary = message.get_boundary("") if kind.startswith("multipart/") else ""
     if not boundary or depth == 0:
         yield message, kind, body
@@ -186,13 +188,24 @@ def _without_end(part: bytes) -> bytes:
     return part[:-2] if part.endswith(b"\r\n") else part[:-1] if part.endswith(b"\n") else part
 
 
+@lru_cache(maxsize=1_024)
+def _described(content_type: str) -> tuple[str, str]:
+    """(type, charset) of what a Content-Type says; most mail says one of a few."""
+    message = email.message.Message()
+    message.set_raw("Content-Type", content_type)
+    return message.get_content_type(), message.get_content_charset("utf-8")
+
+
 def _words(part: email.message.Message, body: bytes) -> str:
-    part.set_payload(body.decode("ascii", "surrogateescape"))
-    content = part.get_payload(decode=True)
+    content: object = body
+    if str(part.get("Content-Transfer-Encoding", "")).strip().lower() not in _AS_IT_IS:
+        part.set_payload(body.decode("ascii", "surrogateescape"))
+        content = part.get_payload(decode=True)
     if not isinstance(content, bytes):
         return ""
+    _, charset = _described(str(part.get("Content-Type", "")))
     try:
-        text = content.decode(part.get_content_charset("utf-8"), "replace")
+        text = content.decode(charset, "replace")
     except LookupError:  # a charset that nobody knows
         text = content.decode("utf-8", "replace")
     return text.replace("\r\n", "\n").replace("\0", "")
