@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from flask import Response
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from store import anchors, frames, insights
 from store.anchors import Anchor
-from store.insights import Insight, Wanted
-from store.times import to_ms, to_seconds
-from webapp import insight_files
+from store.insights import Wanted
+from store.times import to_ms
 from webapp.api.chat import MODEL_PROBLEMS, Note, Prompt, Question, RunningAnswer, began, followed
 from webapp.api.endpoint import endpoint, invalid
+from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, summary_of, whole
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import (
     MAX_ID,
@@ -31,42 +30,12 @@ from webapp.api.values import (
 )
 from webapp.assistant import about
 from webapp.assistant.records import TurnRequest
-from webapp.assistant.turn import stored_turn
 from webapp.errors import FieldError
 from webapp.services import services
-from webapp.views.difference import difference
 
-NOT_FOUND = {404: "insight_not_found"}
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 QueryId = Annotated[QueryInt, Field(ge=1, le=MAX_ID)]
-
-
-class InsightSummary(Answer):
-    """One version. Of each frame or moment exactly one is current."""
-
-    id: int
-    anchor: Literal["frame", "moment"]
-    frame_id: int | None
-    start_time: float
-    end_time: float
-    title: str
-    summary: str = Field(description="Markdown with the numbers of its citations.")
-    current: bool
-    version: int
-    versions: int
-    amends_id: int | None = Field(description="The version that it was amended from.")
-    persona_id: int | None
-    persona: str = Field(description="The name of who spoke; empty for a prompt of its own, or nobody.")
-    style_note: str
-    model: str
-    chat_id: int = Field(description="Its conversation, where it can be asked about.")
-    turn_id: int
-    created_at: float
-
-
-class InsightAnswer(InsightSummary):
-    turn: TurnAnswer = Field(description="The turn that told it: evidence, claims, coverage.")
 
 
 class InsightsPagination(Answer):
@@ -137,7 +106,7 @@ def all_insights(query: InsightsQuery) -> InsightsAnswer:
     shown = found[: query.limit]
     more = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > query.limit else None
     return InsightsAnswer(
-        data=[InsightSummary(**_told(each)) for each in shown],
+        data=[summary_of(each) for each in shown],
         pagination=InsightsPagination(limit=query.limit, next_cursor=more),
     )
 
@@ -173,7 +142,7 @@ def tell(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
 )  # fmt: skip
 def one(insight_id: int) -> InsightAnswer:
     """With its evidence, as it stands now."""
-    return _whole(insights.get(services().database, insight_id))
+    return whole(insights.get(services().database, insight_id))
 
 
 class RemovedInsight(Answer):
@@ -253,100 +222,6 @@ def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | Runnin
     return (result, 202) if isinstance(result, RunningAnswer) else (turn_answer(result), 200)
 
 
-@endpoint(
-    "POST",
-    "/insights/<id:insight_id>/restore",
-    "Make a version the current one",
-    answer=InsightAnswer,
-    problems=NOT_FOUND,
-)
-def restore(insight_id: int) -> InsightAnswer:
-    """The others stay as they are."""
-    database = services().database
-    insights.restore(database, insight_id)
-    return _whole(insights.get(database, insight_id))
-
-
-class VersionsOfInsight(Answer):
-    data: list[InsightSummary]
-
-
-@endpoint(
-    "GET",
-    "/insights/<id:insight_id>/versions",
-    "All versions of an insight",
-    answer=VersionsOfInsight,
-    problems=NOT_FOUND,
-)
-def versions(insight_id: int) -> VersionsOfInsight:
-    """Of the same frame or moment, the newest first."""
-    database = services().database
-    found = insights.versions(database, insights.get(database, insight_id).anchor)
-    return VersionsOfInsight(data=[InsightSummary(**_told(each)) for each in found])
-
-
-class DifferenceLine(Answer):
-    kind: str = Field(description="same, added or removed.")
-    text: str
-
-
-class DifferenceAnswer(Answer):
-    data: list[DifferenceLine]
-
-
-class CompareQuery(Request):
-    to: QueryId = Field(description="The insight that it is compared with, usually another version.")
-
-
-@endpoint(
-    "GET",
-    "/insights/<id:insight_id>/compare",
-    "How one insight differs from another",
-    query=CompareQuery,
-    answer=DifferenceAnswer,
-    problems=NOT_FOUND,
-)
-def compare(insight_id: int, query: CompareQuery) -> DifferenceAnswer:
-    """Lines of the first that are not in the second are removed, the other way round added."""
-    database = services().database
-    first, second = insights.get(database, insight_id), insights.get(database, query.to)
-    lines = difference(first.summary, second.summary)
-    return DifferenceAnswer(data=[DifferenceLine(kind=line.kind, text=line.text) for line in lines])
-
-
-class TrainingMessages(Answer):
-    data: list[dict[str, Any]]
-
-
-@endpoint(
-    "GET",
-    "/insights/<id:insight_id>/messages",
-    "The messages that made an insight",
-    answer=TrainingMessages,
-    problems=NOT_FOUND,
-)
-def messages(insight_id: int) -> TrainingMessages:
-    """Exactly as they are kept, the system's first: what was said before, calls and results among them."""
-    return TrainingMessages(data=insights.messages(services().database, insight_id))
-
-
-class ExportQuery(Request):
-    fmt: Literal["md", "json"] = "md"
-
-
-@endpoint(
-    "GET",
-    "/insights/<id:insight_id>/export",
-    "An insight as a file",
-    query=ExportQuery,
-    answer=("text/markdown", "application/json"),
-    problems=NOT_FOUND,
-)
-def export(insight_id: int, query: ExportQuery) -> Response:
-    """With its evidence; as JSON with the messages that made it, too."""
-    return insight_files.file_of(insights.get(services().database, insight_id), query.fmt)
-
-
 # -- support ------------------------------------------------------------------------------
 
 
@@ -375,7 +250,7 @@ def _made(body: InsightRequest | AgainRequest, anchor: Anchor) -> tuple[InsightA
     made = insights.of_chat(own.database, result.chat_id)
     if made is None:  # what it was about was deleted meanwhile
         raise insights.InsightNotFound(result.chat_id)
-    return _whole(made), 201
+    return whole(made), 201
 
 
 def _place(cursor: str) -> tuple[int, int]:
@@ -383,31 +258,3 @@ def _place(cursor: str) -> tuple[int, int]:
     if match is None:
         raise invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])
     return int(match[1]), int(match[2])
-
-
-def _told(found: Insight) -> dict[str, Any]:
-    return {
-        "id": found.id,
-        "anchor": found.anchor.kind,
-        "frame_id": found.anchor.frame_id,
-        "start_time": to_seconds(found.anchor.start_ms),
-        "end_time": to_seconds(found.anchor.end_ms),
-        "title": found.title,
-        "summary": found.summary,
-        "current": found.is_current,
-        "version": found.version,
-        "versions": found.versions,
-        "amends_id": found.amends_id,
-        "persona_id": found.persona_id,
-        "persona": found.persona,
-        "style_note": found.style_note,
-        "model": found.model,
-        "chat_id": found.chat_id,
-        "turn_id": found.n,
-        "created_at": to_seconds(found.created_ms),
-    }
-
-
-def _whole(found: Insight) -> InsightAnswer:
-    turn = stored_turn(services().database, found.chat_id, found.n)
-    return InsightAnswer(**_told(found), turn=turn_answer(turn))
