@@ -563,3 +563,16 @@ def test_what_is_asked_of_a_version_later_is_not_told_to_those_that_amended_it(
     told = [str(each["content"]) for each in stub.requests[-1]["messages"]]
     assert told[3] == "Shorter." and "Two told." in told[4] and told[5] == "And the second?"
     assert not any("later" in text.casefold() for text in told[1:])
+
+
+def test_an_amendment_that_failed_is_made_by_asking_again_where_it_failed(
+    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+) -> None:
+    stub.reply("You set retention [[e1]].").reply("One").fail(500, "broken").reply("Arr.").reply("Arr")
+    first = tell(deps, frame_anchor(afternoon))
+    failed = say(deps, first, "As a pirate.", system_prompt="Voice: a pirate's.", amend=True)
+    assert failed.error is not None and insights.everything(database) == [first]
+    again = answer(deps, TurnRequest("As a pirate.", SHANGHAI, NOW_MS, chat_id=failed.chat_id))
+    second = held(deps, again)
+    assert (second.amends_id, second.version, second.is_current) == (first.id, 2, True)
+    assert insights.messages(database, second.id)[0]["content"] == "Voice: a pirate's."
