@@ -21,8 +21,7 @@ import numpy as np
 
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import START_MS
-from store import chat_summaries, context_sessions, conversations
-from store.chat_summaries import Embedded
+from store import context_sessions, conversations
 from store.database import Database, open_database
 from store.paths import DataDir
 from store.settings import ChatSettings, ContextSettings, Settings
@@ -73,7 +72,8 @@ def main(report: Report) -> None:
         clock = _Clock()
         settings = ContextSettings(min_user_turns=1, build_budget_ms=60_000.0)
         deps = ContextDeps(database, settings, models, made_up.asked, clock)
-        _fill(deps, clock, rng, made_up)
+        _fill(database, rng, made_up)
+        clock.now_ms = _NOW_MS
         _packs(report, deps, rng, "spread over a year")
         _crowd(database)
         _packs(report, deps, rng, "all within 28 days")
@@ -91,17 +91,41 @@ class _Clock:
         return self.now_ms
 
 
-def _fill(deps: ContextDeps, clock: _Clock, rng: random.Random, made_up: _MadeUp) -> None:
-    """Sessions of two questions, summarised as in life, each with a vector."""
-    for number in range(SESSIONS):
-        clock.now_ms = START_MS + number * _STEP_MS
-        session_id = _asked(deps, rng, 2)
-        context_sessions.close(deps.database, session_id, "window", clock())
-        closing.summarise(deps, session_id)
-        chat_summaries.put_vector(
-            deps.database, session_id, Embedded(made_up.model, _quantised(made_up.vector(str(number))))
-        )
-    clock.now_ms = _NOW_MS
+def _fill(database: Database, rng: random.Random, made_up: _MadeUp) -> None:
+    """Closed sessions with what two questions come to, tags and a vector, in one transaction."""
+    with database.write() as connection:
+        for number in range(1, SESSIONS + 1):
+            ended_ms = START_MS + number * _STEP_MS
+            words = rng.sample(_WORDS, k=5)
+            connection.execute(
+                "insert into conversations (id, title, created_ms, updated_ms) values (?, 'a chat', ?, ?)",
+                (number, ended_ms, ended_ms),
+            )
+            connection.execute(
+                """
+                insert into chat_sessions (id, conversation_id, state, created_ms, seen_ms, closed_ms,
+                    closed_by, summary_state)
+                values (?, ?, 'closed', ?, ?, ?, 'window', 'made')
+                """,
+                (number, number, ended_ms, ended_ms, ended_ms),
+            )
+            connection.execute(
+                """
+                insert into chat_summaries (session_id, ended_ms, request, learned, completed, tokens,
+                    made_by, vector, vector_model, updated_ms)
+                values (?, ?, ?, ?, '2 of 2 questions answered.', 90, 'rules', ?, ?, ?)
+                """,
+                (
+                    number, ended_ms, f"What about the {words[0]} {words[1]}? Later: And the {words[2]}?",
+                    f"The {words[0]} was changed with the {words[3]}; the {words[4]} stayed on that day.",
+                    _quantised(made_up.vector(str(number))).tobytes(), made_up.model, ended_ms,
+                ),
+            )  # fmt: skip
+            connection.executemany(
+                "insert into session_tags (session_id, tag, confidence) values (?, ?, ?)",
+                [(number, word, 0.3 + 0.7 * rng.random()) for word in words],
+            )
+    database.checkpoint()
 
 
 def _quantised(vector: np.ndarray) -> np.ndarray:

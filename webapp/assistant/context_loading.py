@@ -41,10 +41,13 @@ def loaded(
     since_ms = now_ms - settings.recent_days * digests.DAY_MS
     meaning = deps.embed(asking.message)
     words = keywords.words_of(asking.message) + ((topic.tag,) if topic else ())
+    candidates = chat_choosing.candidates(database, since_ms, meaning["vector_model"], session.id)
+    # Tags stand in for vectors that are missing.
+    by_meaning = meaning["query_vector"] is not None and candidates.have_vectors
     best = context_ranking.ranked(
-        chat_choosing.candidates(database, since_ms, meaning["vector_model"], session.id),
+        candidates,
         meaning["query_vector"],
-        chat_choosing.tagged(database, words, since_ms),
+        {} if by_meaning else chat_choosing.tagged(database, words, since_ms),
         now_ms=now_ms,
         half_life_days=settings.recency_half_life_days,
         top_k=settings.summary_top_k,
