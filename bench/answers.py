@@ -1,8 +1,6 @@
-"""Answers without a model over a sample week that was really drawn and read, and planted ones there.
+"""Answers without a model over a sample week that was really drawn and read.
 
-The week's own questions; others that nothing was made for (`bench.planted.asking`); and the planted
-answers of `bench.claims` over frames with the mistakes of a reading, where a quote whose words were
-misread is honestly not found.
+The week's own questions, and others that nothing was made for (`bench.planted.asking`).
 
 Drawing and reading the week takes a minute or two, so this runs only when it is named::
 
@@ -14,14 +12,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from itertools import chain
 from pathlib import Path
 
-from bench.claims import show
-from bench.planted import SETS, answers
-from bench.planted.asking import asked_of, name_of
-from bench.planted.judging import judge
-from bench.planted.screens import SEED, ZONE, Screen, measured, values
+from bench.planted.asking import asked_of
+from bench.planted.screens import SEED, ZONE
 from bench.report import Report
 from store import sample_week
 from store.database import Database, open_database
@@ -41,7 +35,7 @@ LAST_DAY = "2026-11-20"
 
 
 def main(report: Report) -> None:
-    """Print how many answers of each set are right and what they rest on, then the planted claims."""
+    """Print how many answers of each set are right and what they rest on."""
     with tempfile.TemporaryDirectory() as folder:
         home = DataDir(Path(folder) / "home")
         _make(home.home)
@@ -51,7 +45,6 @@ def main(report: Report) -> None:
         database = open_database(home)
         _answers(report, database, "the week's own questions", week)
         _answers(report, database, "other questions", asked_of(week))
-        _claims(report, database, week)
         database.close_thread()
 
 
@@ -71,20 +64,6 @@ def _answers(report: Report, database: Database, name: str, week: SampleWeek) ->
     for one in checked:
         if not one.is_right:
             report.line(f"  {one.id} {one.message} {one.why}")
-
-
-def _claims(report: Report, database: Database, week: SampleWeek) -> None:
-    screens = {
-        name_of(scene): Screen(
-            scene.frames[-1].frame_id, scene.frames[-1].captured_ms, scene.frames[-1].lines
-        )
-        for scene in week.scenes
-    }
-    told = values() | measured(database, screens)
-    tally = judge(database, screens, ZONE, chain(*(answers(name, told) for name in SETS)))
-    show(report, "planted, over what was read", tally)
-    for miss in tally.misses:
-        report.line(f"  {miss}")
 
 
 def _told(share: Share) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from itertools import chain
 from pathlib import Path
 
-from bench.planted import SETS, UNTOUCHED, answers, variants
+from bench.planted import GROUPS, UNTOUCHED, Answer, answers, variants
 from bench.planted.judging import Tally, judge
 from bench.planted.screens import ZONE, fill, measured, values
 from bench.report import Report
@@ -24,7 +23,9 @@ LANGUAGES = ("eng", "chi_sim")
 
 
 def main(report: Report) -> None:
-    """Print the rates for each written set, for those made of them, and for all; then each miss."""
+    """Print the rates for each written set and each group of them, for those made of them, and for all;
+    then each miss.
+    """
     over(report, "drawn", None)
     engine = open_ocr("auto", LANGUAGES)
     try:
@@ -40,14 +41,19 @@ def over(report: Report, how: str, engine: OcrEngine | None) -> None:
         database = open_database(DataDir(Path(folder) / "home"))
         screens = fill(database, engine)
         told = values() | measured(database, screens)
-        sets = {name: answers(name, told) for name in SETS}
-        written = Tally()
-        for name, planted in sets.items():
-            tally = judge(database, screens, ZONE, planted)
-            show(report, f"{how}: {name.replace('_', ' ')}", tally)
-            misses += _kinds(name, tally) if name in UNTOUCHED else tally.misses
-            written += tally
-        made = judge(database, screens, ZONE, variants(list(chain(*sets.values()))))
+        written, all_planted = Tally(), list[Answer]()
+        for group, names in GROUPS.items():
+            together = Tally()
+            for name in names:
+                planted = answers(name, told)
+                tally = judge(database, screens, ZONE, planted)
+                show(report, f"{how}: {name.replace('_', ' ')}", tally)
+                misses += _kinds(name, tally) if name in UNTOUCHED else tally.misses
+                together += tally
+                all_planted += planted
+            show(report, f"{how}: all {group}", together)
+            written += together
+        made = judge(database, screens, ZONE, variants(all_planted))
         misses += made.misses
         show(report, f"{how}: all that were written", written)
         show(report, f"{how}: made of the right ones", made)

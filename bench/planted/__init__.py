@@ -4,8 +4,8 @@
 checker was made better by them; ``held_out.txt`` was written after that and changed nothing.
 ``fresh.txt`` and ``sealed.txt`` were written together on the frames as they are really read; the
 checker was made better by the first, and the second changed nothing. ``paraphrased.txt``,
-``kept_back.txt`` and ``sealed2.txt`` were written together, too, in freer words, before there was a
-second check: it has learnt from the first (`bench.second_check`) and not from the others.
+``kept_back.txt`` and ``sealed2.txt`` were written together, too, in much freer words: the checker was
+made better by the first only.
 `variants` adds what can be made of a right answer without understanding it: its citation taken
 away, invented, moved to another frame, or the whole sentence set beside another answer's true quote.
 """
@@ -25,6 +25,11 @@ Language = Literal["en", "zh"]
 SETS = (
     "english", "chinese", "more", "held_out", "fresh", "sealed", "paraphrased", "kept_back", "sealed2",
 )  # fmt: skip
+GROUPS = {
+    "one kind of mistake each": SETS[:4],
+    "about frames as they are read": SETS[4:6],
+    "in freer words": SETS[6:],
+}
 UNTOUCHED = ("kept_back", "sealed", "sealed2")
 """Nothing was made better by these: their misses are counted by kind and never printed."""
 
