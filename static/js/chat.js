@@ -62,7 +62,9 @@ function composer(form) {
   if (form.dataset.draft) {
     form.addEventListener('focusin', () => import('./chat/draft.js').then(module => module.keep(form)), { once: true })
   }
-  form.addEventListener('focusin', () => import('./window/session.js').then(module => module.open(form)))
+  const opens = () => import('./window/session.js').then(module => module.open(form))
+  form.addEventListener('focusin', opens)
+  if (form.contains(document.activeElement)) opens() // somebody was quicker than this script
   // A composer that comes back with a refusal: nothing is being worked on.
   if (form.querySelector('#refusal')) document.querySelector('[data-pending]')?.setAttribute('hidden', '')
 }
