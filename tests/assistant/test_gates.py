@@ -99,6 +99,12 @@ def test_r0_50_r0_51_the_gates_are_those_of_the_table(database: Database) -> Non
     assert not ALWAYS_ON & GATES.keys()
 
 
+def test_r0_46_the_options_of_a_turn_hold_the_flag_of_every_gate() -> None:
+    opts = gates("calendar_present")
+    flags = {flag: getattr(opts, flag) for flag in GATES.values()}
+    assert flags == dict.fromkeys(GATES.values(), True) | {"calendar_present": False}
+
+
 @pytest.mark.parametrize(("name", "flag"), GATES.items())
 def test_r0_53_each_flag_removes_exactly_its_own_tool(database: Database, name: str, flag: str) -> None:
     everything = names(database, gates())

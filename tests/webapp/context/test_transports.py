@@ -1,9 +1,7 @@
-"""Every item of R1 has a test that is named after it, and those that stand nowhere else."""
+"""What R1 says of transports and models (R1.44, R1.45)."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 from engines import embedding_openai
@@ -13,17 +11,6 @@ from tests.webapp.conftest import Actor
 from tests.webapp.context.test_http import app, asked
 
 __all__ = ["app"]
-
-ATTACHMENTS = {18, 19}
-"""Excerpts of attached files; there are no attachments yet."""
-
-
-def test_every_item_has_a_test_named_after_it() -> None:
-    names = set()
-    for file in sorted(Path(__file__).parent.glob("test_*.py")):
-        for name in re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE):
-            names |= {int(number) for number in re.findall(r"r1_(\d+)(?=_)", name)}
-    assert set(range(1, 51)) - names == ATTACHMENTS
 
 
 def test_r1_44_chat_completions_are_enough(program: Actor, stub: StubModel) -> None:
