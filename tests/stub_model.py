@@ -148,7 +148,9 @@ class StubModel:
         request = self.requests[n]
         told = request.get("messages") or request["input"]
         parts = [str(message.get("content", message.get("output", ""))) for message in told]
-        return "\n\n".join([request.get("instructions") or "", *parts])
+        if request.get("instructions"):  # what the Responses API calls the system messages
+            parts.insert(0, request["instructions"])
+        return "\n\n".join(parts)
 
     def __enter__(self) -> Self:
         self._thread.start()
