@@ -29,10 +29,11 @@ _CLASSES = {
 }
 _OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/", "#e")  # "#e": the evidence of an export
 
-# Private use area: start of claim, end of claim, start and end of a citation.
-_OPEN, _CLOSE, _CITE, _CITED = "\ue000", "\ue001", "\ue002", "\ue003"
+# Private use area: start of claim, end of claim, start and end of a citation. Each mark shows a full stop
+# to its neighbours: beside a letter, "**Settings.**" would not be bold (CommonMark, 6.2).
+_OPEN, _CLOSE, _CITE, _CITED = "\ue000", ".\ue001", ".\ue002", "\ue003."
 _MARKS = re.compile("[\ue000-\ue00f]")
-_MARK = re.compile(rf"{_OPEN}(?P<open>\d+)\.|{_CLOSE}|{_CITE}(?P<cite>\d+){_CITED}")
+_MARK = re.compile(rf"{_OPEN}(?P<open>\d+)\.|\{_CLOSE}|\{_CITE}(?P<cite>\d+)\ue003\.")
 _BLOCK_PREFIX = re.compile(r"\s{0,3}(?:[-*+]\s+|\d{1,9}[.)]\s+|#{1,6}\s+|>\s?)*")
 _CITATION = re.compile(r"\[(\d{1,3})\](?!\()")
 _SPACED_CITATION = re.compile(r"[ \t]?\[(\d{1,3})\](?!\()")

@@ -84,6 +84,13 @@ def test_a_claim_without_evidence_is_marked_inside_its_block(text: str, expected
     assert '<span class="state">no evidence</span>' in html
 
 
+def test_bold_words_with_a_stop_stay_bold_beside_marks() -> None:
+    text = "**Settings.** You **wrote.**[1]"
+    html = render(text, {1: "/frames/1"}, [Span(0, 13, "unproven", "not found"), Span(14, 31, "paraphrase")])
+    assert "<strong>Settings.</strong></span>" in html and "<strong>wrote.</strong><a" in html
+    assert "*" not in html
+
+
 def test_a_link_that_leads_out_shows_its_host() -> None:
     html = str(render("see [the docs](https://sqlite.org/fts5.html)"))
     assert 'rel="noreferrer noopener">the docs</a> (sqlite.org)' in html
