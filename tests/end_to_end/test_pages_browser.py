@@ -288,10 +288,12 @@ def test_a_question_is_answered_in_place_with_clickable_proof(visitor: Visit) ->
     page = visitor.go("/chat")
     page.select_option("select[name=when]", "today")
     page.fill("#message", "What did I do today?")
-    with page.expect_request(lambda request: request.method == "POST") as sent:
+    with page.expect_request(
+        lambda request: request.method == "POST" and request.url.endswith("/chat")
+    ) as sent:
         page.keyboard.press("Enter")
-    form = dict(part.split("=", 1) for part in (sent.value.post_data or "").split("&"))
-    assert form["from_ms"].isdigit() and form["to_ms"].isdigit() and form["tz"] == "Asia%2FShanghai"
+    form = dict(re.findall(r'name="(\w+)"\r\n\r\n(.*?)\r\n', sent.value.post_data or ""))
+    assert form["from_ms"].isdigit() and form["to_ms"].isdigit() and form["tz"] == "Asia/Shanghai"
     expect(page).to_have_url(re.compile(r"/chat/\d+#t1$"))
     page.fill("#message", "And in Slack?")
     page.select_option("select[name=when]", "today")
