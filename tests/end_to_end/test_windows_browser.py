@@ -85,7 +85,8 @@ def visit(browser: Browser, site: Site, **options: Any) -> Page:
 
 
 def ask(page: Page, message: str) -> None:
-    """Ask, and wait for the answer's end."""
+    """Ask, and wait for the answer's end. The first question leads to another page, which has to be ready."""
+    page.locator("[data-composer][data-ready]").wait_for()
     turns = page.locator("[data-turn]").count()
     page.locator("#message").fill(message)
     page.locator("#message").press("Enter")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from flask import Flask
+from werkzeug.routing import AnyConverter, BaseConverter
 
 from store.database import Database
 from store.paths import DataDir
@@ -187,17 +188,21 @@ PUBLIC = {"static", "launch.launch", "api.operation_health"}
 
 def _addresses(app: Flask) -> list[tuple[str, str, str]]:
     """(endpoint, method, an address) of every route."""
-    values = {"id": 1, "uuid": "00000000-0000-4000-8000-000000000000", "path": "favicon.svg"}
     found = []
     adapter = app.url_map.bind("127.0.0.1")
     for rule in app.url_map.iter_rules():
-        arguments = {
-            name: values.get(converter.__class__.__name__.removesuffix("Converter").lower(), "x")
-            for name, converter in rule._converters.items()
-        }
+        arguments = {name: _value_of(converter) for name, converter in rule._converters.items()}
         for method in sorted(rule.methods or ()):
             found.append((rule.endpoint, method, adapter.build(rule.endpoint, arguments, method=method)))
     return found
+
+
+def _value_of(converter: BaseConverter) -> object:
+    """Something that the converter takes."""
+    if isinstance(converter, AnyConverter):
+        return min(converter.items)
+    values = {"id": 1, "uuid": "00000000-0000-4000-8000-000000000000", "path": "favicon.svg"}
+    return values.get(converter.__class__.__name__.removesuffix("Converter").lower(), "x")
 
 
 def test_without_credentials_only_static_files_health_and_the_door_answer(
