@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from store.chat_summaries import AskedTurn
 from store.conversations import DELETED_ANSWER
-from webapp.assistant.citations import without_numbers
+from webapp.assistant.claims import plain
 from webapp.assistant.redaction import redacted
 
 Fields = dict[str, str | None]
@@ -33,7 +33,7 @@ def summarised(turns: Sequence[AskedTurn]) -> Fields:
         "learned": _learned(done),
         "completed": f"{len(done)} of {len(turns)} questions answered." if turns else None,
         "next_steps": f"Not answered: {one_line(turns[-1].question, MAX_MESSAGE_CHARS)}" if is_open else None,
-        "notes": f"{unproven} statements had no evidence." if unproven else None,
+        "notes": f"{unproven} statement{'s' * (unproven > 1)} had no evidence." if unproven else None,
     }
 
 
@@ -74,7 +74,7 @@ def _investigated(turns: Iterable[AskedTurn]) -> str | None:
 def _learned(turns: Iterable[AskedTurn]) -> str | None:
     """The first sentences that are proven, the latest answer's first."""
     proven = [
-        one_line(without_numbers(claim["text"]), _MAX_SENTENCE_CHARS)
+        one_line(plain(claim["text"]), _MAX_SENTENCE_CHARS)
         for turn in reversed(list(turns))
         for claim in turn.payload.get("claims", ())
         if claim.get("state") == "found"

@@ -61,7 +61,12 @@ def test_only_proven_sentences_are_learned(past: Past, context: ContextDeps) -> 
     session_id = past.window(QUESTION, answers=["Aliens did it."], states=["no_evidence"])
     found = summary_of(context, session_id)
     assert found.learned is None
-    assert found.notes == "1 statements had no evidence."
+    assert found.notes == "1 statement had no evidence."
+
+
+def test_what_was_learned_is_plain_text(past: Past, context: ContextDeps) -> None:
+    session_id = past.window(QUESTION, answers=["You set **retention** to 14 days. [1]"])
+    assert summary_of(context, session_id).learned == LEARNED
 
 
 def test_r1_29_tags_are_of_the_persons_words_only(past: Past, context: ContextDeps) -> None:
