@@ -2,7 +2,7 @@
 // once while the server works on it. While an answer is being written one message waits for its end.
 // Without scripts the form posts and the page comes back.
 
-import { all } from './dom.js'
+import { all, onceEntered } from './dom.js'
 
 const NEAR_END_PX = 80
 const SAY_EVERY_MS = 7000
@@ -59,9 +59,7 @@ function composer(form) {
     message.focus()
   })
   import('./files/attach.js').then(module => module.attach(form))
-  if (form.dataset.draft) {
-    form.addEventListener('focusin', () => import('./chat/draft.js').then(module => module.keep(form)), { once: true })
-  }
+  if (form.dataset.draft) onceEntered(form, () => import('./chat/draft.js').then(module => module.keep(form)))
   const opens = () => import('./window/session.js').then(module => module.open(form))
   form.addEventListener('focusin', opens)
   if (form.contains(document.activeElement)) opens() // somebody was quicker than this script

@@ -2,7 +2,7 @@
 // sends the range that it showed. The grammar is loaded when somebody begins to type; until then,
 // and without scripts, the server reads the words by the same rules.
 
-import { all } from './dom.js'
+import { all, onceEntered } from './dom.js'
 
 export function enhance(root) {
   // What the timeline shows is what @selection means in a question.
@@ -23,7 +23,7 @@ function listen(form) {
   const load = () => {
     loading ??= import('./time/reading.js').then(module => { reading = module; update() })
   }
-  form.addEventListener('focusin', load)
+  onceEntered(form, load)
   form.addEventListener('input', update)
   form.addEventListener('change', update)
   form.addEventListener('submit', () => reading?.send(form, state), { capture: true })

@@ -21,13 +21,14 @@ function editor(form) {
   let saving = null
   let timer = 0
   const isChanged = () => field.value !== saved
-
-  section.querySelectorAll('[data-without-script]').forEach(button => { button.hidden = true })
-  field.addEventListener('input', () => {
+  const noteTyping = () => {
     count(form, field)
     clearTimeout(timer)
     timer = setTimeout(save, PAUSE_MS)
-  })
+  }
+
+  section.querySelectorAll('[data-without-script]').forEach(button => { button.hidden = true })
+  field.addEventListener('input', noteTyping)
   field.addEventListener('blur', save)
   form.addEventListener('click', event => { if (event.target.closest('[data-prompt-retry]')) save() })
   form.addEventListener('submit', () => { saved = field.value }) // the form carries the text itself
@@ -39,6 +40,8 @@ function editor(form) {
   addEventListener('pagehide', () => {
     if (isChanged() && form.isConnected) navigator.sendBeacon(form.action, content(form))
   })
+
+  if (isChanged()) noteTyping() // typed while this script was still on its way
 
   // Whether everything typed so far is saved. One request at a time: the next one begins where the last ended.
   async function save() {
