@@ -1,11 +1,10 @@
 """The chat's socket: the events of a turn as they come, and what a person does meanwhile.
 
-A client says ``ask {message, timezone, …}``, which takes what ``POST /chat`` takes and begins the next turn
-of the chat, or ``resume {turn, after}``, and gets every event beyond that number, once each; also ``stop
-{turn}``, ``approve {id, scope?}`` and ``deny {id}``. What cannot be done is answered by ``refused {code,
-message, errors}``. Sockets begin as requests and pass the same guards
-(SEC-19). Where all places are taken (`webapp.following`) the next one is told to come back later and to
-ask the turn's own address instead.
+A client says ``ask {message, timezone, …}``, which takes what ``POST /ai/chat/stream`` takes and begins the
+next turn of the chat, or ``resume {turn, after}``, and gets every event beyond that number, once each; also
+``stop {turn}``, ``approve {id, scope?}`` and ``deny {id}``. What cannot be done is answered by ``refused
+{code, message, errors}``. Sockets begin as requests and pass the same guards (SEC-19). Where all places are
+taken (`webapp.following`) the next one is told to come back later and to ask the turn's own address instead.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from simple_websocket import Server
 
 from store import conversations, tool_calls
 from store.tool_calls import Scope
-from webapp.api.chat import ChatRequest, started
+from webapp.api.chat_stream import StreamRequest, started_in_window
 from webapp.api.endpoint import parse_json
 from webapp.api.tool_calls import decide
 from webapp.api.turn_events import VERSION
@@ -74,8 +73,8 @@ class Deny(_Said):
     id: Number
 
 
-class Ask(ChatRequest):
-    """A question, as ``POST /chat`` takes it; the chat is the socket's own."""
+class Ask(StreamRequest):
+    """A question, as ``POST /ai/chat/stream`` takes it; the chat is the socket's own."""
 
     type: Literal["ask"]
 
@@ -159,7 +158,7 @@ class _Conversation:
         """Begin a turn and follow it; it goes on whether anybody does."""
         if message.chat_id not in (None, self._chat_id):
             raise Problem(422, "invalid_request", "A socket asks in its own chat only.")
-        live = started(message.model_copy(update={"chat_id": self._chat_id}))
+        live = started_in_window(message.model_copy(update={"chat_id": self._chat_id}))
         self._chat_id = live.chat_id  # another one where an insight is amended
         self._told = told(self._own, live.chat_id, live.n, 0)
 

@@ -56,13 +56,23 @@ def stream(body: StreamRequest) -> Response:
 
     Each event's id is its number. Who leaves ends nothing: the turn goes on, and its own address or a
     socket tells the rest.
+
+    Response headers tell the topic: `X-Recollect-Topic`, `-Title`, `-Score`. With the request header
+    `X-Recollect-Context: preview` they also tell what came of asking for background: `X-Recollect-Context` is
+    `v2` where some was sent and `none` where not, `X-Recollect-Context-Reason` why. With
+    `X-Recollect-Context-Debug: 1` there are its `-Hash` and its length, `-Chars`, too.
     """
-    turn = started(
-        body, number_of(body.session_id or ""), body.context_version or "", body.previous_response_id or ""
-    )
+    turn = started_in_window(body)
     response = Response(stream_with_context(_events(turn)), content_type="text/event-stream; charset=utf-8")
     response.headers.update(topic_headers(turn.context))
     return response
+
+
+def started_in_window(body: StreamRequest) -> LiveTurn:
+    """The question of a window as a turn that runs by itself. Raises what it is refused for."""
+    return started(
+        body, number_of(body.session_id or ""), body.context_version or "", body.previous_response_id or ""
+    )
 
 
 def topic_headers(prepared: Prepared) -> dict[str, str]:
@@ -76,18 +86,22 @@ def topic_headers(prepared: Prepared) -> dict[str, str]:
         told["Topic-Title"] = quote(prepared.topic.title, safe=" ")
         told["Topic-Score"] = f"{prepared.topic.score:.2f}"
     is_verbose = context_preferences.verbose_until_ms(own.database, own.clock()) is not None
-    if is_verbose or _asks_to_debug():
+    is_debugged = is_verbose or _asks("Context-Debug", "1")
+    if is_debugged or _asks("Context", "preview"):
+        told["Context"] = "v2" if prepared.system_augmentation else "none"
+        told["Context-Reason"] = quote(prepared.reason, safe=" ")
+    if is_debugged:
         told["Context-Hash"] = prepared.hash or "none"
         told["Context-Chars"] = str(len(prepared.system_augmentation))
-        told["Context-Reason"] = quote(prepared.reason, safe=" ")
     prefixes = ["X-Recollect-"]
     if any(name in request.headers for name in ("X-Reggie-Context", "X-Reggie-Context-Debug")):
         prefixes.append("X-Reggie-")
     return {prefix + name: value for prefix in prefixes for name, value in told.items()}
 
 
-def _asks_to_debug() -> bool:
-    return any(request.headers.get(f"X-{name}-Context-Debug") == "1" for name in ("Recollect", "Reggie"))
+def _asks(header: str, value: str) -> bool:
+    """Whether the request has this header, by either of its names (R1.6)."""
+    return any(request.headers.get(f"X-{name}-{header}") == value for name in ("Recollect", "Reggie"))
 
 
 def _events(turn: LiveTurn) -> Iterator[str]:

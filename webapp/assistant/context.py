@@ -82,7 +82,7 @@ def _prepared(deps: ContextDeps, asking: Asking, began_s: float) -> Prepared:
     if kept is not None:
         return replace(plain, **kept)
     loaded = context_loading.loaded(deps, session, topic, asking, now_ms)
-    pack = context_pack.build(loaded, context_loading.limits(deps, asking), asking.carried)
+    pack = context_pack.build(loaded, context_loading.limits(deps, asking))
     took_ms = (time.perf_counter() - began_s) * 1_000
     return replace(
         plain,

@@ -30,7 +30,6 @@ class Asking:
     withheld: str = ""
     prompt_tokens: int = 0
     window_tokens: int = 1 << 20
-    carried: Collection[str] = ()
 
 
 def loaded(

@@ -1,15 +1,16 @@
 """The context pack: what earlier chats came to, as a few bullets (R1.9 to R1.20, R1.46 to R1.49).
 
 A pure function of what was loaded. Sections stand in one order and have caps of their own beside the
-total. Lines are whole or cut with ``[truncated]``, which counts towards the cap; a line that stands there
-already, or that the conversation still carries, is not told again. What is left out is kept with its
-reason, so that a person can see why.
+total. Lines are whole or cut with ``[truncated]``, which counts towards the cap; by its hash, a line that
+stands there already is not told again. Packs of earlier questions need no such care: a pack is never part
+of the transcript, and for the Responses protocol an instruction, which holds for one answer only. What is
+left out is kept with its reason, so that a person can see why.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -106,23 +107,23 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def build(loaded: Loaded, limits: Limits, carried: Collection[str] = ()) -> Pack:
-    """The pack within its limits. `carried` are hashes of lines that the conversation still carries."""
-    pack = _built(loaded, limits, carried)
+def build(loaded: Loaded, limits: Limits) -> Pack:
+    """The pack within its limits."""
+    pack = _built(loaded, limits)
     while limits.tokens is not None and pack.text and pack.tokens > limits.tokens:
         # Each round is smaller, since the text is larger than its share.
         smaller = min(len(pack.text) - 1, len(pack.text) * limits.tokens // pack.tokens)
-        pack = _built(loaded, replace(limits, total=smaller), carried)
+        pack = _built(loaded, replace(limits, total=smaller))
     return pack
 
 
-def _built(loaded: Loaded, limits: Limits, carried: Collection[str]) -> Pack:
+def _built(loaded: Loaded, limits: Limits) -> Pack:
     sections: tuple[tuple[SectionName, str, Sequence[Candidate], int], ...] = (
         ("recent", RECENT_TITLE, loaded.recent, limits.recent),
         ("history", HISTORY_TITLE, loaded.history, limits.history),
         ("topic", f"Topic: {_plain(loaded.topic_title)}", loaded.topic, limits.topic),
     )
-    told = set(carried)
+    told: set[str] = set()
     texts: list[str] = []
     parts: list[Part] = []
     left_out: list[LeftOut] = []

@@ -77,6 +77,21 @@ def test_r1_6_the_older_names_are_accepted_and_answered(program: Actor, earlier:
     assert "X-Recollect-Topic" in plain and "X-Reggie-Topic" not in plain
 
 
+def test_r1_6_who_asks_for_a_preview_is_told_what_came_of_it(program: Actor, earlier: int) -> None:
+    preview = {"X-Recollect-Context": "preview"}
+    told = asked(program, headers=preview).headers
+    assert (told["X-Recollect-Context"], told["X-Recollect-Context-Reason"]) == (
+        "v2",
+        "made for this question",
+    )
+    assert "X-Recollect-Context-Hash" not in told, "that is for who debugs"
+    none = asked(program, headers=preview, context_version=None).headers
+    assert none["X-Recollect-Context"] == "none"
+    assert "context_version" in none["X-Recollect-Context-Reason"]
+    for headers in ({}, {"X-Recollect-Context": "something else"}):
+        assert "X-Recollect-Context" not in asked(program, headers=headers).headers
+
+
 def test_r1_7_the_snapshot_says_what_a_pack_would_be_made_from(program: Actor, earlier: int) -> None:
     session = program.post("/api/v1/chat/new").get_json()["session_id"]
     found = program.get(f"/api/v1/summaries/context?session_id={session}&message=retention").get_json()

@@ -77,11 +77,6 @@ def test_r1_49_no_line_is_told_twice() -> None:
     pack = build(Loaded(same, same, same, "Retention"), DEFAULT)
     assert pack.text.count("it is 14 days") == 1
     assert [each.reason for each in pack.left_out] == ["told already", "told already"]
-    # What the conversation still carries is not told again; what is new is.
-    first = build(Loaded(lines("one", "two")), DEFAULT)
-    carried = {part.hash for part in first.parts}
-    assert build(Loaded(lines("one", "two", "three")), DEFAULT, carried).text == "[Recent context]\n- three"
-    assert build(Loaded(lines("one", "two")), DEFAULT, carried).text == ""
 
 
 def test_r1_9_the_hash_names_the_text_and_is_stable() -> None:
