@@ -117,7 +117,7 @@ def replace_series(connection: apsw.Connection, import_id: int) -> int:
 
 def delete_events(database: Database, import_id: int | None = None) -> int:
     """Delete all events, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "calendar", import_id)
+    return imports.delete(database, "calendar", import_id).rows
 
 
 def _key(record: EventRecord) -> str:

@@ -39,7 +39,8 @@ def store_entity(
     connection: apsw.Connection, kind: EntityKind, name: str, learned: Learned, description: str = ""
 ) -> tuple[int, bool]:
     """(id, whether it is new) of an entity. One that is known keeps its name; a description replaces the
-    old one, but a chat's never that of a person.
+    old one, but a chat's never that of a person. What an import brought and a chat or a person stores, too,
+    is theirs from then on, and does not go with the import.
 
     Raises `ValueError` for a name without a word, or one that is too long.
     """
@@ -61,6 +62,13 @@ def store_entity(
         number = int(known)
         if description:
             connection.execute(_DESCRIBE, values)
+        if learned.import_id is None:
+            connection.execute(_ADOPT, values)
+    if learned.import_id is not None:
+        connection.execute(
+            "insert or ignore into entity_imports (entity_id, import_id) values (?, ?)",
+            (number, learned.import_id),
+        )
     if learned.frame_id is not None:
         connection.execute(
             "insert or ignore into entity_frames (entity_id, frame_id) values (?, ?)",
@@ -236,6 +244,12 @@ set description = :description, described_by = :origin, updated_ms = :now, turn_
     shown_from_ms = min(coalesce(shown_from_ms, :low), coalesce(:low, shown_from_ms)),
     shown_until_ms = max(coalesce(shown_until_ms, :high), coalesce(:high, shown_until_ms))
 where id = :id and (:origin = 'person' or described_by <> 'person' or description = '')
+"""
+
+_ADOPT = """
+update entities
+set origin = :origin, turn_id = :turn, shown_from_ms = :low, shown_until_ms = :high
+where id = :id and origin = 'import'
 """
 
 _INSERT_FACT = """

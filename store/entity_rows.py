@@ -9,7 +9,7 @@ from typing import Any, Literal
 from store.database import Database, rows
 
 EntityKind = Literal["person", "place", "event", "thing"]
-Origin = Literal["chat", "person"]
+Origin = Literal["chat", "person", "import"]
 
 
 class EntityNotFound(LookupError):
@@ -18,20 +18,32 @@ class EntityNotFound(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Where something was learned: in which turn of a chat, on which frame, and when."""
+    """Where something was learned: in which turn of a chat, on which frame, in which import, and when."""
 
     at_ms: int
     turn_id: int | None = None
     frame_id: int | None = None
+    import_id: int | None = None
 
     @property
     def origin(self) -> Origin:
+        if self.import_id is not None:
+            return "import"
         return "person" if self.turn_id is None else "chat"
 
 
 @dataclass(frozen=True, slots=True)
+class NamedBy:
+    """An imported file that names an entity."""
+
+    import_id: int
+    kind: Literal["messages", "places"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity; `frames` are those it was found on, `facts` counts what is known of it.
+    """An entity; `frames` are those it was found on, `facts` counts what is known of it, `imports` name it.
 
     `aliases` are (id, name) of what was merged into it. Until it was stored its chat had been shown screens
     of ``[shown_from_ms, shown_until_ms)``, None for none.
@@ -49,6 +61,7 @@ class Entity:
     shown_until_ms: int | None
     origin: Origin
     aliases: tuple[tuple[int, str], ...]
+    imports: tuple[NamedBy, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +98,8 @@ def load_entities(database: Database, condition: str, values: dict[str, object])
 def _entity(*values: Any) -> Entity:
     found = Entity(*values)
     aliases = tuple((number, name) for number, name in json.loads(values[11]))
-    return replace(found, frames=tuple(json.loads(values[6])), aliases=aliases)
+    imports = tuple(NamedBy(*each) for each in json.loads(values[12]))
+    return replace(found, frames=tuple(json.loads(values[6])), aliases=aliases, imports=imports)
 
 
 def load_facts(database: Database, condition: str, values: dict[str, object]) -> list[Fact]:
@@ -103,7 +117,9 @@ select e.id, e.kind, e.name, e.description, e.created_ms, e.updated_ms,
     (select count(*) from facts f
         where f.retracted_ms is null and (f.subject_id in ({_SAME}) or f.object_entity_id in ({_SAME}))),
     e.shown_from_ms, e.shown_until_ms, e.origin,
-    (select json_group_array(json_array(a.id, a.name)) from entities a where a.merged_root = e.id)
+    (select json_group_array(json_array(a.id, a.name)) from entities a where a.merged_root = e.id),
+    (select json_group_array(json_array(i.id, i.kind, i.name) order by i.id) from imports i
+        where i.id in (select n.import_id from entity_imports n where n.entity_id in ({_SAME})))
 from entities e
 where e.merged_root is null and {{condition}}
 order by e.updated_ms desc, e.id desc

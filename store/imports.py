@@ -7,7 +7,7 @@ from typing import Literal
 
 import apsw
 
-from store import preferences, remains, source_forgetting
+from store import import_names, preferences, remains, source_forgetting
 from store.database import Database, rows, scalar
 from store.upserts import BATCH, Upserted, plain
 
@@ -46,6 +46,17 @@ class Import:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a deletion took: rows of the source, and entities that were known from it alone; of the `kept`
+    ones it is only forgotten that it named them.
+    """
+
+    rows: int
+    entities: int
+    kept: int
+
+
 def begin(connection: apsw.Connection, kind: Kind, name: str, form: str, now_ms: int) -> int:
     """Note that a file is imported; returns the id its rows carry. `name` is shown, never opened."""
     connection.execute(
@@ -80,6 +91,14 @@ def listed(database: Database, kind: Kind | None = None) -> list[Import]:
     return sorted(found, key=lambda made: -made.id)
 
 
+def get(database: Database, import_id: int) -> Import:
+    """One import. Raises `ImportNotFound`."""
+    found = next((each for each in listed(database) if each.id == import_id), None)
+    if found is None:
+        raise ImportNotFound(import_id)
+    return found
+
+
 def total(database: Database, kind: Kind) -> int:
     """How many rows a source has."""
     with database.read() as connection:
@@ -95,16 +114,18 @@ def span(database: Database, kind: Literal["messages", "calendar", "location"]) 
     return None if first is None else (int(first), int(last))
 
 
-def delete(database: Database, kind: Kind, import_id: int | None = None) -> int:
-    """Delete a source as a whole, or what one import brought; returns how many rows went.
+def delete(database: Database, kind: Kind, import_id: int | None = None) -> Deleted:
+    """Delete a source as a whole, or what one import brought.
 
-    What chats were shown of the source is forgotten with it (`store.source_forgetting`), and copies of
-    the database that still hold it are dropped. Raises `ImportNotFound`.
+    What chats were shown of the source is forgotten with it (`store.source_forgetting`), who was remembered
+    from it alone, too (`store.import_names`), and copies of the database that still hold it are dropped.
+    Raises `ImportNotFound`.
     """
     with database.write() as connection:
         if import_id is not None and not _is_there(connection, kind, import_id):
             raise ImportNotFound(import_id)
         source_forgetting.forget(connection, kind)
+        forgotten = import_names.forget(connection, kind, import_id)
     gone = 0
     while some := _delete_some(database, kind, import_id):
         gone += some
@@ -117,7 +138,7 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> int:
             preferences.put(connection, PLACES_ENABLED, False)
     remains.drop(remains.copies(database.data_dir))
     database.checkpoint()
-    return gone
+    return Deleted(gone, forgotten.gone, forgotten.kept)
 
 
 def _delete_some(database: Database, kind: Kind, import_id: int | None) -> int:

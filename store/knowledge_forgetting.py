@@ -3,7 +3,7 @@
 A fact that names a deleted frame as its source goes. So does a fact or an entity that a chat stored
 after it had been shown such a frame, when it says something that only the deleted frames said
 (`store.answers`). An entity that was found only on deleted frames goes with its facts, unless facts from
-elsewhere are left about it.
+elsewhere are left about it, or an imported file names it.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ def _total(connection: apsw.Connection) -> int:
 _DELETE_UNKNOWN = """
 delete from entities
 where id = :id and not exists (select 1 from entity_frames o where o.entity_id = :id)
+    and not exists (select 1 from entity_imports i where i.entity_id = :id)
     and not exists (select 1 from facts f where f.subject_id = :id or f.object_entity_id = :id)
 """
 

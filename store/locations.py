@@ -70,7 +70,7 @@ def upsert_points(connection: apsw.Connection, import_id: int, records: Iterable
 
 def delete_points(database: Database, import_id: int | None = None) -> int:
     """Delete all points, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "location", import_id)
+    return imports.delete(database, "location", import_id).rows
 
 
 def to_e7(latitude: float, longitude: float) -> tuple[int, int]:

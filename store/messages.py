@@ -127,7 +127,7 @@ def upsert_messages(
 
 def delete_messages(database: Database, import_id: int | None = None) -> int:
     """Delete all messages, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "messages", import_id)
+    return imports.delete(database, "messages", import_id).rows
 
 
 def address_key(address: str, name: str = "") -> str:

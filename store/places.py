@@ -95,7 +95,7 @@ def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable
 
 def delete_places(database: Database, import_id: int | None = None) -> int:
     """Delete all places, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "places", import_id)
+    return imports.delete(database, "places", import_id).rows
 
 
 # -- reading ------------------------------------------------------------------------------

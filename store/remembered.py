@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import tokenizer
+from store import predicates, tokenizer
 from store.database import Database, rows, scalar
 from store.entities import Entity, EntityNotFound, Fact
 from store.frames import ID_STEP
@@ -155,12 +155,23 @@ def seen(database: Database, entity: Entity) -> tuple[Sighting, Sighting] | None
 def clashes(facts: Iterable[Fact]) -> list[list[Fact]]:
     """Facts that give one subject several different objects for the same predicate, group by group.
 
-    That need not be wrong, as with what somebody likes: a person looks at them side by side.
+    That need not be wrong, as with what somebody likes: a person looks at them side by side. A predicate is
+    the same however it was written (`store.predicates`).
     """
     groups: dict[tuple[int, str], list[Fact]] = {}
     for fact in facts:
-        groups.setdefault((fact.subject_id, tokenizer.normalise(fact.predicate)), []).append(fact)
-    return [group for group in groups.values() if len({_object(fact) for fact in group}) > 1]
+        groups.setdefault((fact.subject_id, predicates.key(fact.predicate)[0]), []).append(fact)
+    alike = [part for group in groups.values() for part in _by_direction(group)]
+    return [group for group in alike if len({_object(fact) for fact in group}) > 1]
+
+
+def _by_direction(group: list[Fact]) -> list[list[Fact]]:
+    """Who is manager and who has one are two matters; without a verb it is what somebody has."""
+    verbs = [predicates.key(fact.predicate)[1] for fact in group]
+    if not {"is", "has"} <= set(verbs):
+        return [group]
+    stands = [fact for fact, verb in zip(group, verbs, strict=True) if verb == "is"]
+    return [stands, [fact for fact in group if fact not in stands]]
 
 
 def _object(fact: Fact) -> str:

@@ -210,8 +210,8 @@ class Entity(Model):
     shown_until_ms = IntegerField(null=True)
     created_ms = IntegerField()
     updated_ms = IntegerField()
-    origin = TextField()  # chat, person
-    described_by = TextField()  # chat, person
+    origin = TextField()  # chat, person, import
+    described_by = TextField()  # chat, person, import
     merged_into = IntegerField(null=True)  # it is the same as that one
     merged_root = IntegerField(null=True)  # where merging ends
 
@@ -228,6 +228,17 @@ class EntityFrame(Model):
     class Meta:
         table_name = "entity_frames"
         primary_key = CompositeKey("entity_id", "frame_id")
+
+
+class EntityImport(Model):
+    """An imported file that names an entity."""
+
+    entity_id = IntegerField()
+    import_id = IntegerField()
+
+    class Meta:
+        table_name = "entity_imports"
+        primary_key = CompositeKey("entity_id", "import_id")
 
 
 class Fact(Model):
@@ -292,6 +303,7 @@ SOURCE_MODELS: tuple[type[Model], ...] = (
     DailyTextDue,
     Entity,
     EntityFrame,
+    EntityImport,
     Fact,
     KnowledgeUse,
     FrameTag,

@@ -7,9 +7,11 @@ from dataclasses import replace
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import imports
-from store.imports import KINDS, ImportNotFound, Kind
+from store import import_names, imports
+from store.import_names import Remembered
+from store.imports import KINDS, Import, ImportNotFound, Kind
 from webapp import importing
+from webapp.api.import_names import import_or_404
 from webapp.errors import Problem
 from webapp.importing import Choices
 from webapp.services import services
@@ -54,6 +56,24 @@ def take_in(kind: str) -> Response:
     return _answer(replace(_page(known), receipt=receipt))
 
 
+@blueprint.get("/sources/<kind>/imports/<id:import_id>")
+def imported(kind: str, import_id: int) -> Response:
+    """One import: what it brought, and the people or places it names, which can be remembered."""
+    return _imported(_import(kind, import_id))
+
+
+@blueprint.post("/sources/<kind>/imports/<id:import_id>/remember")
+def remember(kind: str, import_id: int) -> Response:
+    """Remember the names that are ticked, or all of them; the page says what came of it."""
+    own, found = services(), _import(kind, import_id)
+    chosen = None if request.form.get("all") else set(request.form.getlist("name"))
+    try:
+        done = import_names.remember(own.database, found, chosen, own.clock())
+    except LookupError as error:
+        raise Problem(422, "invalid_request", "That name is not in this import any more.") from error
+    return _imported(found, done)
+
+
 @blueprint.post("/sources/<kind>/delete")
 def delete(kind: str) -> Response:
     """Delete a source as a whole, when the word was typed, or what one import brought."""
@@ -74,6 +94,18 @@ def _known(kind: str) -> Kind:
     if kind not in KINDS:
         raise Problem(404, "not_found", "There is no such source.")
     return kind
+
+
+def _import(kind: str, import_id: int) -> Import:
+    found = import_or_404(import_id)
+    if found.kind != _known(kind):
+        raise Problem(404, "import_not_found", f"There is no import {import_id} of {kind}.")
+    return found
+
+
+def _imported(found: Import, done: Remembered | None = None) -> Response:
+    page = views.import_page(services().database, found, done)
+    return make_response(render_template("sources/imported.html", page=page, section="settings"))
 
 
 def _on_a_page(detail: str) -> str:

@@ -49,6 +49,7 @@ from store.migrations.m033_remembered import m033_remembered
 from store.migrations.m034_attachments import m034_attachments
 from store.migrations.m035_frame_tag_source import m035_frame_tag_source
 from store.migrations.m036_mode_hosts import m036_mode_hosts
+from store.migrations.m037_entity_imports import m037_entity_imports
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -93,6 +94,7 @@ STEPS: tuple[Step, ...] = (
     m034_attachments,
     m035_frame_tag_source,
     m036_mode_hosts,
+    m037_entity_imports,
 )
 
 

@@ -59,6 +59,12 @@ class AliasAnswer(Answer):
     name: str
 
 
+class NamedByAnswer(Answer):
+    import_id: int
+    kind: Literal["messages", "places"]
+    name: str = Field(description="Of the imported file.")
+
+
 class EntityAnswer(Answer):
     id: int
     kind: Literal["person", "place", "event", "thing"]
@@ -67,7 +73,10 @@ class EntityAnswer(Answer):
     frame_ids: list[int] = Field(description="Frames that it was found on.")
     facts: int = Field(description="How many facts name it.")
     aliases: list[AliasAnswer] = Field(description="What was merged into it.")
-    origin: Literal["chat", "person"] = Field(description="Who had it remembered.")
+    imports: list[NamedByAnswer] = Field(description="Imported files that name it.")
+    origin: Literal["chat", "person", "import"] = Field(
+        description="Who had it remembered; import: a person, of the names in a file."
+    )
     created_at: float
     updated_at: float
 
@@ -86,7 +95,7 @@ class FactAnswer(Answer):
     object_value: str | None
     source_frame_id: int | None
     created_at: float
-    origin: Literal["chat", "person"] = Field(description="Who had it remembered.")
+    origin: Literal["chat", "person", "import"] = Field(description="Who had it remembered.")
     retracted_at: float | None = Field(description="When it was taken back; it is not recalled since.")
     retract_reason: str
 
@@ -224,6 +233,9 @@ def entity_answer(found: Entity) -> EntityAnswer:
         frame_ids=list(found.frames),
         facts=found.facts,
         aliases=[AliasAnswer(id=number, name=name) for number, name in found.aliases],
+        imports=[
+            NamedByAnswer(import_id=each.import_id, kind=each.kind, name=each.name) for each in found.imports
+        ],
         origin=found.origin,
         created_at=to_seconds(found.created_ms),
         updated_at=to_seconds(found.updated_ms),

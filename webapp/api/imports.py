@@ -154,12 +154,18 @@ def listed() -> ImportsAnswer:
 
 class GoneAnswer(Answer):
     deleted: int = Field(description="Rows that went.")
+    entities: int = Field(description="People or places that went with them: known from these imports alone.")
+    kept: int = Field(description="Those that stay, as more is known of them; that they were named is gone.")
+
+
+def _gone(deleted: imports.Deleted) -> GoneAnswer:
+    return GoneAnswer(deleted=deleted.rows, entities=deleted.entities, kept=deleted.kept)
 
 
 def _deleter(kind: Kind, summary: str) -> Callable[[], GoneAnswer]:
     def delete() -> GoneAnswer:
         """The whole source, with what chats were shown of it and the copies of the database that hold it."""
-        return GoneAnswer(deleted=imports.delete(services().database, kind))
+        return _gone(imports.delete(services().database, kind))
 
     delete.__name__ = f"delete_{kind}"
     return endpoint("DELETE", f"/imports/{kind}", summary, answer=GoneAnswer)(delete)
@@ -183,4 +189,4 @@ def delete_one(import_id: int) -> GoneAnswer:
     found = next((each for each in imports.listed(own.database) if each.id == import_id), None)
     if found is None:
         raise Problem(404, "import_not_found", f"There is no import {import_id}.")
-    return GoneAnswer(deleted=imports.delete(own.database, found.kind, import_id))
+    return _gone(imports.delete(own.database, found.kind, import_id))

@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from store import calendars, days, imports, locations, message_search, messages, places
+from store import calendars, days, import_names, imports, locations, message_search, messages, places
 from store.database import Database
-from store.imports import Import, Kind
+from store.import_names import Forgotten, Name, Remembered
+from store.imports import Deleted, Import, Kind
 from store.memory_legs import Asking
 from webapp import wording
 from webapp.viewer import Viewer
 
 PAGE = 50
 _POINTS = 200
+_NAMES = 200
 _EVER_MS = 2**52
 
 TITLES: dict[Kind, str] = {
@@ -66,8 +68,38 @@ class SourcePage:
     receipt: dict[str, Any] | None = None
     problem: str = ""
     given: dict[str, str] = field(default_factory=dict)
-    deleted: int | None = None
+    deleted: Deleted | None = None
     delete_problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPage:
+    """Everything `sources/imported.html` draws: one file, the names in it, what deleting it would take."""
+
+    source: Import
+    title: str
+    unit: str
+    who: str
+    names: list[Name]
+    total: int
+    missing: int
+    would_go: Forgotten
+    done: Remembered | None = None
+
+
+def import_page(database: Database, source: Import, done: Remembered | None = None) -> ImportPage:
+    found = import_names.names(database, source)
+    return ImportPage(
+        source=source,
+        title=TITLES[source.kind],
+        unit=UNITS[source.kind],
+        who=import_names.KINDS.get(source.kind, ""),
+        names=found[:_NAMES],
+        total=len(found),
+        missing=sum(not each.is_noted for each in found),
+        would_go=import_names.would_go(database, source),
+        done=done,
+    )
 
 
 def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Listed:

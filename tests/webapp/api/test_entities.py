@@ -34,6 +34,7 @@ def test_r0_68_what_is_remembered_can_be_read(program: Actor, now: Clock) -> Non
     assert program.get(f"{ENTITIES}/{anna}").get_json() == {
         "id": anna, "kind": "person", "name": "Anna Bauer", "description": "", "frame_ids": [], "facts": 1,
         "created_at": now() / 1000, "updated_at": now() / 1000, "aliases": [], "origin": "person",
+        "imports": [],
     }  # fmt: skip
     assert program.get(f"{FACTS}?entity_id={firm}").get_json()["data"] == [fact.get_json()]
     for query, names in {"": {"Anna Bauer", "Contoso"}, "q=bauer": {"Anna Bauer"}, "kind=thing": {"Contoso"},

@@ -118,6 +118,8 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/memory/observations/{observation_id}": {"get", "put", "delete"},
         "/imports": {"get"},
         "/imports/{import_id}": {"delete"},
+        "/imports/{import_id}/names": {"get"},
+        "/imports/{import_id}/remember": {"post"},
         "/summaries/context": {"get"},
         "/summaries/export": {"get"},
         "/summaries": {"delete"},
