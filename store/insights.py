@@ -172,11 +172,33 @@ def versions(database: Database, anchor: Anchor) -> list[Insight]:
 
 
 def everything(
-    database: Database, wanted: Wanted = Wanted(), limit: int = 50, before: tuple[int, int] | None = None
+    database: Database,
+    wanted: Wanted = Wanted(),
+    limit: int = 50,
+    before: tuple[int, int] | None = None,
+    offset: int = 0,
 ) -> list[Insight]:
     """Insights, of the latest time first. `before` is (start_ms, id) of the last one of a page."""
+    where, values = _wanted(wanted)
+    values |= {"limit": limit, "offset": offset}
+    if before is not None:
+        where += " and (i.start_ms, i.id) < (:before_ms, :before_id)"
+        values |= {"before_ms": before[0], "before_id": before[1]}
+    order = "order by i.start_ms desc, i.id desc limit :limit offset :offset"
+    return _select(database, f"{where} {order}", values)
+
+
+def count(database: Database, wanted: Wanted = Wanted()) -> int:
+    """How many insights a list has."""
+    where, values = _wanted(wanted)
+    with database.read() as connection:
+        return int(scalar(connection, f"select count(*) from insights i where {where}", values))
+
+
+def _wanted(wanted: Wanted) -> tuple[str, dict[str, Any]]:
+    """A list's condition on ``i``, and the values it binds."""
     conditions = ["true" if wanted.all_versions else "i.is_current = 1"]
-    values: dict[str, Any] = {"limit": limit}
+    values: dict[str, Any] = {}
     parts = (
         ("start", wanted.start_ms, "i.end_ms > :start"),
         ("end", wanted.end_ms, "i.start_ms < :end"),
@@ -187,11 +209,7 @@ def everything(
         if value is not None:
             conditions.append(condition)
             values[name] = value
-    if before is not None:
-        conditions.append("(i.start_ms, i.id) < (:before_ms, :before_id)")
-        values |= {"before_ms": before[0], "before_id": before[1]}
-    where = " and ".join(conditions)
-    return _select(database, f"{where} order by i.start_ms desc, i.id desc limit :limit", values)
+    return " and ".join(conditions), values
 
 
 def messages(database: Database, insight_id: int) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ class MemoryFilters:
     """Half-open range of what entries overlap, and what they carry; None means any.
 
     `concept` and `kind` are whole and case-insensitive, `file` is a part of a path. All three are
-    things that only observations have.
+    things that only observations have; `frame_id` and `persona_id` are those of an insight.
     """
 
     start_ms: int | None = None
@@ -40,6 +40,8 @@ class MemoryFilters:
     concept: str | None = None
     file: str | None = None
     kind: str | None = None
+    frame_id: int | None = None
+    persona_id: int | None = None
 
     @property
     def has_range(self) -> bool:
@@ -66,13 +68,21 @@ def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str,
             parts.append(_CONDITIONS[name])
             text = str(wanted).encode("utf-8", "replace").decode()  # SQLite takes no lone surrogates
             values[name] = text.casefold() if name == "file" else text
+    for name in ("frame_id", "persona_id"):
+        number = getattr(filters, name)
+        if number is not None:
+            parts.append(_CONDITIONS[name])
+            values[name] = number
     return " and ".join(parts), values
 
 
 _OF_OBSERVATION = (
     "d.doc_type = 'observation' and exists (select 1 from observations o where o.id = d.sqlite_id and {})"
 )
+_OF_INSIGHT = "d.doc_type = 'insight' and exists (select 1 from insights i where i.id = d.sqlite_id and {})"
 _CONDITIONS = {
+    "frame_id": _OF_INSIGHT.format("i.frame_id = :frame_id"),
+    "persona_id": _OF_INSIGHT.format("i.persona_id = :persona_id"),
     "project": "d.project = :project collate nocase",
     "kind": _OF_OBSERVATION.format("coalesce(o.edits ->> 'kind', o.kind) = :kind collate nocase"),
     # What a person wrote as concepts stands in place of the derived ones.

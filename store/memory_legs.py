@@ -65,8 +65,9 @@ def find(
     types: Sequence[EntryType],
     filters: MemoryFilters,
     now_ms: int,
+    candidates: int = MEMORY_CANDIDATES,
 ) -> tuple[list[Match], Strategy, str | None]:
-    """Matches best first, how they were found, and why not by meaning.
+    """Matches best first, how they were found, and why not by meaning; `candidates` entries at most by words.
 
     Quotes, operators and ``*`` ask for these very words, and meaning has nothing to add.
     """
@@ -74,7 +75,7 @@ def find(
     window = windowed(filters, now_ms)
     within = [match for match in near if match.ended_ms > (window.start_ms or 0)]
     log.info("memory vectors: %d matches, %d within the window", len(near), len(within))
-    by_words = _by_words(connection, parsed, types, window)
+    by_words = _by_words(connection, parsed, types, window, candidates)
     if within:
         return (_fused(by_words, within), "hybrid", None) if by_words else (within, "semantic", None)
     if near:
@@ -132,7 +133,11 @@ def _by_meaning(
 
 
 def _by_words(
-    connection: apsw.Connection, parsed: Query, types: Sequence[EntryType], filters: MemoryFilters
+    connection: apsw.Connection,
+    parsed: Query,
+    types: Sequence[EntryType],
+    filters: MemoryFilters,
+    candidates: int,
 ) -> list[Match]:
     if parsed.match is None:
         return []
@@ -148,7 +153,7 @@ def _by_words(
         limit :candidates
         """,
         # An entry has six documents at most.
-        {**values, "match": parsed.match, "candidates": 6 * MEMORY_CANDIDATES},
+        {**values, "match": parsed.match, "candidates": 6 * candidates},
     )
     return [_match(*row) for row in found]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,7 +25,6 @@ from webapp.views.insights import Asked
 blueprint = Blueprint("insights", __name__)
 
 _MINUTE_MS = 60_000
-_PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 
 @blueprint.get("/insights")
@@ -40,9 +38,7 @@ def show() -> Response:
         chosen.start_ms,
         chosen.end_ms,
     )
-    match = _PLACE.fullmatch(request.args.get("after", ""))
-    before = (int(match[1]), int(match[2])) if match else None
-    page = views.list_page(services(), asked, before, who)
+    page = views.list_page(services(), asked, _offset(), who)
     html = render_template("insights/insights.html", page=page, range=chosen, section="memory")
     return make_response(html)
 
@@ -208,6 +204,11 @@ def _new(anchor: Anchor | None, who: Viewer, status: int = 200, **typed: str) ->
 def _sentence(refusal: TurnRefused) -> str:
     text = str(refusal)
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def _offset() -> int:
+    text = request.args.get("offset", "")
+    return int(text) if text.isdecimal() and len(text) < 7 else 0
 
 
 def _number(text: str) -> int | None:

@@ -14,6 +14,7 @@ from store import anchors, conversations, deletion, insights, kept, memory
 from store.anchors import Anchor, Anchored
 from store.conversations import DELETED_ANSWER, StoredEvidence
 from store.database import Database, rows, scalar
+from store.insight_search import search
 from store.insights import Insight, InsightNotFound, Wanted
 from store.kept import Hold
 from store.media import Media
@@ -153,6 +154,32 @@ def test_insights_are_found_by_their_words(database: Database) -> None:
     assert found("retention") == [] and found("rested") == [("insight", second.id)]
     with pytest.raises(InsightNotFound):
         insights.get(database, first.id)
+
+
+def test_every_insight_that_fits_is_paged_through_and_counted(database: Database) -> None:
+    """More than a memory search looks at (100), of which another persona's and another time's are none."""
+    made = [
+        told(
+            database, Anchor("moment", NOON_MS + n * 1_000, NOON_MS + n * 1_000 + 500),
+            f"You rested for the {n}th time.", title="Rest" if n % 2 else "Lunch",
+        ).id
+        for n in range(150)
+    ]  # fmt: skip
+
+    def pages(wanted: Wanted) -> list[int]:
+        seen: list[int] = []
+        while (page := search(database, Asking("rest*"), wanted, limit=40, offset=len(seen))).insights:
+            seen += [each.id for each in page.insights]
+        assert len(seen) == page.total == len(set(seen))
+        return seen
+
+    assert sorted(pages(Wanted())) == made
+    assert insights.count(database) == 150
+    within = Wanted(start_ms=NOON_MS + 10_000, end_ms=NOON_MS + 20_000)
+    assert sorted(pages(within)) == made[10:20] and insights.count(database, within) == 10
+    assert pages(Wanted(persona_id=99)) == [] and insights.count(database, Wanted(persona_id=99)) == 0
+    assert pages(Wanted(frame_id=1)) == []
+    assert search(database, Asking("  "), Wanted(), limit=40).total == 0
 
 
 def test_deleting_the_chat_of_the_current_one_lets_the_one_before_be_current(database: Database) -> None:

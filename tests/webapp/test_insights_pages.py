@@ -19,8 +19,10 @@ from store.paths import DataDir
 from store.persona_words import BUILT_IN, Words
 from tests.assistant.helpers import reply
 from tests.factories import NOON_MS, store_frame
+from tests.store.test_insights import told
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
+from webapp.views import insights as views
 
 TOLD = reply("You set retention to 14 days [[e1]].", ("e1", "retention set to 14 days"))
 
@@ -179,6 +181,28 @@ def test_insights_are_found_filtered_exported_and_deleted(
     assert send(f"/insights/{made.id}/delete") == "/insights"
     assert "No insights yet" in words(browser, "/insights")
     words(browser, f"/insights/{made.id}", 404)
+
+
+@pytest.mark.parametrize("q", ["", "retention"])
+def test_the_list_is_paged_there_and_back_with_its_count(
+    browser: Actor, database: Database, monkeypatch: pytest.MonkeyPatch, q: str
+) -> None:
+    monkeypatch.setattr(views, "LISTED", 2)
+    for n in range(5):
+        told(database, Anchor("moment", NOON_MS + n * 60_000, NOON_MS + n * 60_000 + 1),
+             "You read about retention.", title=f"Retention {n}")  # fmt: skip
+    seen: list[str] = []
+    address, back = f"/insights?q={q}", ""
+    for label in ("1–2 of 5 insights", "3–4 of 5 insights", "5–5 of 5 insights"):
+        html = browser.get(address).text
+        assert label in html
+        seen += re.findall(r">(Retention \d)</a>", html)
+        found = re.search(r'rel="next" href="([^"]+)"', html)
+        address = html_text.unescape(found[1]) if found else ""
+        before = re.search(r'rel="prev" href="([^"]+)"', html)
+        back = html_text.unescape(before[1]) if before else ""
+    assert sorted(seen) == [f"Retention {n}" for n in range(5)] and address == ""
+    assert "3–4 of 5" in browser.get(back).text
 
 
 def test_memory_search_shows_an_insight_and_leads_to_it(

@@ -8,9 +8,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from store import anchors, frames, insights
+from store import anchors, frames, insight_search, insights
 from store.anchors import Anchor
-from store.insights import Wanted
+from store.insights import Insight, Wanted
 from store.times import to_ms
 from webapp.api.chat import MODEL_PROBLEMS, Note, Prompt, Question, RunningAnswer, began, followed
 from webapp.api.endpoint import endpoint, invalid
@@ -30,10 +30,11 @@ from webapp.api.values import (
 )
 from webapp.assistant import about
 from webapp.assistant.records import TurnRequest
-from webapp.errors import FieldError
+from webapp.errors import FieldError, Problem
 from webapp.services import services
 
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
+_FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 QueryId = Annotated[QueryInt, Field(ge=1, le=MAX_ID)]
 
@@ -41,6 +42,7 @@ QueryId = Annotated[QueryInt, Field(ge=1, le=MAX_ID)]
 class InsightsPagination(Answer):
     limit: int
     next_cursor: str | None
+    total: int = Field(description="How many there are in all, at this moment.")
 
 
 class InsightsAnswer(Answer):
@@ -49,6 +51,7 @@ class InsightsAnswer(Answer):
 
 
 class InsightsQuery(Request):
+    q: Text = Field("", description="Words or meaning; those that fit best come first then. Blank: all.")
     frame_id: QueryId | None = Field(None, description="Only those of this frame.")
     start_time: QuerySeconds | None = Field(None, description="Only those that reach into this range.")
     end_time: QuerySeconds | None = None
@@ -60,6 +63,8 @@ class InsightsQuery(Request):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         check_range(self.start_time, self.end_time)
+        if self.q.strip() and self.all_versions:
+            raise PydanticCustomError("invalid_request", "q finds current versions only")
         return self
 
 
@@ -93,7 +98,7 @@ class InsightRequest(Request):
     problems={400: "invalid_time, invalid_time_range, invalid_cursor"},
 )
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
-    """The current ones, of the latest time first."""
+    """The current ones, of the latest time first, or those that `q` finds."""
     wanted = Wanted(
         None if query.start_time is None else to_ms(query.start_time),
         None if query.end_time is None else to_ms(query.end_time),
@@ -101,14 +106,35 @@ def all_insights(query: InsightsQuery) -> InsightsAnswer:
         query.persona_id,
         query.all_versions,
     )
-    before = None if query.cursor is None else _place(query.cursor)
-    found = insights.everything(services().database, wanted, query.limit + 1, before)
-    shown = found[: query.limit]
-    more = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > query.limit else None
+    page = _found(query, wanted) if query.q.strip() else _listed(query, wanted)
+    shown, more, total = page
     return InsightsAnswer(
         data=[summary_of(each) for each in shown],
-        pagination=InsightsPagination(limit=query.limit, next_cursor=more),
+        pagination=InsightsPagination(limit=query.limit, next_cursor=more, total=total),
     )
+
+
+def _listed(query: InsightsQuery, wanted: Wanted) -> tuple[list[Insight], str | None, int]:
+    """A page by time, the cursor of the next one, and how many there are."""
+    database = services().database
+    before = None if query.cursor is None else _place(query.cursor)
+    found = insights.everything(database, wanted, query.limit + 1, before)
+    shown = found[: query.limit]
+    more = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > query.limit else None
+    return shown, more, insights.count(database, wanted)
+
+
+def _found(query: InsightsQuery, wanted: Wanted) -> tuple[list[Insight], str | None, int]:
+    """The same of what is found: a cursor is ``q-`` and a place in the order."""
+    own = services()
+    match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
+    if match is None:
+        raise _no_cursor()
+    first = int(match[1])
+    asking = own.embedder.asking(query.q)
+    found = insight_search.search(own.database, asking, wanted, limit=query.limit, offset=first)
+    after = first + query.limit
+    return found.insights, f"q-{after}" if after < found.total else None, found.total
 
 
 _TELLING = {
@@ -256,5 +282,9 @@ def _made(body: InsightRequest | AgainRequest, anchor: Anchor) -> tuple[InsightA
 def _place(cursor: str) -> tuple[int, int]:
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])
+        raise _no_cursor()
     return int(match[1]), int(match[2])
+
+
+def _no_cursor() -> Problem:
+    return invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from store import conversations, frames, insights, memory, personas
+from store import conversations, frames, insight_search, insights, personas
 from store.anchors import Anchor
 from store.database import Database
 from store.insights import Insight, Wanted
-from store.memory_legs import Asking
 from store.personas import Persona
 from webapp import wording
 from webapp.assistant.citations import without_numbers
@@ -53,12 +52,21 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class InsightsPage:
-    """Everything `insights/insights.html` draws; `older` is where the next page begins, "" at the end."""
+    """Everything `insights/insights.html` draws: the cards from `offset` on, of `total` in all."""
 
     asked: Asked
     cards: list[InsightCard]
     personas: list[Persona]
-    older: str = ""
+    total: int
+    offset: int
+
+    @property
+    def last(self) -> int:
+        return self.offset + len(self.cards)
+
+    @property
+    def step(self) -> int:
+        return LISTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +109,18 @@ class NewInsight:
     style_note: str = ""
 
 
-def list_page(own: Services, asked: Asked, before: tuple[int, int] | None, viewer: Viewer) -> InsightsPage:
-    """The current insights; with words those that fit them best, else of the latest time first."""
+def list_page(own: Services, asked: Asked, offset: int, viewer: Viewer) -> InsightsPage:
+    """The current insights; with words those that fit them best first, else those of the latest time."""
     database = own.database
-    everyone = personas.everything(database)
-    if asked.q:
-        found = _found(own, asked, viewer)
-        return InsightsPage(asked, _cards(database, found, viewer), everyone)
     wanted = Wanted(asked.start_ms, asked.end_ms, persona_id=asked.persona_id)
-    found = insights.everything(database, wanted, LISTED + 1, before)
-    shown = found[:LISTED]
-    older = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > LISTED else ""
-    return InsightsPage(asked, _cards(database, shown, viewer), everyone, older)
-
-
-def _found(own: Services, asked: Asked, viewer: Viewer) -> list[Insight]:
-    # Without a range a search of memory looks at the last 90 days; a list of insights has no such end.
-    filters = memory.MemoryFilters(asked.start_ms or 0, asked.end_ms)
-    asking: Asking = own.embedder.asking(asked.q)
-    page = memory.search(own.database, asking, ("insight",), filters, now_ms=viewer.now_ms, limit=LISTED)
-    found = [entry.body for entry in page.entries if isinstance(entry.body, Insight)]
-    return [each for each in found if asked.persona_id in (None, each.persona_id)]
+    if asked.q:
+        asking = own.embedder.asking(asked.q)
+        found = insight_search.search(database, asking, wanted, limit=LISTED, offset=offset)
+        shown, total = found.insights, found.total
+    else:
+        shown = insights.everything(database, wanted, LISTED, offset=offset)
+        total = insights.count(database, wanted)
+    return InsightsPage(asked, _cards(database, shown, viewer), personas.everything(database), total, offset)
 
 
 def insight_page(
