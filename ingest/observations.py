@@ -7,7 +7,8 @@ Of the hour that still runs only activity that has ended is taken, every few min
 
 What was observed then becomes days (`ingest.daily_writing`). Where a chat model may be used, it puts
 settled observations, and after them hours of days, into better words, one small job at a time and outside
-any transaction; the rules' words stay until it has answered well.
+any transaction; the rules' words stay until it has answered well. Before that, frames from before there were
+tags are marked (`ingest.tagging`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ingest import observing, sessions
 from ingest.daily_writing import DayWriter
 from ingest.refining_model import Refiner
 from ingest.refining_noted import NOT_ITS_FAULT, refine
+from ingest.tagging import tag_some
 from store import memory_hours, observation_rows, refinements
 from store.database import Database
 from store.errors import StoreBusy
@@ -80,16 +82,21 @@ class ObservationLoop(threading.Thread):
         self._database.close_thread()
 
     def step(self) -> bool:
-        """Derive one hour, tell one of a day, or refine one observation; False when nothing is due."""
+        """Derive one hour, tell one of a day, mark some old frames, or refine one observation; False when
+        nothing is due.
+        """
         hour = self._due()
         if hour is not None:
             self._derive_or_postpone(hour)
             return True
-        return bool(self._days and self._days.step()) or self._refine_one()
+        is_told = bool(self._days and self._days.step())
+        return is_told or tag_some(self._database, self._clock) or self._refine_one()
 
     @property
     def is_idle(self) -> bool:
-        """Whether no hour and no day is due; what a model may still refine does not count."""
+        """Whether no hour and no day is due; old frames to be marked and what a model may still
+        refine do not count.
+        """
         return self._due() is None and (self._days is None or self._days.is_idle)
 
     # -- hours ----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Words that frames are marked with: by rules as they come in, and by a person.
 
-Rules mark a frame once, when it is stored, so that a tag which a person took off stays off.
+Rules mark a frame once, when it is stored, so that a tag which a person took off stays off. Frames that were
+stored before there were rules are marked later, once as well (`ingest.tagging`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Literal
 
 import apsw
 
-from store.database import Database, rows
+from store.database import Database, rows, scalar
 from store.upserts import plain
 
 MAX_TAG_CHARS = 64
@@ -49,6 +50,34 @@ def add_by_rule(connection: apsw.Connection, frame_id: int, tags: Iterable[str],
             add(connection, frame_id, tag, now_ms, "rule")
 
 
+@dataclass(frozen=True, slots=True)
+class Unmarked:
+    """A frame that rules have not marked yet, with what they go by."""
+
+    id: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+
+
+def is_backfilling(connection: apsw.Connection) -> bool:
+    """Whether frames are left that came in before rules did."""
+    return scalar(connection, "select 1 from frame_tag_backfill") is not None
+
+
+def unmarked(connection: apsw.Connection, limit: int) -> list[Unmarked]:
+    """The next of these frames, newest first; they are not given again.
+
+    Call it in the transaction that marks them (`Database.write()`). An empty list says that it is done.
+    """
+    found = [Unmarked(*row) for row in rows(connection, _UNMARKED, {"limit": limit})]
+    if found:
+        connection.execute("update frame_tag_backfill set below = ?", (found[-1].id,))
+    else:
+        connection.execute("delete from frame_tag_backfill")
+    return found
+
+
 def remove(connection: apsw.Connection, frame_id: int, tag: str) -> bool:
     """Take a tag off a frame; False when it had none such. Call inside `Database.write()`."""
     connection.execute("delete from frame_tags where frame_id = ? and tag = ?", (frame_id, tag))
@@ -65,3 +94,13 @@ def listed(database: Database, frame_id: int) -> list[Tag]:
 def of_frame(database: Database, frame_id: int) -> list[str]:
     """The tags of a frame, in alphabetical order."""
     return [each.tag for each in listed(database, frame_id)]
+
+
+_UNMARKED = """
+select f.id, f.app_name, f.window_name, f.browser_url
+from frame_tag_backfill b
+join frames f on f.id < b.below
+where f.stored_ms < b.stored_before_ms
+order by f.id desc
+limit :limit
+"""

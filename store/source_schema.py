@@ -274,6 +274,17 @@ class KnowledgeUse(Model):
         primary_key = CompositeKey("turn_id", "kind", "thing_id")
 
 
+class FrameTagBackfill(Model):
+    """How far frames that were stored before rules marked any have been marked; no row when all are."""
+
+    below = IntegerField()  # frames from this id on are done
+    stored_before_ms = IntegerField()
+
+    class Meta:
+        table_name = "frame_tag_backfill"
+        primary_key = False
+
+
 class FrameTag(Model):
     """A word that a frame was marked with."""
 
@@ -307,4 +318,5 @@ SOURCE_MODELS: tuple[type[Model], ...] = (
     Fact,
     KnowledgeUse,
     FrameTag,
+    FrameTagBackfill,
 )

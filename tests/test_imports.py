@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +80,23 @@ def test_every_query_lives_in_the_store() -> None:
             used = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
             assert not used & {"execute", "executemany", "scalar"}, path
             assert "store.database.rows" not in set(imported(path)), path
+
+
+MERGED = (
+    ("webapp.assistant.prompt_blocks",),  # splitting the prompt
+    ("webapp.assistant.identity",),  # the override
+    ("store.messages", "webapp.assistant.tools.messages"),  # days_radius
+    ("webapp.assistant.gates",),  # gates and descriptions
+    ("webapp.insights", "webapp.personas", "webapp.api.insights", "webapp.api.personas"),  # client
+)
+"""The steps of R0.71, in the order in which each could be merged on its own."""
+
+
+@pytest.mark.parametrize("n", range(len(MERGED)))
+def test_r0_71_a_step_needs_nothing_of_the_steps_after_it(n: int) -> None:
+    """The order is one of merging, done long ago; what makes it possible is that no step looks ahead."""
+    code = f"import sys, {', '.join(MERGED[n])}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert loaded >= set(MERGED[n])
+    assert not loaded & {name for step in MERGED[n + 1 :] for name in step}
