@@ -36,10 +36,10 @@ def show_all() -> Response:
 
 @blueprint.get("/days/<day:on>")
 def show(on: date) -> Response:
-    """One day; one without a summary says so and leads to its neighbours."""
+    """One day; one without a summary says so, and shows what imported sources have of it."""
     page = views.day_page(services().database, on, viewer())
     html = render_template("days/day.html", page=page, section="memory")
-    return make_response(html, 200 if page.summary else 404)
+    return make_response(html, 200 if page.summary or page.held else 404)
 
 
 @blueprint.post("/days/<day:on>/redo")

@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 from store import import_names, imports
 from store.import_names import Remembered
 from store.imports import KINDS, Import, ImportNotFound, Kind
+from store.zones import day_clock
 from webapp import importing
 from webapp.api.import_names import import_or_404
 from webapp.errors import Problem
@@ -128,6 +129,7 @@ def _page(kind: Kind) -> SourcePage:
         q=request.args.get("q", "").strip()[:1_000],
         listed=views.listed(database, kind, request.args, who),
         zone_name=who.zone_name,
+        clock=day_clock(database),
     )
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlencode
 
-from store import daily_hours, daily_summaries, frames
+from store import daily_hours, daily_summaries, days, frames, source_days
 from store.daily_hours import Hour, Point, Quote
 from store.daily_summaries import DailySummary
 from store.database import Database
 from store.frames import captured_ms_of
 from store.observations import HOUR_MS
+from store.source_days import Held
 from store.zones import DayClock, day_clock
 from webapp import wording
 from webapp.viewer import Viewer
@@ -74,7 +75,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class DayPage:
-    """Everything `days/day.html` draws; without a summary, `nearest` are days that have one."""
+    """Everything `days/day.html` draws; `held` is what imported sources have of the day."""
 
     on: date
     is_today: bool
@@ -85,6 +86,7 @@ class DayPage:
     previous_day: date | None
     next_day: date | None
     other_clock: DayClock | None
+    held: Held
 
 
 def list_page(database: Database, before: date | None, viewer: Viewer) -> ListPage:
@@ -100,6 +102,9 @@ def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
     earlier, later = daily_summaries.neighbours(database, on)
     stretches: list[Stretch] = []
     is_settled = True
+    clock = day_clock(database)
+    day = days.day(on, clock.zone, clock.day_start_min)
+    start_ms, end_ms = (summary.start_ms, summary.end_ms) if summary else (day.start_ms, day.end_ms)
     if summary is not None:
         with database.read() as connection:
             hours = daily_hours.between(connection, summary.start_ms, summary.end_ms)
@@ -114,7 +119,8 @@ def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
         is_settled=is_settled,
         previous_day=earlier,
         next_day=later,
-        other_clock=_other(day_clock(database), viewer),
+        other_clock=_other(clock, viewer),
+        held=source_days.between(database, start_ms, end_ms),
     )
 
 

@@ -11,6 +11,7 @@ from store.database import Database
 from store.import_names import Forgotten, Name, Remembered
 from store.imports import Deleted, Import, Kind
 from store.memory_legs import Asking
+from store.zones import DayClock, day_clock
 from webapp import wording
 from webapp.viewer import Viewer
 
@@ -65,11 +66,16 @@ class SourcePage:
     q: str
     listed: Listed
     zone_name: str
+    clock: DayClock
     receipt: dict[str, Any] | None = None
     problem: str = ""
     given: dict[str, str] = field(default_factory=dict)
     deleted: Deleted | None = None
     delete_problem: str = ""
+
+    def day_of(self, ms: int) -> str:
+        """The address of the day that holds a moment."""
+        return f"/days/{self.clock.day_of(ms).date.isoformat()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +112,11 @@ def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Li
     """The rows that an address asks for: words in `q`, a day in `day`, a place in the list in `before`."""
     q = arguments.get("q", "").strip()[:1_000]
     if kind == "messages":
-        return _messages(database, q, arguments.get("before", ""))
+        return _messages(database, q, _day(arguments.get("day", "")), arguments.get("before", ""))
     if kind == "calendar":
         return _events(database, q, _day(arguments.get("day", "")), viewer)
     if kind == "location":
-        return _points(database, _day(arguments.get("day", "")), viewer)
+        return _points(database, _day(arguments.get("day", "")))
     return _places(database, q, arguments.get("offset", ""))
 
 
@@ -123,16 +129,21 @@ def _day(text: str) -> date | None:
     return found if 1970 <= found.year < 2100 else None
 
 
-def _messages(database: Database, q: str, before: str) -> Listed:
+def _messages(database: Database, q: str, on: date | None, before: str) -> Listed:
     if q:
         page = message_search.search(database, Asking(q), mode="fts5", limit=PAGE)
         return Listed([hit.message for hit in page.hits], f"The best {PAGE} of “{q}”" if page.hits else "")
     at, _, number = before.partition(".")
     cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
-    found = messages.browse(database, limit=PAGE + 1, before=cursor)
+    among, part = messages.EVERY_MESSAGE, ""
+    if on is not None:
+        day = _bounds(database, on)
+        among, part = messages.Filters(day.start_ms, day.end_ms), f"day={on}&"
+    found = messages.browse(database, among, PAGE + 1, before=cursor)
     last = found[PAGE - 1] if len(found) > PAGE else None
-    earlier = f"before={last.sent_ms}.{last.id}" if last else ""
-    return Listed(found[:PAGE], "Newest first", earlier=earlier)
+    earlier = f"{part}before={last.sent_ms}.{last.id}" if last else ""
+    label = f"{wording.date_long(on)}, newest first" if on else "Newest first"
+    return Listed(found[:PAGE], label, on, earlier=earlier)
 
 
 def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> Listed:
@@ -153,15 +164,21 @@ def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> List
     return Listed(found, label, first, earlier, later, total)
 
 
-def _points(database: Database, on: date | None, viewer: Viewer) -> Listed:
+def _points(database: Database, on: date | None) -> Listed:
     span = imports.span(database, "location")
     if span is None:
         return Listed()
-    day = days.day(on or days.local(span[1], viewer.zone).date(), viewer.zone)
+    day = _bounds(database, on) if on else day_clock(database).day_of(span[1])
     found, total = locations.points_between(database, day.start_ms, day.end_ms, _POINTS)
     earlier = f"day={day.date - timedelta(days=1)}" if span[0] < day.start_ms else ""
     later = f"day={day.date + timedelta(days=1)}" if span[1] >= day.end_ms else ""
     return Listed(found, "", day.date, earlier, later, total)
+
+
+def _bounds(database: Database, on: date) -> days.Day:
+    """A day as the pages of days count it."""
+    clock = day_clock(database)
+    return days.day(on, clock.zone, clock.day_start_min)
 
 
 def _places(database: Database, q: str, offset: str) -> Listed:
