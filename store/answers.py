@@ -79,11 +79,16 @@ chats as (
     join turns t on t.id = c.turn_id
     where c.shown_from_ms is not null and {_WAS_SHOWN}
     union
-    -- What an earlier chat came to was told here as background.
+    -- What an earlier chat came to was told here as background, or by a tool.
     select t.conversation_id
     from context_pack_sources o
     join turns t on t.id = o.turn_id
     where o.session_id in ({context_forgetting.SESSIONS})
+    union
+    select t.conversation_id
+    from chat_uses u
+    join turns t on t.id = u.turn_id
+    where u.session_id in ({context_forgetting.SESSIONS})
 )
 select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
 from chats

@@ -139,6 +139,12 @@ def everything(database: Database) -> list[int]:
     return [number for (number,) in found]
 
 
+def are_any(database: Database) -> bool:
+    """Whether there is a summary that may be told."""
+    with database.read() as connection:
+        return scalar(connection, "select 1 from chat_summaries where is_retracted = 0 limit 1") is not None
+
+
 def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:
     """Whether a session ended in ``[start_ms, end_ms)``."""
     sql = "select 1 from chat_summaries where ended_ms >= ? and ended_ms < ? limit 1"

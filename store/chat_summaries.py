@@ -7,13 +7,16 @@ on is deleted, and is made again of what is left (`store.context_forgetting`).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import apsw
 import numpy as np
 import numpy.typing as npt
 
+from store import chat_traces
+from store.chat_traces import Traces
 from store.database import Database, rows, scalar
 from store.documents import SUMMARY_FIELDS
 
@@ -23,7 +26,10 @@ BY_PERSON = "person"
 
 @dataclass(frozen=True, slots=True)
 class AskedTurn:
-    """One question of a session with what came of it. `payload` belongs to `webapp.assistant.stored`."""
+    """One question of a session with what came of it. `payload` belongs to `webapp.assistant.stored`.
+
+    `frames` are the ids of what it cites, by the numbers of its citations.
+    """
 
     turn_id: int
     n: int
@@ -34,15 +40,20 @@ class AskedTurn:
     payload: Mapping[str, Any]
     apps: tuple[str, ...]
     tools: tuple[str, ...]
+    frames: Mapping[int, int]
     created_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's."""
+    """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's.
+
+    `traces` is None where it was not traced when it was made (`webapp.assistant.tracing`).
+    """
 
     session_id: int
     chat_id: int
+    started_ms: int
     ended_ms: int
     timezone: str
     request: str | None
@@ -56,6 +67,7 @@ class ChatSummary:
     is_edited: bool
     is_retracted: bool
     tags: tuple[tuple[str, float], ...] = ()
+    traces: Traces | None = None
 
     @property
     def fields(self) -> dict[str, str | None]:
@@ -78,9 +90,10 @@ def material(database: Database, session_id: int) -> list[AskedTurn]:
     return [
         AskedTurn(
             turn_id, n, status, model, question, answer, json.loads(payload),
-            tuple(json.loads(apps)), tuple(json.loads(tools)), created_ms,
+            tuple(json.loads(apps)), tuple(json.loads(tools)),
+            {int(number): frame for number, frame in json.loads(frames).items()}, created_ms,
         )
-        for turn_id, n, status, model, question, answer, payload, apps, tools, created_ms in found
+        for turn_id, n, status, model, question, answer, payload, apps, tools, frames, created_ms in found
     ]  # fmt: skip
 
 
@@ -95,6 +108,7 @@ def put(
     ended_ms: int,
     now_ms: int,
     embedded: Embedded | None = None,
+    traces: Traces | None = None,
     made_of: Sequence[AskedTurn],
 ) -> bool:
     """Keep a session's summary in place of the one before; False where it is out of date.
@@ -112,15 +126,16 @@ def put(
         now = rows(connection, _ANSWERS, (session_id,))
         if now != [(each.turn_id, each.answer_md) for each in made_of]:
             return False
-        connection.execute(
-            _PUT,
-            {
-                "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
-                "vector": embedded.vector.tobytes() if embedded else None,
-                "model": embedded.model if embedded else None,
-                **{name: fields.get(name) for name in SUMMARY_FIELDS},
-            },
-        )  # fmt: skip
+        values = {
+            "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
+            "vector": embedded.vector.tobytes() if embedded else None,
+            "model": embedded.model if embedded else None,
+            "traces": None if traces is None else chat_traces.packed(traces),
+            **{name: fields.get(name) for name in SUMMARY_FIELDS},
+        }  # fmt: skip
+        connection.execute(_UPDATE, values)
+        if not connection.changes():
+            connection.execute(_INSERT, values)
         # One that was made up for late belongs to a time that is folded already.
         connection.execute(
             "delete from user_chat_summaries where kind = 'history' and until_ms > ?", (ended_ms,)
@@ -145,14 +160,15 @@ def put_empty(database: Database, session_id: int) -> None:
 def edit(database: Database, session_id: int, fields: Mapping[str, str | None], now_ms: int) -> bool:
     """Keep the person's words; what is made of the session later leaves them. False when there is none.
 
-    The vector of the words before goes with them.
+    The vector and the traces of the words before go with them.
     """
     with database.write() as connection:
         connection.execute(
             f"""
             update chat_summaries
             set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)},
-                made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null, updated_ms = :now
+                made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null, traces = null,
+                updated_ms = :now
             where session_id = :session
             """,
             {"session": session_id, "now": now_ms, **{name: fields.get(name) for name in SUMMARY_FIELDS}},
@@ -198,14 +214,24 @@ def get(database: Database, session_ids: Sequence[int]) -> dict[int, ChatSummary
     return {row[0]: _summary(row) for row in found}
 
 
+def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -> None:
+    """Note that a tool gave these summaries to the model in a turn, inside `Database.write()`."""
+    connection.executemany(
+        "insert or ignore into chat_uses (turn_id, session_id) values (?, ?)",
+        [(turn_id, number) for number in session_ids],
+    )
+
+
 # -- support --------------------------------------------------------------------------------
 
 
 def _summary(row: tuple[Any, ...]) -> ChatSummary:
-    session_id, chat_id, ended_ms, timezone, *fields, tokens, made_by, is_edited, is_retracted, tags = row
+    session_id, chat_id, started_ms, ended_ms, timezone, *rest = row
+    fields, (tokens, made_by, is_edited, is_retracted, tags, traces) = rest[:-6], rest[-6:]
     return ChatSummary(
         session_id=session_id,
         chat_id=chat_id,
+        started_ms=started_ms,
         ended_ms=ended_ms,
         timezone=timezone,
         **dict(zip(SUMMARY_FIELDS, fields, strict=True)),
@@ -214,6 +240,7 @@ def _summary(row: tuple[Any, ...]) -> ChatSummary:
         is_edited=bool(is_edited),
         is_retracted=bool(is_retracted),
         tags=tuple((tag, confidence) for tag, confidence in json.loads(tags)),
+        traces=chat_traces.unpacked(traces),
     )
 
 
@@ -228,27 +255,33 @@ select t.id, t.n, t.status, t.model, t.question, t.answer_md, t.payload,
     (select coalesce(json_group_array(distinct e.app_name), '[]')
         from evidence e where e.turn_id = t.id and e.n is not null and e.app_name is not null),
     (select coalesce(json_group_array(distinct c.tool), '[]') from tool_calls c where c.turn_id = t.id),
+    (select json_group_object(e.n, e.frame_id)
+        from evidence e where e.turn_id = t.id and e.n is not null and e.frame_id is not null),
     t.created_ms
 {_TURNS_OF} order by t.id
 """
-_PUT = f"""
-insert into chat_summaries (session_id, ended_ms, {", ".join(SUMMARY_FIELDS)}, tokens, made_by, vector,
-    vector_model, updated_ms)
-values (:session, :ended, {", ".join(f":{name}" for name in SUMMARY_FIELDS)}, :tokens, :by, :vector, :model,
-    :now)
-on conflict (session_id) do update
+_SET = f"""
 set ended_ms = :ended, {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)}, tokens = :tokens,
-    made_by = :by, vector = :vector, vector_model = :model, updated_ms = :now
+    made_by = :by, vector = :vector, vector_model = :model, traces = :traces, updated_ms = :now
+"""
+# Two statements: an upsert's way with conflicts holds for what its triggers insert, too (a queue of vectors).
+_UPDATE = f"update chat_summaries {_SET} where session_id = :session"
+_INSERT = f"""
+insert into chat_summaries (session_id, ended_ms, {", ".join(SUMMARY_FIELDS)}, tokens, made_by, vector,
+    vector_model, traces, updated_ms)
+values (:session, :ended, {", ".join(f":{name}" for name in SUMMARY_FIELDS)}, :tokens, :by, :vector, :model,
+    :traces, :now)
 """
 _GET = f"""
-select s.session_id, c.conversation_id, s.ended_ms,
+select s.session_id, c.conversation_id, c.created_ms, s.ended_ms,
     coalesce((select t.timezone from turns t
         where t.conversation_id = c.conversation_id order by t.n desc limit 1), 'UTC'),
     {", ".join(f"s.{name}" for name in SUMMARY_FIELDS)},
     s.tokens, s.made_by, s.is_edited, s.is_retracted,
     (select coalesce(json_group_array(json_array(g.tag, g.confidence)), '[]') from (
         select tag, confidence from session_tags g
-        where g.session_id = s.session_id order by confidence desc, tag) g)
+        where g.session_id = s.session_id order by confidence desc, tag) g),
+    s.traces
 from json_each(?) j
 cross join chat_summaries s on s.session_id = j.value
 join chat_sessions c on c.id = s.session_id

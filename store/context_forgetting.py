@@ -41,6 +41,13 @@ with recursive told (id) as (
     from told
     cross join context_pack_sources o on o.session_id = told.id
     join context_packs p on p.turn_id = o.turn_id
+    union
+    -- Or by a tool.
+    select s.id
+    from told
+    cross join chat_uses u on u.session_id = told.id
+    join turns t on t.id = u.turn_id
+    join chat_sessions s on s.conversation_id = t.conversation_id
 )
 select id from told
 """

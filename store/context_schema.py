@@ -41,6 +41,7 @@ class ChatSummaryRow(Model):
     vector = BlobField(null=True)
     vector_model = TextField(null=True)
     updated_ms = IntegerField()
+    traces = TextField(null=True)
 
     class Meta:
         table_name = "chat_summaries"
@@ -115,6 +116,17 @@ class ContextPackSource(Model):
         primary_key = CompositeKey("turn_id", "session_id")
 
 
+class ChatUse(Model):
+    """A session whose summary a tool gave to the model in a turn."""
+
+    turn_id = IntegerField()
+    session_id = IntegerField()
+
+    class Meta:
+        table_name = "chat_uses"
+        primary_key = CompositeKey("turn_id", "session_id")
+
+
 class ContextSample(Model):
     """Sizes and times of a sampled turn; no words."""
 
@@ -137,5 +149,6 @@ CONTEXT_MODELS: tuple[type[Model], ...] = (
     UserTopicSummary,
     ContextPackRow,
     ContextPackSource,
+    ChatUse,
     ContextSample,
 )

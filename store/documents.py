@@ -25,14 +25,14 @@ BACKFILL_LIMIT = 1_000
 BACKFILL_BATCH = 100
 """Documents that are written in one transaction."""
 
-DocType = Literal["observation", "session_summary", "user_prompt", "insight"]
+DocType = Literal["observation", "session_summary", "user_prompt", "insight", "chat_summary"]
 SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 _PREFIXES: dict[str, DocType] = {"obs": "observation", "summary": "session_summary"}
-_WHOLE: dict[str, DocType] = {"prompt": "user_prompt", "insight": "insight"}
+_WHOLE: dict[str, DocType] = {"prompt": "user_prompt", "insight": "insight", "chat": "chat_summary"}
 """Things with one document (R4.1)."""
 _ID = re.compile(
-    r"(?P<prefix>obs|summary)_(?P<id>[0-9]{1,18})_(?P<field>[a-z_]+)|(?P<whole>prompt|insight)_(?P<number>[0-9]{1,18})"
+    r"(?P<prefix>obs|summary)_(?P<id>[0-9]{1,18})_(?P<field>[a-z_]+)|(?P<whole>prompt|insight|chat)_(?P<number>[0-9]{1,18})"
 )
 
 

@@ -1,4 +1,4 @@
-"""Memory search: observations, session summaries, user prompts and insights by meaning or by words.
+"""Memory search: observations, session summaries, user prompts, insights and chats by meaning or by words.
 
 ::
 
@@ -50,6 +50,7 @@ __all__ = [
     "find_by_type",
     "get_recent_context",
     "search",
+    "search_chats",
     "search_observations",
     "search_sessions",
     "search_user_prompts",
@@ -128,6 +129,11 @@ def search_sessions(database: Database, asked: Asking, **options: Any) -> Memory
 def search_user_prompts(database: Database, asked: Asking, **options: Any) -> MemoryPage:
     """User prompts only (R4.9)."""
     return search(database, asked, ("prompt",), **options)
+
+
+def search_chats(database: Database, asked: Asking, **options: Any) -> MemoryPage:
+    """What earlier chats came to only."""
+    return search(database, asked, ("chat",), **options)
 
 
 def find_by_concept(

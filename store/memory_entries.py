@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from store import insights, observations, snippet, summaries
+from store import chat_summaries, insights, observations, snippet, summaries
+from store.chat_summaries import ChatSummary
 from store.conversations import title_of
 from store.database import Database
 from store.insights import Insight
@@ -15,7 +16,7 @@ from store.query import Query
 from store.summaries import SessionSummary, UserPrompt
 
 Key = tuple[EntryType, int]
-Body = Observation | SessionSummary | UserPrompt | Insight
+Body = Observation | SessionSummary | UserPrompt | Insight | ChatSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ def load(database: Database, keys: Iterable[Key]) -> list[MemoryEntry]:
         found["prompt", prompt.id] = of_prompt(prompt)
     for insight in insights.get_many(database, ids("insight")):
         found["insight", insight.id] = of_insight(insight)
+    for chat in chat_summaries.get(database, ids("chat")).values():
+        found["chat", chat.session_id] = of_chat(chat)
     return [found[key] for key in wanted if key in found]
 
 
@@ -69,6 +72,11 @@ def of_prompt(body: UserPrompt) -> MemoryEntry:
 def of_insight(body: Insight) -> MemoryEntry:
     title = body.title or title_of(body.summary)
     return MemoryEntry("insight", body.id, body.anchor.start_ms, body.anchor.end_ms, title, body)
+
+
+def of_chat(body: ChatSummary) -> MemoryEntry:
+    said = next((text for text in body.fields.values() if text), "")
+    return MemoryEntry("chat", body.session_id, body.started_ms, body.ended_ms + 1, title_of(said), body)
 
 
 def with_snippet(entry: MemoryEntry, text: str, asked: Query, score: float) -> MemoryEntry:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from store.documents import DocType
 
-EntryType = Literal["observation", "session", "prompt", "insight"]
-ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "session", "prompt", "insight")
+EntryType = Literal["observation", "session", "prompt", "insight", "chat"]
+ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "session", "prompt", "insight", "chat")
 RecordType = Literal["observation", "session", "prompt"]
 RECORD_TYPES: tuple[RecordType, ...] = ("observation", "session", "prompt")
 """What happened by itself: of these a timeline and the recent context are made (R4.21)."""
@@ -19,6 +19,7 @@ DOC_TYPES: dict[EntryType, DocType] = {
     "session": "session_summary",
     "prompt": "user_prompt",
     "insight": "insight",
+    "chat": "chat_summary",
 }
 
 MEMORY_WINDOW_DAYS = 90

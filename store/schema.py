@@ -495,7 +495,7 @@ class MemoryDocument(Model):
 
     id = IntegerField(primary_key=True)
     document_id = TextField(unique=True)  # obs_7_facts, summary_3_notes, prompt_12
-    doc_type = TextField()  # observation, session_summary, user_prompt
+    doc_type = TextField()  # as in `store.documents.DocType`
     sqlite_id = IntegerField()
     field = TextField()
     session_id = IntegerField(null=True)

@@ -52,6 +52,9 @@ _QUESTIONS = {
             when 'session_summary' then exists (select 1 from session_summaries s where s.id = d.sqlite_id)
             when 'insight' then
                 exists (select 1 from insights i where i.id = d.sqlite_id and i.is_current = 1)
+            when 'chat_summary' then exists (
+                select 1 from chat_summaries c where c.session_id = d.sqlite_id and c.is_retracted = 0
+            )
             else exists (select 1 from messages m where m.id = d.sqlite_id and m.role = 'user')
         end
         """,
@@ -60,6 +63,13 @@ _QUESTIONS = {
         select count(*) from insights i
         where i.is_current = 1 and not exists (
             select 1 from memory_documents d where d.doc_type = 'insight' and d.sqlite_id = i.id
+        )
+        """,
+    "summaries of chats are not in memory":
+        """
+        select count(*) from chat_summaries c
+        where c.is_retracted = 0 and trim(concat(c.request, c.learned)) <> '' and not exists (
+            select 1 from memory_documents d where d.doc_type = 'chat_summary' and d.sqlite_id = c.session_id
         )
         """,
     "frames or moments have insights of which none, or more than one, is current":

@@ -51,6 +51,7 @@ from store.migrations.m035_frame_tag_source import m035_frame_tag_source
 from store.migrations.m036_mode_hosts import m036_mode_hosts
 from store.migrations.m037_entity_imports import m037_entity_imports
 from store.migrations.m038_frame_tag_backfill import m038_frame_tag_backfill
+from store.migrations.m039_chat_memory import m039_chat_memory
 from store.paths import FILE_MODE, DataDir
 from store.times import now_ms
 
@@ -97,6 +98,7 @@ STEPS: tuple[Step, ...] = (
     m036_mode_hosts,
     m037_entity_imports,
     m038_frame_tag_backfill,
+    m039_chat_memory,
 )
 
 

@@ -41,6 +41,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "recall_entities": {"name": "Anna"},
     "recall_facts_for_frame": {"frame_id": 0},
     "reverse_geocode": {"latitude": 31.2, "longitude": 121.4},
+    "search_chats": {"query": "policy"},
     "search_messages": {"query": "dinner"},
     "search_observations": {"query": "policy"},
     "search_ocr": {"query": "policy"},

@@ -50,6 +50,7 @@ def gates(*closed: str) -> ToolGateOpts:
         lambda: "places_enabled" not in closed,
         lambda source: source not in [PRESENT[name] for name in closed if name in PRESENT],
         "has_attachments" not in closed,
+        lambda: "chats_told" not in closed,
     )
 
 
@@ -94,6 +95,7 @@ def test_r0_50_r0_51_the_gates_are_those_of_the_table(database: Database) -> Non
         "get_location_history": "location_history_present",
         "search_rag": "daily_summaries_present",
         "read_attachment": "has_attachments",
+        "search_chats": "chats_told",
     }
     assert names(database, gates(*GATES.values())) >= ALWAYS_ON
     assert not ALWAYS_ON & GATES.keys()

@@ -610,4 +610,4 @@ def test_frames_go_in_several_transactions(
 
 def test_no_migration_is_newer_than_these_tests(database: Database) -> None:
     """A later step may add a place where something of a frame lives: look at `purge.PLACES`."""
-    assert STEPS[-1].__name__ == "m038_frame_tag_backfill"
+    assert STEPS[-1].__name__ == "m039_chat_memory"

@@ -41,7 +41,9 @@ Types = Annotated[
 
 class MemorySearchQuery(Request):
     q: Text = Field("", description="What is looked for; blank gives the newest entries.")
-    types: Types | None = Field(None, description="observation, session, prompt, insight; all when missing.")
+    types: Types | None = Field(
+        None, description="observation, session, prompt, insight, chat; all when missing."
+    )
     concept: Text | None = Field(None, description="Only observations with this concept, whole.")
     file: Text | None = Field(None, description="Only observations of a file whose path has this in it.")
     kind: Text | None = Field(None, description="Only observations of this kind, such as coding or mail.")
@@ -60,7 +62,7 @@ class MemorySearchQuery(Request):
 
 
 class FoundAnswer(Answer):
-    type: Literal["observation", "session", "prompt", "insight"]
+    type: Literal["observation", "session", "prompt", "insight", "chat"]
     id: int
     start_time: float
     end_time: float

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from store.chat_summaries import ChatSummary
 from store.insights import Insight
 from store.memory_entries import MemoryEntry
 from store.observations import Observation
@@ -75,7 +76,22 @@ class InsightBody(Answer):
     time: float
 
 
-Body = ObservationAnswer | SessionAnswer | PromptAnswer | InsightBody
+class ChatBody(Answer):
+    """What one window of a chat came to; `context_session_id` is its session."""
+
+    context_session_id: str
+    chat_id: int
+    start_time: float
+    end_time: float
+    request: str | None
+    investigated: str | None
+    learned: str | None
+    completed: str | None
+    next_steps: str | None
+    notes: str | None
+
+
+Body = ObservationAnswer | SessionAnswer | PromptAnswer | InsightBody | ChatBody
 
 
 def body_of(entry: MemoryEntry) -> Body:
@@ -92,6 +108,11 @@ def body_of(entry: MemoryEntry) -> Body:
         return InsightBody(
             id=body.id, chat_id=body.chat_id, frame_id=body.anchor.frame_id, title=body.title,
             summary=body.summary, persona_id=body.persona_id, time=to_seconds(body.anchor.start_ms),
+        )  # fmt: skip
+    if isinstance(body, ChatSummary):
+        return ChatBody(
+            context_session_id=str(body.session_id), chat_id=body.chat_id,
+            start_time=to_seconds(body.started_ms), end_time=to_seconds(body.ended_ms), **body.fields,
         )  # fmt: skip
     return PromptAnswer(
         id=body.id, chat_id=body.chat_id, prompt_number=body.prompt_number, text=body.text,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -17,6 +18,7 @@ from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
 from webapp.assistant import destinations, gates
 from webapp.assistant.agent_session import modes, not_set_up
+from webapp.assistant.context import are_chats_told
 from webapp.assistant.tool import Risk
 from webapp.errors import Problem
 from webapp.services import Services, services
@@ -206,7 +208,12 @@ def _tools(own: Services) -> list[ToolAnswer]:
     """
     by_name = modes(own.database, own.agent.registry)
     can_see = any(info.supports_vision for info in own.chat_models.describe())
-    flags = gates.of_turn(own.database, has_vision=can_see, has_attachments=True)
+    flags = gates.of_turn(
+        own.database,
+        has_vision=can_see,
+        has_attachments=True,
+        wants_chats=partial(are_chats_told, own.context),
+    )
     lacks = [
         (tool, "It is switched off." if by_name[tool.name] == "off" else flags.lacks(tool.name))
         for tool in own.agent.registry.list()

@@ -19,6 +19,7 @@ from webapp.assistant import (
     agent_prompt,
     answering,
     attached,
+    context,
     coverage,
     fitting,
     gates,
@@ -128,7 +129,12 @@ def _session(
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
     has_vision = endpoint is not None and endpoint.supports_vision
-    opts = gates.of_turn(deps.database, has_vision=has_vision, has_attachments=bool(plan.attached))
+    opts = gates.of_turn(
+        deps.database,
+        has_vision=has_vision,
+        has_attachments=bool(plan.attached),
+        wants_chats=partial(context.are_chats_told, deps.context, plan.chat_id),
+    )
     tools = offered(deps.database, agent.registry, opts)
     settings = agent.settings
     blocks = agent_prompt.blocks(

@@ -55,6 +55,7 @@ _USES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("describe_frame",), "{tools}: one picture, where its text is not enough."),
     (("web_search",), "{tools}: public facts; what the person did is never on the web."),
     (("read_attachment",), "{tools}: more of a file that is attached."),
+    (("search_chats",), "{tools}: what earlier chats came to; background, never proof."),
     (("list_directory", "read_file"), "{tools}: only the folders that the person allowed."),
 )
 """What to use each tool for; a line names those of its tools that are on."""

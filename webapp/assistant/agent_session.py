@@ -21,6 +21,7 @@ from webapp.assistant.tool import Registry, Tool
 from webapp.assistant.tools import (
     attachments,
     calendars,
+    chats,
     days,
     describe,
     general,
@@ -83,6 +84,7 @@ def registry(settings: ToolsSettings) -> Registry:
             *places.TOOLS,
             *days.TOOLS,
             *memories.TOOLS,
+            chats.search_chats,
             attachments.read_attachment,
             general.calculator,
             general.get_current_datetime,

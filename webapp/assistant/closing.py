@@ -22,7 +22,7 @@ from store.database import Database
 from store.errors import SettingsError, StoreError
 from store.settings import ContextSettings
 from store.vectors import quantised
-from webapp.assistant import digests, keywords, mini_summary, mini_summary_model
+from webapp.assistant import digests, keywords, mini_summary, mini_summary_model, tracing
 from webapp.assistant.mini_summary import Fields
 from webapp.assistant.models import ChatModels
 from webapp.assistant.texts import tokens
@@ -185,6 +185,7 @@ def _put(
         ended_ms=turns[-1].created_ms,
         now_ms=deps.clock(),
         embedded=_embedded(deps, session_id, mini_summary.text_of(kept)),
+        traces=tracing.traced(kept, turns, by),
         made_of=turns,
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from store import context_packs, context_preferences, context_sessions
+from store import chat_choosing, context_packs, context_preferences, context_sessions
 from store.context_sessions import ChatSession
 from webapp.assistant import context_loading, context_pack, topics
 from webapp.assistant.closing import FAULTS, ContextDeps, is_opted_out
@@ -48,6 +48,21 @@ def prepare(deps: ContextDeps, asking: Asking) -> Prepared:
         log.exception("no background")
         reason = f"it failed ({type(error).__name__})"
         return Prepared(reason=reason, session_id=asking.session_id, has_failed=True)
+
+
+def are_chats_told(deps: ContextDeps | None, chat_id: int | None = None) -> bool:
+    """Whether a tool may tell of earlier chats: there are some, and the person switched nothing off."""
+    if deps is None or not deps.settings.enabled or is_opted_out(deps):
+        return False
+    try:
+        if context_preferences.is_off(deps.database):
+            return False
+        if chat_id is not None and context_sessions.is_without_context(deps.database, chat_id):
+            return False
+        return chat_choosing.are_any(deps.database)
+    except FAULTS as error:  # as with the pack: the question is answered without it
+        log.warning("no tool over earlier chats: %s", type(error).__name__)
+        return False
 
 
 def _switched_off(deps: ContextDeps, asking: Asking) -> str:

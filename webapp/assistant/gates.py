@@ -23,6 +23,7 @@ Gate = Literal[
     "calendar_present",
     "location_history_present",
     "has_attachments",
+    "chats_told",
 ]
 
 GATES: Mapping[str, Gate] = {
@@ -32,6 +33,7 @@ GATES: Mapping[str, Gate] = {
     "get_location_history": "location_history_present",
     "search_rag": "daily_summaries_present",
     "read_attachment": "has_attachments",
+    "search_chats": "chats_told",
 }
 """The gate of each tool that has one (requirements, chapter 1); all others are always on."""
 
@@ -43,6 +45,7 @@ LACKS: Mapping[Gate, str] = {
     "calendar_present": "No calendar is imported",
     "location_history_present": "No location history is imported",
     "has_attachments": "No file is attached to the chat",
+    "chats_told": "No chat is summed up yet, or models are told nothing of earlier ones",
 }
 """Why a tool is not offered at the moment."""
 
@@ -55,6 +58,7 @@ class ToolGateOpts:
     wants_places: Callable[[], bool]
     is_present: Callable[[Source], bool]
     has_attachments: bool = False
+    wants_chats: Callable[[], bool] = bool
 
     @cached_property
     def places_enabled(self) -> bool:
@@ -72,6 +76,10 @@ class ToolGateOpts:
     def location_history_present(self) -> bool:
         return self.is_present("location_points")
 
+    @cached_property
+    def chats_told(self) -> bool:
+        return self.wants_chats()
+
     def lets(self, tool: str) -> bool:
         """Whether a turn with these flags has the tool, as far as gates say."""
         gate = GATES.get(tool)
@@ -82,11 +90,21 @@ class ToolGateOpts:
         return "" if self.lets(tool) else LACKS[GATES[tool]]
 
 
-def of_turn(database: Database, *, has_vision: bool, has_attachments: bool = False) -> ToolGateOpts:
-    """The flags of a turn that begins now; nothing is read yet."""
+def of_turn(
+    database: Database,
+    *,
+    has_vision: bool,
+    has_attachments: bool = False,
+    wants_chats: Callable[[], bool] = bool,
+) -> ToolGateOpts:
+    """The flags of a turn that begins now; nothing is read yet.
+
+    `wants_chats` says whether it may be told of earlier chats (`context.are_chats_told`).
+    """
     return ToolGateOpts(
         has_vision,
         partial(places.are_enabled, database),
         partial(presence.is_present, database),
         has_attachments,
+        wants_chats,
     )

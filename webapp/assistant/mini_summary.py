@@ -6,7 +6,9 @@ were found in their frames; what was asked stands there shortened, never as a tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from store.chat_summaries import AskedTurn
 from store.conversations import DELETED_ANSWER
@@ -22,18 +24,36 @@ _MAX_SENTENCE_CHARS = 160
 _MAX_SENTENCES = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence of a summary, the questions that it was taken from, and the frames that prove it."""
+
+    text: str
+    turns: tuple[int, ...] = ()
+    frames: tuple[int, ...] = ()
+
+
 def summarised(turns: Sequence[AskedTurn]) -> Fields:
     """The six fields of a session with at least one question."""
+    found = pieces(turns)
+    return {name: " ".join(each.text for each in found[name])[:MAX_FIELD_CHARS] or None for name in found}
+
+
+def pieces(turns: Sequence[AskedTurn]) -> dict[str, list[Piece]]:
+    """The sentences of the six fields, with where each is from."""
     done = [turn for turn in turns if _is_answered(turn)]
-    is_open = turns[-1].status == "failed"
+    open_one = turns[-1] if turns[-1].status == "failed" else None
+    doubted = [turn for turn in done if "no_evidence" in _states(turn)]
     unproven = sum(_states(turn).count("no_evidence") for turn in done)
     return {
         "request": _request(turns),
         "investigated": _investigated(turns),
         "learned": _learned(done),
-        "completed": f"{len(done)} of {len(turns)} questions answered." if turns else None,
-        "next_steps": f"Not answered: {one_line(turns[-1].question, MAX_MESSAGE_CHARS)}" if is_open else None,
-        "notes": f"{unproven} statement{'s' * (unproven > 1)} had no evidence." if unproven else None,
+        "completed": [Piece(f"{len(done)} of {len(turns)} questions answered.", _numbers(done))],
+        "next_steps": [Piece(f"Not answered: {_asked(open_one)}", (open_one.n,))] if open_one else [],
+        "notes": [Piece(f"{unproven} statement{'s' * (unproven > 1)} had no evidence.", _numbers(doubted))]
+        if doubted
+        else [],
     }
 
 
@@ -52,34 +72,48 @@ def text_of(fields: Fields) -> str:
     return "\n".join(text for text in fields.values() if text)
 
 
-def _request(turns: Sequence[AskedTurn]) -> str:
-    asked = [one_line(turn.question, MAX_MESSAGE_CHARS) for turn in turns]
-    first, last = asked[0], asked[-1]
-    if len(asked) == 1 or first == last:
-        return first
-    return f"{first} Later: {last}"
+def _request(turns: Sequence[AskedTurn]) -> list[Piece]:
+    first, last = turns[0], turns[-1]
+    found = [Piece(_asked(first), (first.n,))]
+    if _asked(last) != _asked(first):
+        found.append(Piece(f"Later: {_asked(last)}", (last.n,)))
+    return found
 
 
-def _investigated(turns: Iterable[AskedTurn]) -> str | None:
+def _investigated(turns: Sequence[AskedTurn]) -> list[Piece]:
     apps = list(dict.fromkeys(one_line(app, 40) for turn in turns for app in turn.apps))[:5]
     tools = list(dict.fromkeys(tool for turn in turns for tool in turn.tools))[:5]
-    parts = []
+    found = []
     if apps:
-        parts.append(f"Looked at {', '.join(apps)}.")
+        found.append(Piece(f"Looked at {', '.join(apps)}.", _numbers(turn for turn in turns if turn.apps)))
     if tools:
-        parts.append(f"Used {', '.join(tools)}.")
-    return " ".join(parts) or None
+        found.append(Piece(f"Used {', '.join(tools)}.", _numbers(turn for turn in turns if turn.tools)))
+    return found
 
 
-def _learned(turns: Iterable[AskedTurn]) -> str | None:
+def _learned(turns: Iterable[AskedTurn]) -> list[Piece]:
     """The first sentences that are proven, the latest answer's first."""
-    proven = [
-        one_line(plain(claim["text"]), _MAX_SENTENCE_CHARS)
-        for turn in reversed(list(turns))
-        for claim in turn.payload.get("claims", ())
-        if claim.get("state") == "found"
-    ]
-    return " ".join(list(dict.fromkeys(proven))[:_MAX_SENTENCES])[:MAX_FIELD_CHARS] or None
+    found: dict[str, Piece] = {}
+    for turn in reversed(list(turns)):
+        for claim in turn.payload.get("claims", ()):
+            if claim.get("state") != "found":
+                continue
+            text = one_line(plain(claim["text"]), _MAX_SENTENCE_CHARS)
+            found.setdefault(text, Piece(text, (turn.n,), frames_of(turn, claim)))
+    return [piece for text, piece in found.items() if text][:_MAX_SENTENCES]
+
+
+def frames_of(turn: AskedTurn, claim: Mapping[str, Any]) -> tuple[int, ...]:
+    """The frames that a statement of an answer cites."""
+    return tuple(dict.fromkeys(turn.frames[n] for n in claim.get("citations", ()) if n in turn.frames))
+
+
+def _asked(turn: AskedTurn) -> str:
+    return one_line(turn.question, MAX_MESSAGE_CHARS)
+
+
+def _numbers(turns: Iterable[AskedTurn]) -> tuple[int, ...]:
+    return tuple(turn.n for turn in turns)
 
 
 def _is_answered(turn: AskedTurn) -> bool:

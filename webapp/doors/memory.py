@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from store import activity, frames
+from store.chat_summaries import ChatSummary
 from store.insights import Insight
 from store.memory_entries import MemoryEntry
 from store.observations import Observation
@@ -39,7 +40,7 @@ def _lets_out(call: Call, entry: MemoryEntry) -> bool:
             return lets_out_windows(call, body.start_ms, body.end_ms, body.app_name)
         case SessionSummary() as body:
             return lets_out_windows(call, body.start_ms, body.end_ms, None)
-        case Insight():  # it may quote any frame of its moment, and says so in words of its own
+        case Insight() | ChatSummary():  # it may quote any frame it was shown, in words of its own
             return False
     return True
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from store import memory, memory_timeline
+from store.chat_summaries import ChatSummary
 from store.insights import Insight
 from store.memory import MemoryPage
 from store.memory_entries import MemoryEntry
@@ -250,7 +251,7 @@ def _answer(call: Call, page: MemoryPage, limit: int) -> MemoryFound:
 
 def _row(entry: MemoryEntry) -> MemoryRow:
     return MemoryRow(
-        type=entry.type,  # type: ignore[arg-type]  # insights are held back
+        type=entry.type,  # type: ignore[arg-type]  # the other two are held back
         id=entry.id,
         start=moment(entry.start_ms),
         end=moment(entry.end_ms),
@@ -276,7 +277,7 @@ def _details(entry: MemoryEntry) -> Details:
             )
         case SessionSummary() as body:
             return SessionDetails(**body.fields, project=body.project)
-        case Insight():
-            raise TypeError("an insight goes through no door")
+        case Insight() | ChatSummary():
+            raise TypeError(f"a {entry.type} goes through no door")
         case body:
             return PromptDetails(text=body.text, chat_id=body.chat_id)

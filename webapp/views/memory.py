@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from store import apps, days, frames, memory, observations
+from store.chat_summaries import ChatSummary
 from store.database import Database
 from store.memory_entries import MemoryEntry, of_observation
 from store.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
@@ -31,6 +32,7 @@ _TYPE_NAMES: dict[EntryType, str] = {
     "session": "Session",
     "prompt": "Asked",
     "insight": "Insight",
+    "chat": "Chat",
 }
 _FIELD_NAMES = {
     "request": "Asked for",
@@ -205,6 +207,7 @@ def _card(
         "observation": f"{entry.id}",
         "session": f"session:{entry.id}",
         "prompt": f"prompt:{entry.id}",
+        "chat": datetime.fromtimestamp(entry.start_ms / 1000, UTC).isoformat(),
         "insight": datetime.fromtimestamp(entry.start_ms / 1000, UTC).isoformat(),
     }
     around = f"/memory/around?{urlencode({'anchor': anchor[entry.type]})}"
@@ -213,6 +216,8 @@ def _card(
         address = f"/memory/observations/{entry.id}"
     elif prompt:
         address = f"/chat/{prompt.chat_id}#t{prompt.prompt_number}"
+    elif isinstance(body, ChatSummary):
+        address = f"/chat/{body.chat_id}"
     elif entry.type == "insight":
         address = f"/insights/{entry.id}"
     shown = _pictures(database, observation, viewer) if observation else {}
@@ -224,7 +229,7 @@ def _card(
         around=around,
         observation=observation,
         prompt=prompt,
-        sections=_sections(body) if isinstance(body, SessionSummary) else (),
+        sections=_sections(body) if isinstance(body, SessionSummary | ChatSummary) else (),
         snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
         source=_SOURCES[observation.source] if observation else "",
         shots=tuple(_spread(list(shown.values()), _SHOTS)),
@@ -245,5 +250,5 @@ def _spread(shown: Sequence[Picture], most: int) -> list[Picture]:
     return [shown[round(n * (len(shown) - 1) / (most - 1))] for n in range(most)]
 
 
-def _sections(body: SessionSummary) -> tuple[tuple[str, str], ...]:
+def _sections(body: SessionSummary | ChatSummary) -> tuple[tuple[str, str], ...]:
     return tuple((_FIELD_NAMES[name], text) for name, text in body.fields.items() if text)

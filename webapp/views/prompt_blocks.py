@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +15,7 @@ from store.sent import SentRequest
 from webapp.assistant import agent_prompt, gates, prompt
 from webapp.assistant.agent_session import offered
 from webapp.assistant.answering import Plan
+from webapp.assistant.context import are_chats_told
 from webapp.assistant.identity import NEUTRAL, voice_of
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
@@ -118,7 +120,11 @@ def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptVi
     )  # fmt: skip
     if mode == "evidence":
         return _view(prompt.blocks(plan))
-    opts = gates.of_turn(own.database, has_vision=info.supports_vision)
+    opts = gates.of_turn(
+        own.database,
+        has_vision=info.supports_vision,
+        wants_chats=partial(are_chats_told, own.context),
+    )
     tools = offered(own.database, own.agent.registry, opts)
     settings = own.agent.settings
     blocks = agent_prompt.blocks(

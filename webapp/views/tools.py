@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from store import tool_log, tool_modes, tool_rules
@@ -15,6 +16,7 @@ from store.tool_rules import Rule
 from webapp.assistant import destinations
 from webapp.assistant.admission import uses_tools
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
+from webapp.assistant.context import are_chats_told
 from webapp.assistant.gates import of_turn
 from webapp.assistant.models import ChatModels
 from webapp.assistant.tool import RISKS, Risk, Tool
@@ -130,7 +132,12 @@ def tool_views(own: Services) -> Iterator[ToolView]:
     by_name = modes(own.database, own.agent.registry)
     used = tool_log.last_used(own.database)
     bound = tool_modes.hosts(own.database)
-    gates = of_turn(own.database, has_vision=bool(_seeing(own.chat_models)), has_attachments=True)
+    gates = of_turn(
+        own.database,
+        has_vision=bool(_seeing(own.chat_models)),
+        has_attachments=True,
+        wants_chats=partial(are_chats_told, own.context),
+    )
     for tool in own.agent.registry.list():
         yield ToolView(
             name=tool.name,

@@ -53,6 +53,7 @@ SOURCE_WORDS = {
     "web": "the web",
     "files": "files",
     "attachments": "attached files",
+    "chats": "earlier chats",
 }
 _DISPUTED = ("unproven", "source marked wrong")
 
