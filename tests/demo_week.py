@@ -45,4 +45,4 @@ def make(folder: Path, *arguments: str) -> DemoHome:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ingest", "--home", str(folder), "demo", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)

@@ -185,7 +185,7 @@ class StubModel:
             return _error(400, f"Previous response with id '{previous}' not found.")
         scripted = self._next()
         if scripted.wait_for is not None:
-            scripted.wait_for.wait(30)
+            scripted.wait_for.wait(120)  # longer than any test waits for anything
         if scripted.answer is None:
             return scripted
         self.requests.append(request)

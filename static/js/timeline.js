@@ -22,9 +22,14 @@ function scrubber(place) {
   const state = { marks: [], rest: 0, playing: 0, wheel: 0 }
   input.hidden = false
   box.classList.add('scrubbing')
-  fetch(place.dataset.marks).then(answer => answer.json()).then(found => { state.marks = found.marks }, () => {})
+  fetch(place.dataset.marks).then(answer => answer.json()).then(found => {
+    state.marks = found.marks
+    if ('shown' in state) show(state.shown) // somebody was quicker than the marks
+    if ('wanted' in state) settle(state.wanted)
+  }, () => {})
 
   const show = ms => {
+    state.shown = ms
     const mark = nearest(state.marks, ms)
     if (!mark) return
     const share = (ms - input.min) / (input.max - input.min)
@@ -34,12 +39,18 @@ function scrubber(place) {
     bubble.hidden = false
     preview(mark[0]).then(url => { if (url) bubble.querySelector('img').src = url })
   }
-  const hide = () => { bubble.hidden = true }
+  const hide = () => {
+    delete state.shown
+    bubble.hidden = true
+  }
   const settle = ms => {
+    state.wanted = ms
     clearTimeout(state.rest)
     state.rest = setTimeout(() => {
       const mark = nearest(state.marks, ms)
-      if (mark) open(place, mark[0])
+      if (!mark) return
+      delete state.wanted
+      open(place, mark[0])
     }, REST_MS)
   }
 

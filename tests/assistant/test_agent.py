@@ -221,7 +221,7 @@ def test_a_tool_that_takes_too_long_is_left(
     """R2.39."""
     assert deps.agent
     release = threading.Event()
-    slow = replace(deps.agent.registry._tools["calculator"], run=lambda context, expression: release.wait(20))
+    slow = replace(deps.agent.registry._tools["calculator"], run=lambda context, expression: release.wait(60))
     monkeypatch.setitem(deps.agent.registry._tools, "calculator", slow)
     hurried = replace(deps, agent=replace(deps.agent, settings=replace(deps.agent.settings, timeout_s=0.1)))
     stub.call(("calculator", {"expression": "2+2"})).reply("I do not know.")

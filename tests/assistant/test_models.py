@@ -186,22 +186,22 @@ def test_a_model_that_went_is_closed_when_its_answer_is_there(data_dir: DataDir)
 
         def ask() -> None:
             answers.append(
-                model.complete([Message("user", "?")], timeout_s=20, on_send=lambda _: left.set()).text
+                model.complete([Message("user", "?")], timeout_s=60, on_send=lambda _: left.set()).text
             )
 
         asking = threading.Thread(target=ask)
         asking.start()
-        assert left.wait(20)
+        assert left.wait(60)
         providers.remove(data_dir, 1)
         models.reload()
         client = model._client
         assert client is not None and not client.is_closed()
         may_answer.set()
-        asking.join(20)
+        asking.join(60)
         assert answers == ["done"]
         assert model._client is None and client.is_closed()
         with pytest.raises(ModelUnknown, match="changed or removed"):
-            model.complete([Message("user", "?")], timeout_s=20)
+            model.complete([Message("user", "?")], timeout_s=60)
         assert len(stub.requests) == 1
 
 
@@ -211,7 +211,7 @@ def test_a_model_that_changed_is_closed_at_once_when_it_is_idle(data_dir: DataDi
         models = with_added(data_dir, replace(HERE, base_url=stub.base_url))
         model = models.get("here")
         assert isinstance(model, OpenAIChatModel)
-        model.complete([Message("user", "?")], timeout_s=20)
+        model.complete([Message("user", "?")], timeout_s=60)
         client = model._client
         assert client is not None
         providers.change(data_dir, replace(providers.load(data_dir).entries[0], input_price=1.0))

@@ -76,7 +76,7 @@ def test_a_call_that_ran_when_the_turn_was_stopped_is_over(deps: TurnDeps, stub:
     assert deps.agent
     stop, release = Stop(), threading.Event()
     registry = deps.agent.registry
-    endless = replace(registry._tools["calculator"], run=lambda context, expression: release.wait(20))
+    endless = replace(registry._tools["calculator"], run=lambda context, expression: release.wait(60))
     registry._tools["calculator"] = endless
     stub.call(("calculator", {"expression": "2+2"}), text="Let me see.")
     for event in run_turn(deps, asked("What is 2+2?"), stop):

@@ -14,9 +14,11 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from store.paths import DataDir
 from tests.end_to_end.pages_site import Site, ask_first, pages_site
-from tests.end_to_end.programs import Recollect, chromium_path, x_display
+from tests.end_to_end.programs import PATIENCE_S, Recollect, chromium_path, x_display
 
 pytestmark = pytest.mark.end_to_end
+
+MOST_S = 900  # several programs, each of which may take as long as a busy machine makes it
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,6 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.end_to_end)
+            item.add_marker(pytest.mark.timeout(MOST_S))
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def display() -> Iterator[str]:
         )
         yield name
         manager.terminate()
-        manager.wait(10)
+        manager.wait(PATIENCE_S)
 
 
 @pytest.fixture
@@ -61,7 +64,7 @@ def on_desktop(display: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
     for process in started:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
 
 @pytest.fixture
@@ -79,7 +82,7 @@ def browser() -> Iterator[Browser]:
     For this package and no longer: Playwright keeps an event loop running in the main thread,
     beside which no other test could run one.
     """
-    expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
+    expect.set_options(timeout=PATIENCE_S * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium_path(),
@@ -93,6 +96,7 @@ def browser() -> Iterator[Browser]:
                 "--disable-sync",
             ],
         )
+        browser.on("context", lambda context: context.set_default_timeout(PATIENCE_S * 1000))
         yield browser
         browser.close()
 

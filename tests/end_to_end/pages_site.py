@@ -78,7 +78,7 @@ def served(database: Database, chat_models: ChatModels | None = None) -> Iterato
     thread.start()
     yield f"http://127.0.0.1:{port}", app
     server.stop()
-    thread.join(10)
+    thread.join(60)
     listener.close()
     database.close_thread()
 

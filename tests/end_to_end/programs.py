@@ -18,6 +18,9 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 T = TypeVar("T")
+PATIENCE_S = 90
+"""How long anything may take before it counts as not happening: a busy machine is slow, not wrong."""
+
 _LINK = re.compile(r"http://\S+/launch\?\S+")
 
 
@@ -47,11 +50,14 @@ def x_display(screen: str) -> Iterator[str]:
         yield name
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(PATIENCE_S)
 
 
-def eventually(ask: Callable[[], T], *, within_s: float, what: str) -> T:
-    """The first truthy answer; fails with `what` when there is none in time."""
+def eventually(ask: Callable[[], T], *, what: str, within_s: float = PATIENCE_S) -> T:
+    """The first truthy answer; fails with `what` when there is none in time.
+
+    While it waits nothing that a page says is heard, unless `ask` asks the page.
+    """
     deadline = time.monotonic() + within_s
     while True:
         answer = ask()
@@ -97,7 +103,7 @@ class Recollect:
             text=True,
         )
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
-        eventually(lambda: self.link, within_s=30, what=f"a launch link in {self.output}")
+        eventually(lambda: self.link, what=f"a launch link in {self.output}")
         return self.link
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
@@ -109,7 +115,7 @@ class Recollect:
                 if found:
                     self.link = found.group()
 
-    def stop(self, within_s: float = 15) -> int | None:
+    def stop(self, within_s: float = PATIENCE_S) -> int | None:
         """Ctrl-C; returns the exit code, None when it was not running."""
         if self._process is None or self._process.poll() is not None:
             return None
@@ -118,7 +124,7 @@ class Recollect:
             return self._process.wait(within_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(10)
+            self._process.wait(PATIENCE_S)
             raise
 
     # -- asking ---------------------------------------------------------------------------
@@ -139,7 +145,7 @@ class Recollect:
         request = urllib.request.Request(
             f"{self.base}/api/v1{path}", headers={"Authorization": f"Bearer {self.token}"}
         )
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             content: bytes = response.read()
         return content
 
@@ -149,7 +155,7 @@ class Recollect:
             data=json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             return json.loads(response.read())
 
     def found(self, words: str) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ def talk_site(
         yield TalkSite(relay, stub, app.extensions["recollect"], notes)
         relay.drop()
         server.stop()
-        thread.join(10)
+        thread.join(60)
         models.close()
         database.close_thread()
 

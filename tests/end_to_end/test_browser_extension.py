@@ -76,18 +76,18 @@ def test_private_windows_of_a_paired_browser_are_never_recorded(
     recollect.up(DISPLAY=display)
     page = pair(chromium, recollect)
     page.goto(page_of("Harbour", "lighthouse keepers meet"))
-    eventually(lambda: recollect.found('"lighthouse keepers"'), within_s=60, what="the page is found")
+    eventually(lambda: recollect.found('"lighthouse keepers"'), what="the page is found")
 
     secret = page_of("Vault", "zanzibar umbrella combination")
     on_desktop(chromium_path(), "--no-sandbox", f"--user-data-dir={profile}", "--incognito", secret)
     on_desktop("xterm", "-geometry", "40x4+1400+20", "-e", "while :; do date; sleep 1; done")
-    eventually(lambda: blacked_out(recollect), within_s=60, what="the private window is blacked out")
+    eventually(lambda: blacked_out(recollect), what="the private window is blacked out")
     assert not recollect.found('"zanzibar umbrella"')
     assert not any("Vault" in (frame["window_name"] or "") for frame in recollect.found(""))
 
     raise_ordinary(display)
     page.goto(secret)  # the same words in an ordinary window: they could have been read
-    eventually(lambda: recollect.found('"zanzibar umbrella"'), within_s=60, what="the ordinary one is found")
+    eventually(lambda: recollect.found('"zanzibar umbrella"'), what="the ordinary one is found")
 
 
 def blacked_out(recollect: Recollect) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.end_to_end.pages_site import Site, Visit, visit
+from tests.end_to_end.programs import eventually
 
 pytestmark = pytest.mark.end_to_end
 
@@ -81,7 +82,7 @@ def test_a_citation_shows_its_words_to_the_keyboard_and_opens_the_frame(reader: 
     page.go_back()
     page.go_back()
     expect(cite).to_be_visible()
-    assert page.evaluate("scrollY") == place
+    eventually(lambda: page.evaluate("scrollY") == place, what="the place where one was")
 
 
 def test_the_first_tap_shows_and_the_second_opens(browser: Browser, answered: Site) -> None:

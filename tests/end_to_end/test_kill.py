@@ -13,10 +13,10 @@ from pathlib import Path
 from store.database import open_database, scalar
 from store.paths import DataDir
 from store.spool import Spool
-from tests.end_to_end.programs import Recollect, x_display
+from tests.end_to_end.programs import PATIENCE_S, Recollect, x_display
 
 ROUNDS = 32
-MOST_ROUNDS = 80  # a busy machine hardly gets to look between two kills
+MOST_ROUNDS = 200  # a busy machine hardly gets to look between two kills
 PARTS = {
     "capture": ("capture",),
     "ingest": ("ingest",),
@@ -58,7 +58,7 @@ def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
             time.sleep(chance.uniform(0.05, 2.6))
             victim = chance.choice([*PARTS, "capture", "ingest"])
             running[victim].kill()
-            running.pop(victim).wait(10)
+            running.pop(victim).wait(PATIENCE_S)
             captured |= in_spool(home) | in_database(home)
     captured |= in_spool(home)
     assert len(captured) >= ROUNDS, "the screen was hardly captured, so this test showed nothing"
@@ -73,7 +73,7 @@ def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
 def kill_all(running: dict[str, subprocess.Popen[bytes]]) -> None:
     for process in running.values():
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
 
 def in_spool(home: DataDir) -> set[str]:

@@ -70,7 +70,7 @@ def open_windows(recollect: Recollect, start: Start, site: str, profile: Path) -
         "xterm", "-fa", "DejaVu Sans Mono", "-fs", "12", "-geometry", "90x34+40+40",
         "-title", "buoy manual", "-e", "man", "-l", str(DESKTOP / "buoy.1"),
     )  # fmt: skip
-    eventually(lambda: recollect.found('"anchorage"'), within_s=40, what="the manual is found")
+    eventually(lambda: recollect.found('"anchorage"'), what="the manual is found")
     start(
         chromium_path(), "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -90,12 +90,11 @@ def test_a_day_on_a_real_screen_can_be_asked_about_and_checked(
         )
         link = recollect.up(DISPLAY=display)
         open_windows(recollect, on_desktop, site, tmp_path / "profile")
-        eventually(lambda: recollect.found('"lighthouse inspection"'), within_s=60, what="the plan is found")
+        eventually(lambda: recollect.found('"lighthouse inspection"'), what="the plan is found")
         show_chinese_page(display, site, on_desktop, tmp_path / "profile")
         # In quotation marks: by meaning, what was read before is found, and the question comes too early.
         eventually(
             lambda: recollect.found('"吊车租赁合同"') or recollect.found('"预算和灯塔"'),
-            within_s=60,
             what="the minutes are found",
         )
 

@@ -40,10 +40,10 @@ def test_a_private_window_of_an_ordinary_browser_is_left_out(
 ) -> None:
     recollect.up(DISPLAY=display)
     chromium(page_of("Harbour", "lighthouse keepers meet"))
-    eventually(lambda: recollect.found('"lighthouse keepers"'), within_s=90, what="the page is found")
+    eventually(lambda: recollect.found('"lighthouse keepers"'), what="the page is found")
 
     chromium("--incognito", page_of("Vault", SECRET))
-    eventually(lambda: "private_window" in excluded(recollect), within_s=90, what="capture leaves it out")
+    eventually(lambda: "private_window" in excluded(recollect), what="capture leaves it out")
     recollect.stop()
     assert_nowhere(recollect)
     assert "ingest_private_window" in ledger(recollect.home)  # its toolbar was read before it was stored
@@ -54,10 +54,10 @@ def test_a_browser_started_for_private_windows_only_is_left_out_by_capture(
 ) -> None:
     recollect.up(DISPLAY=display)
     chromium(page_of("Incognito", "Incognito is a word"), profile="ordinary")
-    eventually(lambda: recollect.found('"is a word"'), within_s=90, what="a page that says so is found")
+    eventually(lambda: recollect.found('"is a word"'), what="a page that says so is found")
 
     chromium("--incognito", page_of("Vault", SECRET), profile="private")
-    eventually(lambda: "private_window" in excluded(recollect), within_s=60, what="capture leaves it out")
+    eventually(lambda: "private_window" in excluded(recollect), what="capture leaves it out")
     recollect.stop()
     assert_nowhere(recollect)
     assert "ingest_private_window" not in ledger(recollect.home)  # no picture of it was ever made

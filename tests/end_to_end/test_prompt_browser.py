@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ from store.providers import Provider
 from store.settings import Settings
 from store.times import now_ms
 from tests.end_to_end.accessibility import assert_clean
+from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
 from tests.stub_model import StubModel
 from webapp import create_app
@@ -66,7 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         thread.start()
         yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database)
         server.stop()
-        thread.join(10)
+        thread.join(60)
     listener.close()
     database.close_thread()
 
@@ -85,10 +85,16 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     found = visit(browser, site)
     complaints: list[str] = []
     found.on("pageerror", lambda error: complaints.append(str(error)))
-    found.goto(f"{site.origin}{EDITOR}")
+    edit(found, site)
     yield found
     found.context.close()
     assert complaints == []
+
+
+def edit(page: Page, site: Site) -> None:
+    """Open the editor, and wait for its script, which comes after the page."""
+    page.goto(f"{site.origin}{EDITOR}")
+    page.locator("[data-prompt][data-ready]").wait_for()
 
 
 def state(page: Page) -> Any:
@@ -99,12 +105,13 @@ def type_in(page: Page, text: str) -> None:
     page.locator("#prompt-text").press_sequentially(text)
 
 
+def is_stored(site: Site, text: str) -> None:
+    eventually(lambda: site.prompt() == text, what=f"{text[:40]!r} in the store")
+
+
 def assert_saved(page: Page, site: Site, text: str) -> None:
     """The page says "Saved" of an earlier text too, so the store is asked first."""
-    deadline = time.monotonic() + 10
-    while site.prompt() != text and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-    assert site.prompt() == text
+    is_stored(site, text)
     expect(state(page)).to_have_text(SAVED)
 
 
@@ -129,6 +136,7 @@ def test_r2_8_switching_the_model_saves_and_loads_its_own(page: Page, site: Site
 def test_what_was_just_typed_is_saved_when_the_page_goes(page: Page, site: Site) -> None:
     type_in(page, "last words")
     page.goto(f"{site.origin}/status")
+    is_stored(site, "last words")  # it goes out as the page goes, beside what the next page asks for
     page.goto(f"{site.origin}{EDITOR}")
     expect(page.locator("#prompt-text")).to_have_value("last words")
 
@@ -161,7 +169,7 @@ def test_a_change_elsewhere_is_shown_beside_ones_own(page: Page, site: Site) -> 
     page.get_by_role("button", name="Keep mine").click()
     expect(page.locator("#prompt-facts")).not_to_contain_text("changed elsewhere")
     expect(page.locator("#prompt-text")).to_have_value("mine")
-    assert site.prompt() == "mine"
+    is_stored(site, "mine")
 
 
 def test_clearing_asks_nothing_and_can_be_undone(page: Page, site: Site) -> None:
@@ -176,11 +184,11 @@ def test_clearing_asks_nothing_and_can_be_undone(page: Page, site: Site) -> None
 def test_what_was_typed_before_the_scripts_came_is_saved_too(page: Page, site: Site) -> None:
     held: list[Route] = []
     page.route("**/editing/prompts.js*", lambda route: held.append(route))
-    page.reload(wait_until="commit")
-    type_in(page, "early")
-    page.wait_for_timeout(100)
-    assert held, "the editor's script was not asked for"
+    with page.expect_request("**/editing/prompts.js*"):
+        page.reload(wait_until="commit")
+        type_in(page, "early")
     expect(page.get_by_role("button", name="Clear")).to_be_disabled()
+    assert held, "the editor's script was not held back"
     for route in held:
         route.continue_()
     expect(page.get_by_role("button", name="Clear")).to_be_enabled()
@@ -206,7 +214,7 @@ def test_without_scripts_a_button_saves(browser: Browser, site: Site) -> None:
     page.goto(f"{site.origin}{EDITOR}")
     page.fill("#prompt-text", "No scripts\nhere")
     page.get_by_role("button", name="Save", exact=True).click()
-    assert site.prompt() == "No scripts\nhere"
+    is_stored(site, "No scripts\nhere")
     page.select_option("select[name=model]", "with-tools")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.locator("#prompt-text")).to_have_value(site.prompt("with-tools"))
@@ -221,9 +229,11 @@ def asked(browser: Browser, site: Site) -> Site:
     page = visit(browser, site)
     page.goto(f"{site.origin}/chat")
     page.fill("#message", "Which retention?")
-    page.select_option("select[name=when]", "today")
+    page.select_option("select[name=when]", "2h")  # also just after midnight
     page.select_option("select[name=model]", QWEN)
     page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/chat/*#t1")
+    expect(page.locator("#t1")).to_have_attribute("aria-busy", "false")
     expect(page.get_by_role("link", name="System prompt")).to_be_visible()
     site.chat = page.url.removeprefix(site.origin).partition("#")[0]
     page.context.close()

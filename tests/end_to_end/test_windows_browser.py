@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from store.paths import DataDir
 from store.providers import Provider
 from store.settings import ContextSettings, Settings
 from store.times import now_ms
+from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
 from tests.stub_model import StubModel
 from webapp import create_app
@@ -62,7 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         thread.start()
         yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database, stub)
         server.stop()
-        thread.join(10)
+        thread.join(60)
         models.close()
     listener.close()
     database.close_thread()
@@ -102,30 +102,22 @@ def session_of(page: Page, site: Site) -> ChatSession:
     return found
 
 
-def until(what: Callable[[], bool]) -> None:
-    for _ in range(100):
-        if what():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen")
-
-
 def test_a_window_is_one_session_from_the_first_word_to_its_end(page: Page, site: Site) -> None:
     """R1.1 to R1.5: opened, heard of, the same after the first answer and a reload, closed when left."""
     page.goto(f"{site.origin}/chat")
     opened = session_of(page, site)
     assert (opened.chat_id, opened.state) == (None, "open")
-    until(lambda: current(site, opened).seen_ms > opened.seen_ms)
+    eventually(lambda: current(site, opened).seen_ms > opened.seen_ms, what="a sign of life")
     ask(page, QUESTIONS[0])
     again = session_of(page, site)
     assert again.id == opened.id and again.chat_id is not None
     page.reload()
     assert session_of(page, site).id == opened.id
-    until(lambda: current(site, opened).state == "open")
+    is_in(site, opened, "open")
     page.goto(f"{site.origin}/search")
-    until(lambda: current(site, opened).state == "closed")
+    is_in(site, opened, "closed")
     assert current(site, opened).closed_by == "window"
-    until(lambda: opened.id in chat_summaries.get(site.database, [opened.id]))
+    eventually(lambda: opened.id in chat_summaries.get(site.database, [opened.id]), what="a summary")
     # Another chat in the same tab is another session.
     page.goto(f"{site.origin}/chat")
     assert session_of(page, site).id != opened.id
@@ -136,7 +128,7 @@ def test_a_window_that_was_taken_for_closed_goes_on(page: Page, site: Site) -> N
     ask(page, QUESTIONS[0])
     opened = session_of(page, site)
     context_sessions.close(site.database, opened.id, "stale", now_ms())
-    until(lambda: current(site, opened).state == "open")
+    is_in(site, opened, "open")
 
 
 def test_two_tabs_are_two_sessions(browser: Browser, page: Page, site: Site) -> None:
@@ -171,8 +163,8 @@ def test_r1_40_the_console_says_it_only_while_it_is_wanted(page: Page, site: Sit
     try:
         page.reload()
         session_of(page, site)
-        ask(page, QUESTIONS[2])
-        until(lambda: any("recollect context" in line for line in said))
+        with page.expect_console_message(lambda message: "recollect context" in message.text):
+            ask(page, QUESTIONS[2])
     finally:
         context_preferences.set_verbose(site.database, False, now_ms())
 
@@ -182,7 +174,8 @@ def test_r1_40_the_console_says_it_only_while_it_is_wanted(page: Page, site: Sit
 def test_the_pages_are_accessible_and_fit_every_width(
     browser: Browser, site: Site, width: int, scheme: str
 ) -> None:
-    page = visit(browser, site, viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme)
+    size = {"width": width, "height": WIDTHS[width]}
+    page = visit(browser, site, viewport=size, color_scheme=scheme, reduced_motion="reduce")
     page.goto(f"{site.origin}/chat")
     for message in QUESTIONS:
         ask(page, message)
@@ -200,6 +193,10 @@ def test_the_pages_are_accessible_and_fit_every_width(
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path
     page.context.close()
+
+
+def is_in(site: Site, session: ChatSession, state: str) -> None:
+    eventually(lambda: current(site, session).state == state, what=f"a session that is {state}")
 
 
 def current(site: Site, session: ChatSession) -> ChatSession:

@@ -70,12 +70,14 @@ def test_an_answer_without_end_is_over_in_time(
     endless: StubSearch, where: str, ask: Callable[[OpenAIChatModel, float], Any]
 ) -> None:
     """Every read of it is quick; only the time of the whole is up."""
-    model, before = endlessly(endless, where), threading.active_count()
+    model, before = endlessly(endless, where), set(threading.enumerate())
     begun_s = time.monotonic()
     with pytest.raises(ModelTimeout):
         ask(model, TIME_S)
-    assert TIME_S <= time.monotonic() - begun_s < TIME_S + 5
-    assert threading.active_count() == before
+    assert TIME_S <= time.monotonic() - begun_s < TIME_S + 30
+    for each in set(threading.enumerate()) - before:
+        each.join(60)
+        assert not each.is_alive(), each.name
     model.close()
 
 
@@ -93,11 +95,11 @@ def test_an_answer_is_ended_from_another_thread(
 
     thread = threading.Thread(target=work)
     thread.start()
-    until_s = time.monotonic() + 10
+    until_s = time.monotonic() + 60
     while not endless.requests and time.monotonic() < until_s:
         time.sleep(0.01)
     cutoff.now()
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
     assert [type(each) for each in failures] == [ModelStopped]
     model.close()
@@ -117,7 +119,7 @@ def test_a_pause_between_two_tries_is_ended(endless: StubSearch) -> None:
     begun_s = time.monotonic()
     with cutoff.here():
         Cutoff().sleep(60)
-    assert time.monotonic() - begun_s < 5
+    assert time.monotonic() - begun_s < 30
 
 
 def test_vectors_are_there_in_time_or_not_at_all(endless: StubSearch) -> None:
@@ -134,4 +136,4 @@ def test_a_search_is_ended_from_another_thread(endless: StubSearch) -> None:
     begun_s = time.monotonic()
     with cutoff.here(), pytest.raises(SearchFailed):
         endless.engine().search("x", 3, timeout_s=60)
-    assert time.monotonic() - begun_s < 5
+    assert time.monotonic() - begun_s < 30

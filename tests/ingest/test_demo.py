@@ -163,7 +163,7 @@ def test_a_real_capture_is_refused_by_a_sample_week(demo_copy: DemoHome) -> None
     queue(home, captured_ms=demo_copy.week.end_ms + 1)
     done = subprocess.run(
         [sys.executable, "-m", "ingest", "--home", str(home.data_dir.home), "--once"],
-        cwd=demo_week.ROOT, capture_output=True, text=True, timeout=60, check=False,
+        cwd=demo_week.ROOT, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert [reason for _, reason in home.spool.failed()] == [
@@ -176,7 +176,7 @@ def test_a_real_capture_is_refused_by_a_sample_week(demo_copy: DemoHome) -> None
 def test_capture_does_not_record_into_a_sample_week(demo_home: DemoHome) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "capture", "--home", str(demo_home.data_dir.home)],
-        cwd=demo_week.ROOT, capture_output=True, text=True, timeout=60, check=False,
+        cwd=demo_week.ROOT, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode == 2
     assert "holds a sample week" in done.stderr

@@ -32,7 +32,7 @@ def command(home: Home, *arguments: str | Path) -> list[str]:
 
 def ingest(home: Home, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(home, *arguments), env=environment(), capture_output=True, text=True, timeout=100
+        command(home, *arguments), env=environment(), capture_output=True, text=True, timeout=200
     )
 
 
@@ -81,7 +81,7 @@ def test_a_term_signal_ends_the_worker_and_a_second_one_is_refused(home: Home) -
     assert (second.returncode, second.stdout) == (1, "")
     assert second.stderr.strip() == "ingest: an ingest worker is already running for this home folder"
     first.send_signal(signal.SIGTERM)
-    assert first.wait(20) == 0
+    assert first.wait(60) == 0
     assert state_is(home, "stopped")
 
 
@@ -93,7 +93,7 @@ def test_a_term_signal_in_the_middle_of_a_real_reading_abandons_it(home: Home) -
     worker = start(home)
     until(lambda: (home.data_dir.spool / "reading-0.json").exists())
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(20) == 0
+    assert worker.wait(60) == 0
     frame = frames.by_capture_id(home.database, record.capture_id)
     assert frame is not None and (frame.reading_state, frame.reading_attempts) == ("pending", 0)
     assert ingest(home, "--once").returncode == 0
@@ -110,7 +110,7 @@ def test_an_import_beside_a_running_worker_leaves_the_storing_to_it(home: Home, 
     state = ingest_state.read_state(home.data_dir.spool)
     assert state is not None and state.pid == worker.pid
     worker.terminate()
-    worker.wait(20)
+    worker.wait(60)
 
 
 def test_kill_9_at_random_moments_loses_and_doubles_nothing(home: Home) -> None:
@@ -122,7 +122,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(home: Home) -> None:
         until(lambda worker=worker: state_is(home, "running") or worker.poll() is not None)
         time.sleep(chance.uniform(0, 0.4))
         worker.kill()
-        worker.wait(10)
+        worker.wait(60)
         (home.data_dir.spool / ingest_state.FILE_NAME).unlink(missing_ok=True)
     assert ingest(home, "--once").returncode == 0
     report = verify(home.database, home.media, home.spool)

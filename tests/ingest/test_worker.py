@@ -28,7 +28,7 @@ class SlowEngine(ScriptedEngine):
 
     def read(self, image: Image.Image) -> list[OcrLine]:
         self.is_reading.set()
-        self.may_end.wait(30)
+        self.may_end.wait(120)
         return super().read(image)
 
 
@@ -46,7 +46,7 @@ def running(made: Worker, **options: bool) -> tuple[threading.Thread, list[int]]
 
 
 def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -90,14 +90,14 @@ def test_storing_goes_on_while_a_read_takes_its_time(home: Home) -> None:
     store_frame(home.database, home.data_dir, NOON_MS)
     made = Worker(home, opener(engine))
     thread, codes = running(made)
-    assert engine.is_reading.wait(10)
+    assert engine.is_reading.wait(60)
     record = queue(home, picture(3), captured_ms=NOON_MS + 1)
     until(lambda: frames.by_capture_id(home.database, record.capture_id))
     assert reading_queue.count_pending(home.database) == 2
     engine.may_end.set()
     until(lambda: reading_queue.count_pending(home.database) == 0)
     made.stop()
-    thread.join(10)
+    thread.join(60)
     assert codes == [0] and made.was_stopped
 
 
@@ -106,9 +106,9 @@ def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> N
     frame = store_frame(home.database, home.data_dir)
     made = Worker(home, opener(engine))
     thread, codes = running(made)
-    assert engine.is_reading.wait(10)
+    assert engine.is_reading.wait(60)
     made.stop()
-    thread.join(10)
+    thread.join(60)
     assert codes == [0] and made.is_reading
     assert frames.get(home.database, frame.id).reading_state == "pending"
     state = ingest_state.read_state(home.data_dir.spool)

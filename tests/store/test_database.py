@@ -203,12 +203,12 @@ def test_checkpoint_says_when_a_reader_keeps_the_log_in_use(
         with reader.read() as connection:
             rows(connection, "select * from preferences")
             begun.set()
-            done.wait(10)
+            done.wait(60)
         reader.close_thread()
 
     thread = threading.Thread(target=read)
     thread.start()
-    begun.wait(10)
+    begun.wait(60)
     conversations.create(impatient, "title", 1)
     assert impatient.checkpoint() is False
     done.set()

@@ -164,7 +164,7 @@ def test_words_that_stayed_in_the_unfinished_index_would_be_noticed(
 def test_searches_of_other_connections_go_on_over_the_change(database: Database, data_dir: DataDir) -> None:
     """A connection that was there before the index took over reads the new one, ranked and marked."""
     frame_id = put(database, data_dir, 0, "the login system")
-    asked, answered = threading.Barrier(2, timeout=30), threading.Barrier(2, timeout=30)
+    asked, answered = threading.Barrier(2, timeout=120), threading.Barrier(2, timeout=120)
     heard: list[list[int]] = []
 
     def other() -> None:

@@ -35,7 +35,7 @@ from webapp.server import Server
 from webapp.services import Services
 
 ZONE = "Asia/Shanghai"
-_PATIENCE_S = 20
+_PATIENCE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def serve(database: Database, settings: Settings, clock: Callable[[], int]) -> I
         yield Running(settings.web.port, app.extensions["recollect"])
     finally:
         server.stop()
-        thread.join(10)
+        thread.join(60)
         models.close()
 
 

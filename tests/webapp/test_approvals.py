@@ -39,7 +39,7 @@ def waiting(program: Actor, stub: StubModel, folder: Path) -> Iterator[dict[str,
 
 
 def finished(program: Actor, body: dict[str, Any]) -> Any:
-    for _ in range(200):
+    for _ in range(1200):
         answer = program.get(f"/api/v1/chats/{body['chat_id']}/turns/{body['turn_id']}")
         if answer.status_code != 202:
             return answer

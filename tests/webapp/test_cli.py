@@ -295,11 +295,11 @@ def test_web_serves_until_a_signal_and_open_finds_it(tmp_path: Path) -> None:
     assert json.loads(shown.stdout)["link"].startswith(f"{base}/launch?code=")
     token = (home / "token").read_text().strip()
     request = urllib.request.Request(f"{base}/api/v1/stats", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         assert json.load(answer)["frames"] == 0
     _check_modes(home)
     web.send_signal(signal.SIGINT)
-    assert web.wait(10) == 0
+    assert web.wait(60) == 0
     assert token not in web.stderr.read() + web.stdout.read()
     web.stdout.close()
     web.stderr.close()

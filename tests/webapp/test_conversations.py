@@ -236,7 +236,7 @@ def test_every_mouth_leaves_the_same_transcript(
 
 def _never_ends(running: Running, release: threading.Event) -> None:
     tools = running.own.agent.registry._tools
-    tools["calculator"] = replace(tools["calculator"], run=lambda context, expression: release.wait(20))
+    tools["calculator"] = replace(tools["calculator"], run=lambda context, expression: release.wait(60))
 
 
 def _check(held: Held, scenario: Scenario, form: str) -> None:

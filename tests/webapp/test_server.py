@@ -35,14 +35,14 @@ class Running:
         return str(self.app.extensions["recollect"].token)
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def auth(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
     def stop(self) -> None:
         self.server.stop()
-        self.thread.join(10)
+        self.thread.join(60)
         assert not self.thread.is_alive()
 
 
@@ -133,7 +133,7 @@ def test_after_a_body_the_connection_is_closed_and_nothing_of_it_is_a_request(st
     """Request smuggling: a refused body must not be read as the next request."""
     running = start()
     hidden = b"GET /api/v1/stats HTTP/1.1\r\nHost: x\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
         raw.sendall(
             b"GET /api/v1/nothing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n%s"
             % (running.port, len(hidden), hidden)
@@ -164,7 +164,7 @@ def test_a_hundred_megabytes_are_answered_with_413(start: Start, chunked: bool) 
 def test_two_hosts_in_one_request_are_refused(start: Start) -> None:
     """SEC-4: a doubled header is not one of them."""
     running = start()
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
         host = f"127.0.0.1:{running.port}"
         raw.sendall(f"GET /api/v1/health HTTP/1.1\r\nHost: {host}\r\nHost: {host}\r\n\r\n".encode())
         assert raw.recv(65536).startswith(b"HTTP/1.1 403")
@@ -172,7 +172,7 @@ def test_two_hosts_in_one_request_are_refused(start: Start) -> None:
 
 def test_an_absolute_target_counts_as_the_host(start: Start) -> None:
     running = start()
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
         raw.sendall(
             b"GET http://evil.example/api/v1/health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % running.port
         )
@@ -181,7 +181,7 @@ def test_an_absolute_target_counts_as_the_host(start: Start) -> None:
 
 def test_a_line_that_is_no_request_gets_400_and_no_traceback(start: Start) -> None:
     running = start()
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
         raw.sendall(b"\x16\x03\x01 hello\r\n\r\n")
         answer = raw.recv(65536)
     assert b"400" in answer and b"Traceback" not in answer
@@ -231,17 +231,17 @@ def test_a_request_that_is_being_answered_is_finished_before_the_end(start: Star
         @app.get("/slow")
         def wait() -> str:
             entered.set()
-            go_on.wait(10)
+            go_on.wait(60)
             return "done"
 
     running = start(slow)
     connection = running.connect()
     connection.request("GET", "/slow", headers=running.auth())
-    assert entered.wait(10)
+    assert entered.wait(60)
     running.server.stop()
     go_on.set()
     assert connection.getresponse().read() == b"done"
-    running.thread.join(10)
+    running.thread.join(60)
     assert not running.thread.is_alive()
     connection.close()
 
@@ -271,7 +271,7 @@ def _handshake(port: int, *headers: str) -> bytes:
         "Sec-WebSocket-Version: 13",
         *headers,
     )
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         raw.sendall("".join(f"{line}\r\n" for line in lines).encode() + b"\r\n")
         answer = raw.recv(65536)
         if answer.startswith(b"HTTP/1.1 101"):

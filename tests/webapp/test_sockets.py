@@ -41,7 +41,7 @@ class Running:
             body,
             {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:  # left after the first event
+        with urllib.request.urlopen(request, timeout=60) as answer:  # left after the first event
             for line in answer:
                 if line.startswith(b"data: "):
                     event = json.loads(line[6:])
@@ -60,7 +60,7 @@ def running(database: Database, stub: StubModel, tmp_path: Path) -> Iterator[Run
     entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True)
     settings = Settings(
         web=replace(WebSettings(), port=listener.getsockname()[1]),
-        chat=ChatSettings(models=(entry,), timeout_s=20),
+        chat=ChatSettings(models=(entry,), timeout_s=120),
         tools=ToolsSettings(read_file_roots=(str(tmp_path),)),
     )
     models = ChatModels(settings.chat, {})
@@ -71,7 +71,7 @@ def running(database: Database, stub: StubModel, tmp_path: Path) -> Iterator[Run
     thread.start()
     yield Running(settings.web.port, app.extensions["recollect"].token)
     server.stop()
-    thread.join(10)
+    thread.join(60)
     models.close()
 
 
@@ -79,7 +79,7 @@ def heard(client: Client, until: Callable[[dict[str, Any]], bool]) -> list[dict[
     """Messages up to the first that is waited for."""
     found = []
     while True:
-        message = client.receive(timeout=10)
+        message = client.receive(timeout=60)
         assert message is not None, "nothing came"
         found.append(json.loads(message))
         if until(found[-1]):
@@ -93,7 +93,7 @@ def is_final(message: dict[str, Any]) -> bool:
 def drop(client: Client) -> None:
     """Cut the connection as a network does: without a word."""
     client.sock.shutdown(socket.SHUT_RDWR)
-    client.thread.join(5)
+    client.thread.join(60)
     client.sock.close()
 
 
@@ -131,7 +131,7 @@ def test_a_person_decides_and_stops_over_the_socket(
     ]
     client.send(json.dumps({"type": "deny", "id": asked["approvals"][0]["id"]}))
     assert heard(client, lambda message: True)[0]["code"] == "tool_call_decided"
-    stub.reply("Never told to its end. " * 200, pace_s=0.01)
+    stub.reply("Never told to its end. " * 200, pace_s=0.05)
     stub._script.pop(0)
     _, second = running.ask(chat_id=chat_id)
     client.send(json.dumps({"type": "resume", "turn": second}))
@@ -168,7 +168,7 @@ def test_a_socket_asks_follows_stops_and_goes_on(running: Running, stub: StubMod
     client.send(json.dumps({"type": "resume", "turn": 2, "after": len(begun)}))
     events = begun + heard(client, is_final)
     assert "".join(event["text"] for event in events if event["type"] == "text") == SAID
-    stub.anew().reply("Never told to its end. " * 200, pace_s=0.01)
+    stub.anew().reply("Never told to its end. " * 200, pace_s=0.05)
     client.send(json.dumps({"type": "ask", "message": "Go on", "timezone": "UTC", "mode": "agent"}))
     heard(client, lambda message: message["type"] == "text")
     client.send(json.dumps({"type": "stop", "turn": 3}))
@@ -240,7 +240,7 @@ def test_the_seventeenth_is_sent_away(running: Running) -> None:
         assert heard(client, lambda message: True)[0]["type"] == "refused"
     late = running.socket(1)
     with pytest.raises(ConnectionClosed) as told:
-        late.receive(timeout=10)
+        late.receive(timeout=60)
     assert told.value.reason == sockets.TRY_AGAIN_LATER
     for client in opened:
         client.close()
@@ -265,6 +265,6 @@ def test_strangers_and_other_sites_stay_out(running: Running) -> None:
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
             *headers,
         ]
-        with socket.create_connection(("127.0.0.1", running.port), timeout=10) as raw:
+        with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
             raw.sendall("\r\n".join([*lines, "", ""]).encode())
             assert raw.recv(64).split()[1] == status

@@ -171,7 +171,7 @@ def test_r0_36_r0_38_r0_39_every_turn_of_the_page_names_the_active_persona(
 
 def wait_for(stub: StubModel, requests: int) -> str:
     """The identity of the request of this number, once it is there."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(stub.requests) < requests and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(stub.requests) == requests

@@ -21,13 +21,13 @@ from webapp.address import PortInUse, listen
 from webapp.running import AlreadyRunning, is_alive, only_one
 from webapp.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
 
-SLEEP = "import time; time.sleep(60)"
+SLEEP = "import time; time.sleep(600)"
 DIE = "import sys; print('cannot go on'); sys.exit(3)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); {SLEEP}"
 
 
 def eventually(ask: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not ask():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)
@@ -182,7 +182,7 @@ def test_no_part_outlives_a_killed_supervisor(data_dir: DataDir, tmp_path: Path)
 
             own = Supervisor(DataDir(Path({str(data_dir.home)!r})), Settings(web=WebSettings(port=0)))
             parts = [
-                Part(name, (sys.executable, "-c", "import time; time.sleep(60)"), own.data_dir.logs / name)
+                Part(name, (sys.executable, "-c", "import time; time.sleep(600)"), own.data_dir.logs / name)
                 for name in ("web", "ingest")
             ]
             own._make_parts = lambda port: parts

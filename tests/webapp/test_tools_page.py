@@ -96,7 +96,7 @@ def test_a_tool_that_is_switched_off_is_gone_in_the_next_turn(
     def offered() -> set[str]:
         before = len(stub.requests)
         browser.post("/chat", data={**form, "message": "Hello?", "model": "seeing"})
-        for _ in range(100):
+        for _ in range(1200):
             if len(stub.requests) > before:
                 break
             time.sleep(0.05)
@@ -214,7 +214,7 @@ def asked(browser: Actor, form: dict[str, str]) -> str:
 
 def shown(browser: Actor, address: str, words: str) -> str:
     """A turn's page as soon as it holds some words."""
-    for _ in range(200):
+    for _ in range(1200):
         html = browser.get(address, headers=HTMX).text
         if words in html:
             return html

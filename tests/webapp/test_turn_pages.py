@@ -58,7 +58,7 @@ def asked(browser: Actor, form: dict[str, str], message: str, **more: str) -> st
 
 def settled(browser: Actor, address: str) -> str:
     """The turn as soon as it does not run any more."""
-    for _ in range(300):
+    for _ in range(1200):
         html = browser.get(address, headers=HTMX).text
         if 'aria-busy="false"' in html:
             return html
@@ -97,7 +97,7 @@ def test_a_turn_is_ended_by_hand(
 
 def asking(browser: Actor, address: str) -> str:
     """The turn as soon as a call of it waits for a decision."""
-    for _ in range(300):
+    for _ in range(1200):
         html = browser.get(address, headers=HTMX).text
         if "Waits for you" in html:
             return html

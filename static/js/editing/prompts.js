@@ -32,16 +32,19 @@ function editor(form) {
   field.addEventListener('blur', save)
   form.addEventListener('click', event => { if (event.target.closest('[data-prompt-retry]')) save() })
   form.addEventListener('submit', () => { saved = field.value }) // the form carries the text itself
-  section.querySelector('[data-prompt-model]')?.addEventListener('change', async event => {
-    const select = event.target
+  const select = section.querySelector('[data-prompt-model]')
+  const go = async () => {
     if (await save()) select.form.submit()
     else select.value = form.elements.model.value
-  })
+  }
+  select?.addEventListener('change', go)
   addEventListener('pagehide', () => {
     if (isChanged() && form.isConnected) navigator.sendBeacon(form.action, content(form))
   })
 
-  if (isChanged()) noteTyping() // typed while this script was still on its way
+  // While this script was still on its way
+  if (isChanged()) noteTyping()
+  if (select && select.value !== form.elements.model.value) go()
 
   // Whether everything typed so far is saved. One request at a time: the next one begins where the last ended.
   async function save() {

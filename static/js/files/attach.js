@@ -15,11 +15,13 @@ export function attach(given) {
   const button = form.querySelector('[data-attach]')
   button.hidden = false
   button.addEventListener('click', () => input.click())
-  input.addEventListener('change', () => {
+  const chosen = () => {
     take(input.files)
     input.value = '' // what is uploaded does not go with the form once more
-  })
+  }
+  input.addEventListener('change', chosen)
   for (const chip of find('[data-files]').children) ready(chip)
+  chosen() // before this script came
   form.querySelector('textarea').addEventListener('paste', event => {
     if (!event.clipboardData.files.length) return
     event.preventDefault()

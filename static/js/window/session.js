@@ -6,16 +6,19 @@ const KEY = 'chat-session'
 export async function open(form) {
   if (form.dataset.session) return
   form.dataset.session = 'opening'
+  const coming = 'verbose' in form.dataset && import('./verbose.js')
   const answer = await send(form, '', { chat: form.dataset.chat, session: sessionStorage.getItem(KEY) ?? '' })
   if (!answer?.ok) {
-    delete form.dataset.session // the next time somebody writes tries again
+    delete form.dataset.session // who writes again tries again
     return
   }
   const { session, every_s: everyS } = await answer.json()
   sessionStorage.setItem(KEY, session)
-  form.dataset.session = session
   form.elements.session_id.value = session
   live(form, session, everyS * 1000)
+  const verbose = await coming
+  if (verbose) verbose.tell(session)
+  form.dataset.session = session
 }
 
 function live(form, session, everyMs) {
@@ -24,7 +27,6 @@ function live(form, session, everyMs) {
   document.addEventListener('visibilitychange', look)
   addEventListener('pagehide', leave)
   addEventListener('pageshow', back)
-  if ('verbose' in form.dataset) import('./verbose.js').then(module => module.tell(session))
 
   async function beat() {
     if (!form.isConnected) leave()
@@ -35,14 +37,14 @@ function live(form, session, everyMs) {
     tell(document.hidden ? 'hidden' : 'shown')
   }
 
-  // Nothing else is sent for certain from a page that goes, and it cannot carry headers: the token
+  // Nothing else is sent for certain from a page that goes. It cannot carry headers: the token
   // travels in the form.
   function leave() {
     stop()
     navigator.sendBeacon(`/chat/windows/${session}/closed`, filled(form, {}))
   }
 
-  // The browser kept the page, and its session was closed when it was left.
+  // The browser kept the page; its session was closed when it was left.
   function back(event) {
     if (event.persisted) again()
   }

@@ -1,4 +1,4 @@
-// Only while somebody wants it (Settings, Logging): says in the console what each answer was about.
+// While somebody wants it (Settings, Logging): the console says what each answer was about.
 
 export function tell(session) {
   const transcript = document.querySelector('#transcript')

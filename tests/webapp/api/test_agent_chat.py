@@ -35,7 +35,7 @@ def events_of(body: bytes) -> list[dict[str, Any]]:
 
 def finished(program: Actor, chat_id: int, turn_id: int) -> Any:
     """The turn's own address, asked until it has an answer."""
-    for _ in range(200):
+    for _ in range(1200):
         answer = program.get(f"/api/v1/chats/{chat_id}/turns/{turn_id}")
         if answer.status_code != 202:
             return answer

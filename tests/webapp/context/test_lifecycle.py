@@ -95,7 +95,7 @@ def test_r1_5_what_a_crash_left_open_is_closed_at_the_next_start(
     now.now_ms += 31 * MINUTE_MS
     keeper = Keeper(context, every_s=60)
     keeper.start()
-    for _ in range(200):
+    for _ in range(3000):
         if _state(context, session_id) == ("closed", "made"):
             break
         threading.Event().wait(0.02)

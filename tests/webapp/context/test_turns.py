@@ -242,7 +242,7 @@ def test_r1_38_when_it_takes_too_long_the_last_pack_is_told_again(
     never = threading.Event()
 
     def slow(text: str) -> Meaning:
-        never.wait(5)
+        never.wait(60)
         raise EmbeddingError("late")
 
     slowed = replace(changed(_context(window), build_budget_ms=60.0), embed=slow)
@@ -253,7 +253,7 @@ def test_r1_38_when_it_takes_too_long_the_last_pack_is_told_again(
         window.ask("And the retention now?")
     never.set()
     assert window.told() == first != ""
-    assert time.monotonic() - began_s < 4
+    assert time.monotonic() - began_s < 30
     assert len(caplog.records) == 1
     assert window.chat_id is not None
     stored = context_packs.of_turn(window.deps.database, window.chat_id, 2)

@@ -366,7 +366,7 @@ def test_stdout_carries_the_protocol_only(data_dir: DataDir) -> None:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=200,
         check=True,
     )
     lines = [json.loads(line) for line in process.stdout.splitlines()]
@@ -398,7 +398,7 @@ def http(library: Library, data_dir: DataDir) -> Iterator[Http]:
         thread.start()
         yield Http(port, token)
         server.should_exit = True
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
