@@ -25,6 +25,8 @@ PARTS = {
 # Numbers that run down a small terminal: every look sees another screen.
 RESTLESS = ("xterm", "-geometry", "60x18+0+0", "-e", "sh", "-c", "while :; do date +%N; sleep 0.1; done")
 
+READ_LATER = "some frames could not be read yet and are tried again later"
+
 
 def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
     recollect: Recollect, tmp_path: Path
@@ -63,7 +65,9 @@ def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
     captured |= in_spool(home)
     assert len(captured) >= ROUNDS, "the screen was hardly captured, so this test showed nothing"
 
-    recollect.run("ingest", "--once")
+    emptied = recollect.run("ingest", "--once", check=False)
+    # A picture in whose reading the worker was killed three times is suspected: stored now, read later.
+    assert emptied.returncode == 0 or READ_LATER in emptied.stderr, emptied.stderr
     assert captured <= in_database(home)
     assert in_spool(home) == set()
     report = recollect.run("verify", check=False)
