@@ -20,6 +20,7 @@ from store.frames import ID_STEP
 from store.upserts import plain
 
 MAX_REASON_CHARS = 300
+MOST_MOMENTS = 50_000
 
 
 class CannotMerge(ValueError):
@@ -138,9 +139,7 @@ def use_counts(database: Database, fact_ids: Iterable[int]) -> dict[int, int]:
 
 def seen(database: Database, entity: Entity) -> tuple[Sighting, Sighting] | None:
     """The first and the last frame on which an entity was seen: by its name or an alias, or stored for it."""
-    names = [entity.name, *(name for _, name in entity.aliases)]
-    phrases = [" ".join(token.text for token in tokenizer.tokens(name)) for name in names]
-    match = " OR ".join('"' + phrase.replace('"', '""') + '"' for phrase in phrases if phrase)
+    match = _named(entity)
     ends: list[int] = list(entity.frames)
     with database.read(deadline_s=5) as connection:
         for order in ("asc", "desc") if match else ():
@@ -150,6 +149,34 @@ def seen(database: Database, entity: Entity) -> tuple[Sighting, Sighting] | None
     if not ends:
         return None
     return _sighting(min(ends)), _sighting(max(ends))
+
+
+def moments_since(database: Database, entity: Entity, since_ms: int) -> list[int]:
+    """When an entity was seen since a moment, frame by frame: by its name or an alias, or stored for it.
+
+    Of a name on more than `MOST_MOMENTS` frames the latest.
+    """
+    match = _named(entity)
+    found = {number for number in entity.frames if number >= since_ms * ID_STEP}
+    if match:
+        sql = """
+            select rowid from frames_fts
+            where frames_fts match ? and rowid >= ?
+            order by rowid desc
+            limit ?
+        """
+        with database.read(deadline_s=5) as connection:
+            found |= {
+                number for (number,) in rows(connection, sql, (match, since_ms * ID_STEP, MOST_MOMENTS))
+            }
+    return [number // ID_STEP for number in sorted(found)]
+
+
+def _named(entity: Entity) -> str:
+    """A query of the index for the names of an entity, "" for names without a word."""
+    names = [entity.name, *(name for _, name in entity.aliases)]
+    phrases = [" ".join(token.text for token in tokenizer.tokens(name)) for name in names]
+    return " OR ".join('"' + phrase.replace('"', '""') + '"' for phrase in phrases if phrase)
 
 
 def clashes(facts: Iterable[Fact]) -> list[list[Fact]]:

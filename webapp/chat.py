@@ -49,7 +49,10 @@ def new() -> Response:
     frame_id = request.args.get("frame", "")
     if frame_id.isdecimal() and len(frame_id) < 19:
         composer = around_frame(frames.get(services().database, int(frame_id)), who)
-    return _page(None, composer if composer.message else _kept(None), who)
+    elif not composer.message:
+        kept = _kept(None)
+        composer = replace(kept, range=composer.range) if composer.range.is_given else kept
+    return _page(None, composer, who)
 
 
 @blueprint.get("/chat/<id:chat_id>")

@@ -12,11 +12,12 @@ from webapp.errors import FieldError, Problem
 from webapp.moments import day_named, moment
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
-from webapp.views import band
+from webapp.views import band, selection
 from webapp.views.day import page
 from webapp.views.goto import Goal, goal
 from webapp.views.marked import wanted
 from webapp.views.marks import scrub_marks
+from webapp.views.selecting import Selector, selector
 from webapp.views.stage import Ask, Stage, address, stage
 
 blueprint = Blueprint("timeline", __name__)
@@ -35,17 +36,37 @@ def show() -> BaseResponse:
     ask = _ask(who)
     database = services().database
     if fragments.wants_fragment():
-        return _moment(ask, stage(database, ask, who))
+        return _moment(ask, stage(database, ask, who), who)
     found = page(database, ask, who)
     html = render_template("timeline/timeline.html", page=found, typed=typed, problem=led, section="timeline")
     return make_response(html, 422 if led else 200)
 
 
-def _moment(ask: Ask, found: Stage | None) -> Response:
-    """The stage with its details; the address bar follows."""
-    response = make_response(render_template("timeline/_moment.html", ask=ask, stage=found))
+def _moment(ask: Ask, found: Stage | None, who: Viewer) -> Response:
+    """The stage with its details and what can be selected from here; the address bar follows."""
+    selecting = _selector(ask, found, who)
+    response = make_response(
+        render_template("timeline/_moment.html", ask=ask, stage=found, selector=selecting)
+    )
     if found is not None:
         response.headers["HX-Replace-Url"] = address(ask, found.frame.id)
+    return response
+
+
+def _selector(ask: Ask, found: Stage | None, who: Viewer) -> Selector:
+    at_ms = found.frame.captured_ms if found else ask.day.start_ms
+    return selector(ask, found, band.window(ask.day, at_ms, ask.zoom, who))
+
+
+@blueprint.get("/timeline/selection")
+def selected() -> Response:
+    """What can be done with the stretch from ``from`` to ``to``; the rest as of the timeline."""
+    who = viewer()
+    ask = _ask(who)
+    found = stage(services().database, ask, who)
+    html = render_template("timeline/_selection.html", selector=_selector(ask, found, who))
+    response = make_response(html)
+    response.headers["HX-Replace-Url"] = address(ask, found.frame.id if found else None)
     return response
 
 
@@ -66,24 +87,36 @@ def _ask(who: Viewer) -> Ask:
         raise _bad("z", f"must be one of {', '.join(band.ZOOMS)}")
     apps = tuple(dict.fromkeys(name for name in request.args.getlist("app") if name))
     lines = request.args.get("boxes") == "1"
+    try:
+        chosen = selection.read(request.args, who)
+    except ValueError as error:
+        raise _bad(str(error), "must be a moment, as epoch milliseconds") from error
     frame_id = request.args.get("frame")
     if frame_id is not None:
         if not frame_id.isdigit():
             raise _bad("frame", "must be the number of a frame")
         frame = frames.get(services().database, int(frame_id))
         day = who.day_of(frame.captured_ms)
-        return Ask(day, zoom, frame=frame, app_names=apps, wanted=wanted(request.args), with_lines=lines)
+        return Ask(
+            day,
+            zoom,
+            frame=frame,
+            app_names=apps,
+            wanted=wanted(request.args),
+            with_lines=lines,
+            selected=chosen,
+        )
     at = request.args.get("at")
     if at is not None:
         at_ms = moment(at, who)
         if at_ms is None:
             raise _bad("at", "must be epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00")
-        return Ask(who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines)
+        return Ask(who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines, selected=chosen)
     name = request.args.get("day")
     named = day_named(name, who) if name else _day_to_begin_with(who)
     if named is None:
         raise _bad("day", "must be a date such as 2026-11-20")
-    return Ask(named, zoom, app_names=apps, with_lines=lines)
+    return Ask(named, zoom, app_names=apps, with_lines=lines, selected=chosen)
 
 
 def _day_to_begin_with(who: Viewer) -> Day:

@@ -5,9 +5,9 @@
 import { all, onceEntered } from './dom.js'
 
 export function enhance(root) {
-  // What the timeline shows is what @selection means in a question.
-  for (const scrub of all(root, '[data-scrub]')) {
-    sessionStorage.setItem('selection', JSON.stringify({ start: +scrub.min, end: +scrub.max }))
+  // What is selected on the timeline, else what it shows, is what @selection means in a question.
+  for (const { dataset } of all(root, '[data-selection]')) {
+    sessionStorage.setItem('selection', JSON.stringify({ start: +dataset.start, end: +dataset.end }))
   }
   for (const form of all(root, '[data-composer]')) {
     if (!form.dataset.reading) listen(form)

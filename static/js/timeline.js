@@ -61,6 +61,7 @@ function scrubber(place) {
   box.addEventListener('wheel', event => wheel(event, place, input, state, settle, show), { passive: false })
   input.addEventListener('keydown', event => key(event, place, input, state, settle))
   document.addEventListener('page:settled', () => follow(place, input))
+  import('./band/select.js').then(module => module.select(place, input, clock))
 }
 
 function key(event, place, input, state, settle) {

@@ -34,6 +34,8 @@ def test_the_weights_stay_under_their_bars() -> None:
     assert compressed(*(STATIC / "js" / "time").glob("*.js")) <= 13_500
     # What follows a turn comes when one runs, the editor of prompts with its page.
     assert compressed(*(STATIC / "js" / "chat").glob("*.js")) <= 6_000
+    # Selecting on the timeline comes with a timeline.
+    assert compressed(*(STATIC / "js" / "band").glob("*.js")) <= 2_000
     assert compressed(*(STATIC / "js" / "window").glob("*.js")) <= 1_500
     assert compressed(*(STATIC / "js" / "editing").glob("*.js")) <= 2_000
     assert compressed(*(STATIC / "js" / "files").glob("*.js")) <= 2_000
@@ -79,7 +81,7 @@ def test_a_fragment_extends_nothing() -> None:
 
 def test_scripts_import_only_neighbours_and_leave_no_globals() -> None:
     for file in [
-        each for folder in (".", "chat", "editing") for each in (STATIC / "js" / folder).glob("*.js")
+        each for folder in (".", "band", "chat", "editing") for each in (STATIC / "js" / folder).glob("*.js")
     ]:
         text = file.read_text(encoding="utf-8")
         for source in re.findall(r"^import .*?from '([^']+)'", text, re.M):

@@ -163,3 +163,29 @@ def test_a_deleted_frame_takes_along_what_was_learned_from_it_also_when_merged(
     assert entities.get(database, anna).aliases == ((middle, "Annie"),)
     html = page(browser, f"{PEOPLE}/{anna}")
     assert "Ulm" not in html and "tea" in html and "rum" in html
+
+
+def test_the_heat_strip_counts_the_frames_of_each_local_day(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    """By every name of an entity, and within the twelve weeks that are drawn."""
+    day_ms = 86_400_000
+    anna, _ = learn(database, "Anna Bauer")
+    alias, _ = learn(database, "Annie")
+    with database.write() as connection:
+        remembered.merge(connection, alias, anna, NOON_MS)
+    for n, text in enumerate(("Anna Bauer wrote", "Annie wrote", "Bob wrote")):
+        store_frame(database, data_dir, NOON_MS + n * 1_000, text)
+    store_frame(database, data_dir, NOON_MS - 3 * day_ms, "call anna bauer")
+    store_frame(database, data_dir, NOON_MS - 100 * day_ms, "Anna Bauer long ago")
+    html = page(browser, f"{PEOPLE}/{anna}?tz=UTC")
+    assert "Seen on 2 days of the last 12 weeks, most on Fri 20 Nov." in words(html)
+    assert "Fri 20 Nov 2 frames Tue 17 Nov 1 frame" in words(html)
+    assert [int(level) for level in re.findall(r'<rect class="l(\d)"', html)] == [2, 4]
+    assert html.count("<rect ") == 11 * 7 + 5  # Monday first, up to Friday
+    # In Auckland noon of Friday is the first hour of Saturday, and Tuesday's is Wednesday.
+    assert "Sat 21 Nov 2 frames Wed 18 Nov 1 frame" in words(
+        page(browser, f"{PEOPLE}/{anna}?tz=Pacific/Auckland")
+    )
+    bob, _ = learn(database, "Nobody Seen")
+    assert "As a list" not in page(browser, f"{PEOPLE}/{bob}")

@@ -9,6 +9,7 @@ from store import days, frames, timeline
 from store.database import Database
 from webapp.viewer import Viewer
 from webapp.views import band
+from webapp.views.selecting import Selector, selector
 from webapp.views.stage import Ask, Stage, address, stage
 
 BAND_PX = 600
@@ -63,6 +64,11 @@ class DayPage:
     nearest_days: tuple[date | None, date | None]
     frames: int
     covered_ms: int
+    selector: Selector
+
+    def to(self, frame_id: int) -> str:
+        """Another frame in this view."""
+        return address(self.ask, frame_id)
 
     def address(self, **changes: object) -> str:
         """This view with something else in it; None takes a parameter away."""
@@ -102,6 +108,7 @@ def page(database: Database, ask: Ask, viewer: Viewer) -> DayPage:
         nearest_days=_nearest_days(database, day, viewer) if not whole.frames else (None, None),
         frames=drawn.frames,
         covered_ms=drawn.totals.covered_ms,
+        selector=selector(ask, stood, view),
     )
 
 

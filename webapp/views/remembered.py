@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store import entities, frames, remembered
+from store import days, entities, frames, remembered
 from store.database import Database
 from store.entities import Entity, EntityKind, Fact
 from store.remembered import Sighting, Use
 from webapp import wording
 from webapp.viewer import Viewer
+from webapp.views.heat import Heat, first_day, heat
 from webapp.views.pictures import Picture, picture
 
 LIMIT = 50
@@ -54,6 +55,7 @@ class EntityPage:
     clashes: list[list[Said]]
     seen: tuple[Sighting, Sighting] | None
     shots: list[Picture]
+    heat: Heat
     uses: list[Use]
     others: list[Entity]
 
@@ -96,9 +98,15 @@ def entity_page(database: Database, entity: Entity, viewer: Viewer) -> EntityPag
         clashes=[_said(database, group, viewer) for group in remembered.clashes(facts)],
         seen=remembered.seen(database, entity),
         shots=[picture(row, wording.clock(row.captured_ms, viewer.zone)) for row in shown.values()],
+        heat=_heat(database, entity, viewer),
         uses=remembered.uses_of_entity(database, entity.id),
         others=sorted(others, key=lambda each: each.name.casefold()),
     )
+
+
+def _heat(database: Database, entity: Entity, viewer: Viewer) -> Heat:
+    since = days.day(first_day(viewer.today.date), viewer.zone, viewer.day_start_min)
+    return heat(remembered.moments_since(database, entity, since.start_ms), viewer)
 
 
 def facts_page(database: Database, viewer: Viewer, *, retracted: bool, offset: int) -> FactsPage:

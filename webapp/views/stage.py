@@ -11,8 +11,10 @@ from store.frames import FrameRow
 from store.readings import Line, Reading
 from webapp import wording
 from webapp.viewer import Viewer
+from webapp.views import selection
 from webapp.views.marked import NOTHING, Marked, Wanted, lines_of, marked
 from webapp.views.pictures import Picture, picture
+from webapp.views.selection import Selection
 
 _HALF_DAY_MS = 12 * 3_600_000
 
@@ -28,6 +30,7 @@ class Ask:
     app_names: tuple[str, ...] = ()
     wanted: Wanted = NOTHING  # words to be marked on the frame that the address names
     with_lines: bool = False  # every line that was read is outlined
+    selected: Selection = selection.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def address(ask: Ask, frame_id: int | None, **changes: object) -> str:
         "app": list(ask.app_names) or None,
         "q": ask.wanted.q or None,
         "boxes": "1" if ask.with_lines else None,
+        **ask.selected.parameters,
         # A hit and a citation are places on one frame: they go along to no other.
         **(ask.wanted.on_frame if ask.frame is not None and ask.frame.id == frame_id else {}),
         **changes,
