@@ -26,6 +26,18 @@ def show(chat_id: int) -> Response:
     return make_response(render_template("chat/memory.html", page=page, section="chat"))
 
 
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/context")
+def told(chat_id: int, n: int) -> Response:
+    """What one question was told of earlier chats: a page, or what its drawer in the chat holds."""
+    own = services()
+    if conversations.turn(own.database, chat_id, n) is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
+    pack = views.told(own, chat_id, n)
+    return fragments.render(
+        "chat/told.html", "chat/_told.html", pack=pack, chat_id=chat_id, n=n, section="chat"
+    )
+
+
 @blueprint.post("/chat/<id:chat_id>/topic")
 def topic(chat_id: int) -> Response:
     """Call the topic as the person does (``title``), have none (``way=none``), or let it be found."""

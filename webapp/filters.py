@@ -10,7 +10,7 @@ from datetime import date
 
 from flask import Flask, request
 
-from store import days
+from store import days, frames
 from webapp import wording
 from webapp.viewer import Viewer, viewer
 
@@ -30,6 +30,7 @@ def install(app: Flask) -> None:
         duration=wording.duration,
         count=wording.count,
         size=wording.size,
+        frame_ms=frames.captured_ms_of,
         host=wording.host,
         day_key=lambda ms: days.local(ms, viewer().zone).date().isoformat(),
         wall=lambda ms: days.local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),

@@ -45,6 +45,13 @@ def forget() -> Response:
     return fragments.go("/memory/sessions")
 
 
+@blueprint.get("/memory/digests")
+def digests() -> Response:
+    """What models are told of many chats: the recent days chat by chat, the time before by month."""
+    page = views.digests_page(services())
+    return make_response(render_template("memory/digests.html", page=page, section="memory"))
+
+
 @blueprint.get("/memory/sessions/<id:session_id>")
 def session(session_id: int) -> Response:
     """What one window came to, and the form to correct it."""

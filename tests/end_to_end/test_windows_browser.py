@@ -181,22 +181,49 @@ def test_the_pages_are_accessible_and_fit_every_width(
         ask(page, message)
     chat = page.url.split("#")[0]
     session_id = session_of(page, site).id
+    context_preferences.set_verbose(site.database, True, now_ms())
+    try:
+        page.reload()
+        check_drawer(page)
+    finally:
+        context_preferences.set_verbose(site.database, False, now_ms())
     page.goto(f"{site.origin}/memory/topics")
     topic = page.locator(".memory-list a").first.get_attribute("href")
     for path in (
         f"{chat}/memory", f"{site.origin}/memory/sessions", f"{site.origin}/memory/sessions/{session_id}",
         f"{site.origin}/memory/topics", f"{site.origin}{topic}", f"{site.origin}/settings/logging",
+        f"{site.origin}/memory/digests", f"{chat}/turns/3/context", f"{site.origin}/memory/search?type=chat",
     ):  # fmt: skip
         page.goto(path)
-        found = Axe().run(page)
-        assert found.violations_count == 0, (path, found.generate_report())
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, path
+        check_page(page)
     page.context.close()
 
 
 def is_in(site: Site, session: ChatSession, state: str) -> None:
     eventually(lambda: current(site, session).state == state, what=f"a session that is {state}")
+
+
+def check_page(page: Page) -> None:
+    """It is accessible and no wider than its window."""
+    found = Axe().run(page)
+    assert found.violations_count == 0, (page.url, found.generate_report())
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0, page.url
+
+
+def check_drawer(page: Page) -> None:
+    """The last turn's drawer is filled when it is opened, by keyboard, and the chat stays as it was."""
+    turn = page.locator("[data-turn]").last
+    drawer = turn.locator(".remembered")
+    expect(drawer).to_be_visible()
+    assert drawer.locator(".told-pack").count() == 0, "nothing is loaded before it is wanted"
+    drawer.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(drawer.locator(".told-pack")).to_be_visible()
+    expect(drawer.locator(".told-pack > p").first).to_contain_text(".")
+    check_page(page)
+    page.keyboard.press("Enter")
+    expect(drawer.locator(".told-pack")).to_be_hidden()
 
 
 def current(site: Site, session: ChatSession) -> ChatSession:

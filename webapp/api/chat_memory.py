@@ -18,6 +18,7 @@ from webapp.assistant.context import VERSION, prepare
 from webapp.assistant.context_loading import Asking
 from webapp.errors import Problem
 from webapp.services import services
+from webapp.views import chat_sources
 
 EXPORTED_AT_ONCE = 500
 
@@ -86,6 +87,15 @@ class TelemetryAnswer(Answer):
     helpfulness: float | None
 
 
+class SourceAnswer(Answer):
+    """A sentence of a summary, the questions of the chat that it is from, and frames that prove it."""
+
+    field: str
+    text: str
+    turns: list[int] = Field(description="Numbers of questions; empty where it could not be traced.")
+    frame_ids: list[int]
+
+
 class SummaryAnswer(Answer):
     session_id: str
     chat_id: int
@@ -100,6 +110,7 @@ class SummaryAnswer(Answer):
     edited: bool
     retracted: bool
     tags: dict[str, float]
+    sources: list[SourceAnswer]
 
 
 class ExportedTopic(Answer):
@@ -279,6 +290,12 @@ def _summary(each: ChatSummary) -> SummaryAnswer:
         edited=each.is_edited,
         retracted=each.is_retracted,
         tags=dict(each.tags),
+        sources=[
+            SourceAnswer(field=name, text=said.text, turns=list(said.turns), frame_ids=list(said.frames))
+            for name, pieces in chat_sources.of_summary(services().database, each).items()
+            for said in pieces
+            if said.is_sentence
+        ],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +26,12 @@ class TopicView:
 
 @dataclass(frozen=True, slots=True)
 class PackView:
-    """What one question was told. `parts` and `left_out` are dicts as the record has them."""
+    """What one question was told. `parts` and `left_out` are dicts as the record has them.
 
+    `told_before` are the hashes of parts that the question before was told, too.
+    """
+
+    chat_id: int
     n: int
     reason: str
     text: str
@@ -34,6 +39,11 @@ class PackView:
     left_out: list[dict[str, Any]]
     tokens: int
     build_ms: float
+    told_before: frozenset[str] = frozenset()
+
+    def of(self, section: str) -> list[dict[str, Any]]:
+        """The parts of one section, in order."""
+        return [part for part in self.parts if part["section"] == section]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +79,17 @@ def chat_memory(own: Services, chat_id: int, title: str) -> ChatMemory:
         topic=topic_view(own, chat_id),
         is_off=context_sessions.is_without_context(own.database, chat_id),
         off=_off(own),
-        packs=[_pack(n, pack) for n, pack in found],
+        packs=[_pack(chat_id, n, pack, found[at + 1 : at + 2]) for at, (n, pack) in enumerate(found)],
     )
+
+
+def told(own: Services, chat_id: int, n: int) -> PackView | None:
+    """What one question was told; None where it was asked in no window."""
+    pack = context_packs.of_turn(own.database, chat_id, n)
+    if pack is None:
+        return None
+    before = context_packs.of_turn(own.database, chat_id, n - 1)
+    return _pack(chat_id, n, pack, [(n - 1, before)] if before else [])
 
 
 def _off(own: Services) -> str:
@@ -81,9 +100,10 @@ def _off(own: Services) -> str:
     return "You switched this off for every chat." if context_preferences.is_off(own.database) else ""
 
 
-def _pack(n: int, pack: StoredPack) -> PackView:
+def _pack(chat_id: int, n: int, pack: StoredPack, before: Sequence[tuple[int, StoredPack]]) -> PackView:
     record = pack.record
     return PackView(
+        chat_id=chat_id,
         n=n,
         reason=record.get("reason", "what it told of was deleted"),
         text=pack.text,
@@ -91,4 +111,5 @@ def _pack(n: int, pack: StoredPack) -> PackView:
         left_out=list(record.get("left_out", ())),
         tokens=pack.tokens,
         build_ms=pack.build_ms,
+        told_before=frozenset(part["hash"] for _, told in before for part in told.record.get("parts", ())),
     )

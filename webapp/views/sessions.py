@@ -8,9 +8,11 @@ from store import chat_digests, chat_summaries, context_preferences, context_ses
 from store.chat_digests import Topic
 from store.chat_summaries import AskedTurn, ChatSummary
 from store.context_sessions import ChatSession
-from webapp.assistant import topics
+from webapp.assistant import digests, topics
 from webapp.assistant.closing import is_opted_out
 from webapp.services import Services
+from webapp.views import chat_sources
+from webapp.views.chat_sources import Said, SaidLine
 
 PAGE = 50
 
@@ -21,6 +23,7 @@ class SessionRow:
 
     session: ChatSession
     summary: ChatSummary | None
+    said: dict[str, tuple[Said, ...]]  # its fields, with where each sentence is from
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,26 @@ class SessionPage:
 
     session: ChatSession
     summary: ChatSummary | None
+    said: dict[str, tuple[Said, ...]]
     asked: list[AskedTurn]
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """One topic, and the others that it may be merged into."""
+    """One topic with its lines, and the others that it may be merged into."""
 
     topic: Topic
+    lines: list[SaidLine]
     others: list[Topic]
+
+
+@dataclass(frozen=True, slots=True)
+class DigestsPage:
+    """Everything `memory/digests.html` draws: the last `days`, and the time before them."""
+
+    days: int
+    recent: list[SaidLine]
+    history: list[SaidLine]
 
 
 def sessions_page(own: Services, before: int | None) -> SessionsPage:
@@ -61,7 +75,7 @@ def sessions_page(own: Services, before: int | None) -> SessionsPage:
     elif is_opted_out(own.context):
         off = "The settings switch this off for you (context.opt_out)."
     return SessionsPage(
-        rows=[SessionRow(each, summaries.get(each.id)) for each in shown],
+        rows=[_row(own, each, summaries.get(each.id)) for each in shown],
         older=shown[-1].id if len(found) > PAGE else None,
         is_off=context_preferences.is_off(own.database),
         off=off,
@@ -71,7 +85,8 @@ def sessions_page(own: Services, before: int | None) -> SessionsPage:
 def session_page(own: Services, session: ChatSession) -> SessionPage:
     """A window with its summary and its questions."""
     found = chat_summaries.get(own.database, [session.id]).get(session.id)
-    return SessionPage(session, found, chat_summaries.material(own.database, session.id))
+    said = chat_sources.of_summary(own.database, found) if found else {}
+    return SessionPage(session, found, said, chat_summaries.material(own.database, session.id))
 
 
 def topic_page(own: Services, topic: Topic) -> TopicPage:
@@ -79,4 +94,18 @@ def topic_page(own: Services, topic: Topic) -> TopicPage:
     found = topics.digest(own.database, topics.of_stored(topic), own.settings.context, own.clock())
     topic = replace(topic, lines=found)
     others = [each for each in chat_digests.topics(own.database) if each.id != topic.id]
-    return TopicPage(topic, others)
+    return TopicPage(topic, chat_sources.of_lines(own.database, topic.lines), others)
+
+
+def digests_page(own: Services) -> DigestsPage:
+    """What packs are made from, as it is now."""
+    days, now_ms = own.settings.context.recent_days, own.clock()
+    return DigestsPage(
+        days,
+        chat_sources.of_lines(own.database, digests.recent(own.database, days, now_ms).lines),
+        chat_sources.of_lines(own.database, digests.history(own.database, days, now_ms).lines),
+    )
+
+
+def _row(own: Services, session: ChatSession, summary: ChatSummary | None) -> SessionRow:
+    return SessionRow(session, summary, chat_sources.of_summary(own.database, summary) if summary else {})

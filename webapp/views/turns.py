@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from store import answer_reports, conversations, frames, insights, personas
+from store import answer_reports, context_preferences, conversations, frames, insights, personas
 from store.answer_reports import Report
 from store.database import Database
 from store.insights import Insight
@@ -77,6 +77,7 @@ class TurnView:
     groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
     insight: Insight | None = None  # that this turn told
+    is_verbose: bool = False  # whether what it was told of earlier chats is shown with it
 
     @property
     def anchor(self) -> str:
@@ -144,6 +145,7 @@ def turn_view(
         range_label=_range_label(turn, zone, now_ms),
         zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
+        is_verbose=context_preferences.verbose_until_ms(database, now_ms) is not None,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=tuple(group for groups in rounds.values() for group in groups),
         progress=progress(database, media, turn, live, rounds) if turn.status == "running" else None,

@@ -268,3 +268,51 @@ def page_of(browser: Actor, chat_id: int) -> str:
 
 def test_summaries_of_the_past_are_there(own: Services, earlier: int) -> None:
     assert set(chat_summaries.get(own.database, [earlier])) == {earlier}
+
+
+# -- what was remembered, in the chat ------------------------------------------------------------------
+
+
+def test_r1_42_while_verbose_each_turn_has_a_drawer_with_what_it_was_told(
+    app: Flask, browser: Actor, earlier: int, now: Clock, database: Database, stub: StubModel
+) -> None:
+    chat_id = ask_page(app, browser, "Is the retention final?")
+    where = f"/chat/{chat_id}/turns/1/context"
+    assert "What was remembered" not in page_of(browser, chat_id)
+    context_preferences.set_verbose(database, True, now())
+    shown = page_of(browser, chat_id)
+    assert f'hx-get="{where}"' in shown and f'<a href="{where}">' in shown, "a link without scripts"
+    sent = stub.requests[-1]["messages"][1]["content"]
+    page, drawer = browser.get(where).text, browser.get(where, headers={"HX-Request": "true"}).text
+    assert "<html" in page and "<html" not in drawer and '<div class="told-pack" id="told-1">' in drawer
+    for text in (page, drawer):
+        assert '<pre class="told-text"' in text and LEARNED in text
+        assert "score 0." in text and f'href="/memory/sessions/{earlier}"' in text
+        assert "Made for this question" in text and "token" in text
+    pack = drawer.split('as it was sent">')[1].split("</pre>")[0]
+    assert sent.endswith(pack) and pack.startswith("[Recent context]")
+    # The next question is told the same, and its drawer says so of each line.
+    ask_page(app, browser, "And now?", chat_id)
+    assert "as in the question before" in browser.get(f"/chat/{chat_id}/turns/2/context").text
+    assert "as in the question before" not in page
+    assert browser.get(f"/chat/{chat_id}/turns/9/context").status_code == 404
+
+
+def test_a_turn_of_no_window_says_that_it_was_told_nothing(program: Actor, browser: Actor) -> None:
+    chat_id = program.post("/api/v1/chat", json={**ASK, "context_version": "v2"} | {"message": "Hello?"})
+    assert chat_id.status_code == 422  # that is asked of a stream only
+    body = {"message": "Hello?", "timezone": "UTC", "mode": "agent"}
+    chat = program.post("/api/v1/chat", json=body).get_json()["chat_id"]
+    assert "asked in no window" in browser.get(f"/chat/{chat}/turns/1/context").text
+
+
+def test_what_was_left_out_and_why_is_in_the_drawer(
+    app: Flask, browser: Actor, own: Services, now: Clock, earlier: int
+) -> None:
+    past = Past(own.context, now)
+    for number in range(12):
+        past.window(f"retention final {number} " + "and so on " * 12, answers=["x" * 150], days_ago=1)
+    chat_id = ask_page(app, browser, "Is the retention final?")
+    shown = browser.get(f"/chat/{chat_id}/turns/1/context").text
+    assert "<h3>Left out</h3>" in shown and "over the cap of 1300 characters" in shown
+    assert "[truncated]" in shown

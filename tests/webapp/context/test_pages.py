@@ -6,6 +6,9 @@ import pytest
 from flask import Flask
 
 from store import chat_choosing, chat_digests, chat_summaries, context_preferences
+from store.conversations import StoredEvidence
+from store.paths import DataDir
+from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from tests.webapp.context.helpers import Past
 from webapp.services import Services
@@ -132,3 +135,47 @@ def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, ses
     for path in ("/memory/sessions/forget", f"/memory/sessions/{session_id}/retract", "/settings/logging"):
         assert browser.post(path, data={}).status_code == 403
     assert chat_choosing.recent(own.database, 0, 10) == [session_id]
+
+
+def test_each_sentence_of_a_summary_leads_to_its_question_and_frame(
+    browser: Actor, own: Services, past: Past, data_dir: DataDir
+) -> None:
+    frame = store_frame(own.database, data_dir, NOON_MS, "retention 14 days").id
+    evidence = [StoredEvidence(1, frame, NOON_MS, app_name="Code", state="found")]
+    session_id = past.window(
+        "What did I set <retention> to?", "Why?", answers=[LEARNED, ""], evidence=evidence
+    )
+    for path in (f"/memory/sessions/{session_id}", "/memory/sessions", "/memory/digests"):
+        shown = browser.get(path).text
+        assert 'href="/chat/1#t1" aria-label="From question 1 of the chat"' in shown, path
+        learned = shown.split(LEARNED)[1]
+        assert learned.index(f'href="/frames/{frame}"') < learned.index("</span>"), path
+    assert "What did I set &lt;retention&gt; to?" in browser.get("/memory/digests").text
+    assert "not traced" not in browser.get(f"/memory/sessions/{session_id}").text
+
+
+def test_a_persons_sentence_that_no_question_says_is_said_to_be_not_traced(
+    browser: Actor, session_id: int, form: dict[str, str]
+) -> None:
+    said = {**form, "request": "Retention", "learned": "Ask Anna about the schedule."}
+    browser.post(f"/memory/sessions/{session_id}", data=said)
+    shown = browser.get(f"/memory/sessions/{session_id}").text
+    assert "not traced" in shown.split("Ask Anna about the schedule.")[1][:200]
+
+
+def test_the_lines_of_a_topic_and_of_old_months_lead_to_their_sessions(
+    browser: Actor, own: Services, now: Clock, past: Past
+) -> None:
+    old = [past.window(f"the invoice of Wagner {n}", days_ago=40 + n) for n in range(2)]
+    fresh = past.window("the retention of frames", answers=["Kept for 14 days."])
+    number = topic(own, "retention", now)
+    shown = browser.get(f"/memory/topics/{number}").text
+    assert f'href="/memory/sessions/{fresh}"' in shown and '#t1"' in shown
+    digests = browser.get("/memory/digests").text
+    for each in old:
+        assert f'href="/memory/sessions/{each}"' in digests.split("Before that, by month")[1]
+
+
+def test_the_export_says_where_sentences_are_from(program: Actor, session_id: int) -> None:
+    [summary] = program.get("/api/v1/summaries/export").get_json()["summaries"]
+    assert {"field": "learned", "text": LEARNED, "turns": [1], "frame_ids": []} in summary["sources"]
