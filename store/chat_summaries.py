@@ -136,9 +136,9 @@ def put(
         connection.execute(_UPDATE, values)
         if not connection.changes():
             connection.execute(_INSERT, values)
-        # One that was made up for late belongs to a time that is folded already.
+        # The digests lack it: the recent one, and where it was made up for late that of the time before.
         connection.execute(
-            "delete from user_chat_summaries where kind = 'history' and until_ms > ?", (ended_ms,)
+            "delete from user_chat_summaries where kind = 'recent' or until_ms > ?", (ended_ms,)
         )
         connection.execute("delete from session_tags where session_id = ?", (session_id,))
         connection.executemany(

@@ -30,11 +30,18 @@ def show(chat_id: int) -> Response:
 def told(chat_id: int, n: int) -> Response:
     """What one question was told of earlier chats: a page, or what its drawer in the chat holds."""
     own = services()
-    if conversations.turn(own.database, chat_id, n) is None:
+    turn = conversations.turn(own.database, chat_id, n)
+    if turn is None:
         raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
     pack = views.told(own, chat_id, n)
     return fragments.render(
-        "chat/told.html", "chat/_told.html", pack=pack, chat_id=chat_id, n=n, section="chat"
+        "chat/told.html",
+        "chat/_told.html",
+        pack=pack,
+        chat_id=chat_id,
+        n=n,
+        question=turn.question,
+        section="chat",
     )
 
 

@@ -91,6 +91,18 @@ def test_a_pdf_that_opens_without_a_password_is_read(tmp_path: Path) -> None:
     assert of(tmp_path, _encrypted("")).text == "Secret"
 
 
+def test_pages_of_a_pdf_without_text_are_said_so(tmp_path: Path) -> None:
+    """A scanned page among others is a picture, and pictures are not read."""
+    found = of(tmp_path, documents.pdf("First page", "Second page", "", "Fourth page"))
+    assert found.text.split("\n\n") == [
+        "First page",
+        "Second page",
+        "[Page 3 has no text; pictures are not read.]",
+        "Fourth page",
+    ]
+    assert (found.pages, found.is_whole) == (4, True)
+
+
 def _zip(**members: bytes) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

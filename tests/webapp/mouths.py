@@ -209,6 +209,12 @@ class Form:
         fields = {name: str(value) for name, value in more.items()}
         return self._followed(self._post(path, message=message, model="stub", **fields), allows)
 
+    def open(self, chat_id: int) -> None:
+        """Look at a chat that was asked otherwise."""
+        if not self._cookies:
+            self._come_in()
+        self.page = self._get(f"/chat/{chat_id}")
+
     def press(self, button: str) -> Asked:
         """Send the form of a button as the last page has it; the turn that this begins."""
         found = re.search(

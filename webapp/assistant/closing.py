@@ -103,10 +103,7 @@ def close(deps: ContextDeps, session_id: int, by: ClosedBy) -> bool:
     except FAULTS as error:
         log.warning("session %d is closed later: %s", session_id, type(error).__name__)
         return False
-    for each in [*([session_id] if was_open else []), *waiting[:MAX_REPAIRED]]:
-        summarise(deps, each)
-    if was_open or waiting:
-        _roll_up(deps)
+    _make(deps, [*([session_id] if was_open else []), *waiting[:MAX_REPAIRED]])
     return was_open
 
 
@@ -120,28 +117,49 @@ def tidy(deps: ContextDeps) -> None:
     except FAULTS as error:
         log.warning("stale sessions are closed later: %s", type(error).__name__)
         return
-    for session_id in waiting:
-        summarise(deps, session_id)
-    if waiting:
-        _roll_up(deps)
+    _make(deps, waiting)
 
 
 def summarise(deps: ContextDeps, session_id: int) -> bool:
     """Write a session's summary by rules; False, with a line in the log, where it has to wait."""
     try:
+        return _summarised(deps, session_id)
+    except FAULTS as error:
+        log.warning("session %d is summarised later: %s", session_id, type(error).__name__)
+        return False
+
+
+def _make(deps: ContextDeps, session_ids: Sequence[int]) -> None:
+    """Summarise these sessions and make the digests of them.
+
+    What a store that fails does to one it would do to all of them: they wait together, with one line.
+    """
+    for at, session_id in enumerate(session_ids):
+        try:
+            _summarised(deps, session_id)
+        except FAULTS as error:
+            waiting = f"{len(session_ids) - at} sessions are" if at + 1 < len(session_ids) else "1 session is"
+            log.warning("%s summarised later: %s", waiting, type(error).__name__)
+            return
+    if session_ids:
+        _roll_up(deps)
+
+
+def _summarised(deps: ContextDeps, session_id: int) -> bool:
+    """Write a session's summary by rules; False where it is out of date. Raises what a failing store does."""
+    try:
         turns = chat_summaries.material(deps.database, session_id)
         if not turns:
             chat_summaries.put_empty(deps.database, session_id)
             return True
-        fields = mini_summary.summarised(turns)
-        is_kept = _put(deps, session_id, turns, fields, BY_RULES)
+        is_kept = _put(deps, session_id, turns, mini_summary.summarised(turns), BY_RULES)
         _judge(deps, turns)
         return is_kept
-    except FAULTS as error:
-        log.warning("session %d is summarised later: %s", session_id, type(error).__name__)
+    except FAULTS:
+        raise
     except Exception:  # whatever a defect does, the window has closed
         log.exception("session %d could not be summarised", session_id)
-    return False
+        return False
 
 
 def embed(deps: ContextDeps, session_id: int) -> None:

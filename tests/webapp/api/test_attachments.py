@@ -5,19 +5,22 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from store import attachment_files, attachments
+from store import attachment_files, attachments, conversations
 from store.database import Database
 from tests import documents
 from tests.assistant.helpers import reply
 from tests.stub_model import StubModel
-from tests.webapp.conftest import API, Actor, csrf_of
+from tests.webapp.conftest import API, Actor, Clock, agent_settings, csrf_of
+from tests.webapp.mouths import Form, Json, Mouth, Running, Socket, Sse, serve
 from webapp import attaching
+from webapp.assistant.attached import SOURCE
 from webapp.errors import Problem
 
 ASK = {"message": "What does it say?", "timezone": "UTC", "mode": "agent", "model": "stub"}
@@ -200,3 +203,68 @@ def test_an_unticked_file_stays_behind(app: Flask, browser: Actor, stub: StubMod
     )
     browser.post("/chat", data={**form, "attachments": [str(two)]})
     assert "| 2" in stub.prompt() and f"file {one}:" not in stub.prompt()
+
+
+@pytest.fixture
+def running(database: Database, stub: StubModel, folder: Path, now: Clock) -> Iterator[Running]:
+    with serve(database, agent_settings(stub, folder), now) as served:
+        yield served
+
+
+def put(running: Running, content: bytes, name: str) -> int:
+    """Upload a file to the real server; its id."""
+    body = b'--b\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n' % name.encode()
+    headers = {
+        "Authorization": f"Bearer {running.own.token}",
+        "Content-Type": "multipart/form-data; boundary=b",
+    }
+    with running.send("POST", f"{API}/attachments", body + content + b"\r\n--b--\r\n", **headers) as answer:
+        assert answer.status == 201, answer.read()
+        return int(json.loads(answer.read())["id"])
+
+
+def test_a_question_brings_it_over_the_socket(running: Running, stub: StubModel) -> None:
+    stub.reply(reply("It says four words."))
+    mouth = Socket(running)
+    more = {"mode": "agent", "attachments": [put(running, b"these are four words", "plan.txt")]}
+    chat_id, n = mouth.ask("What does it say?", **more)
+    assert "| these are four words" in stub.prompt()
+    # The next one is asked by the socket itself; the file before is there to be read.
+    more = {"mode": "agent", "attachments": [put(running, b"another five words are here", "next.txt")]}
+    assert mouth.ask("And this?", chat_id=chat_id, **more) == (chat_id, n + 1)
+    assert "| another five words are here" in stub.prompt() and "plan.txt" in stub.prompt()
+    answer = mouth.events[-1]["answer"]
+    assert ([each["name"] for each in answer["attachments"]], answer["sources"]) == (["next.txt"], [SOURCE])
+
+
+def test_a_socket_refuses_a_file_that_is_not_there(running: Running, stub: StubModel) -> None:
+    stub.reply(reply("Hello."))
+    chat_id, _ = Json(running).ask("Hello?", mode="agent")
+    client = running.socket(chat_id)
+    asked = {"type": "ask", "message": "What?", "timezone": "UTC", "attachments": [10**9]}
+    client.send(json.dumps(asked))
+    told = json.loads(client.receive(timeout=10))
+    assert (told["type"], told["code"]) == ("refused", "attachment_not_found")
+    client.close()
+    assert conversations.turn(running.own.database, chat_id, 2) is None
+
+
+@pytest.mark.parametrize("made", [Form, Json, Sse, Socket])
+def test_retry_brings_the_files_again(
+    running: Running, stub: StubModel, made: Callable[[Running], Mouth]
+) -> None:
+    """Whichever mouth the question came from: the page asks it again with all that it was asked with."""
+    stub.fail(401, "no").reply(reply("It says four words."))
+    found = put(running, b"these are four words", "plan.txt")
+    chat_id, n = made(running).ask(
+        "What does it say?", mode="agent", attachments=found if made is Form else [found]
+    )
+    assert conversations.turn(running.own.database, chat_id, n).status == "failed"  # type: ignore[union-attr]
+    page = Form(running)
+    page.open(chat_id)
+    assert page.press("Retry") == (chat_id, n + 1)
+    assert "| these are four words" in stub.prompt()
+    told = running.api("GET", f"/chats/{chat_id}/turns/{n + 1}").json()
+    assert [each["name"] for each in told["attachments"]] == ["plan.txt"]
+    conversations.delete(running.own.database, chat_id)
+    assert attachments.usage(running.own.database) == (0, 0)

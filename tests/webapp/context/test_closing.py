@@ -15,7 +15,6 @@ from engines.embedding import EmbeddingError
 from store import chat_choosing, chat_digests, chat_summaries, context_sessions, conversations, sent
 from store.conversations import StoredEvidence
 from store.database import Database
-from store.errors import StoreBusy
 from store.paths import DataDir
 from store.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
 from tests.factories import NOON_MS, store_frame
@@ -254,65 +253,6 @@ def test_no_long_message_is_repeated_whoever_wrote_the_summary(
     assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)
     assert closing.refine(with_model, session_id)
     assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)
-
-
-# -- faults -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("error", [StoreBusy("locked"), OSError(28, "disk full")])
-@pytest.mark.parametrize("step", ["context_sessions.close", "chat_summaries.material", "chat_summaries.put"])
-def test_a_fault_at_any_step_is_one_line_and_the_next_close_makes_up_for_it(
-    past: Past,
-    context: ContextDeps,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    step: str,
-    error: Exception,
-) -> None:
-    session_id = past.window(QUESTION, closed=False)
-
-    def fails(*args: Any, **kwargs: Any) -> Any:
-        raise error
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"webapp.assistant.closing.{step}", fails)
-        closing.close(context, session_id, "window")
-    assert len(caplog.records) == 1
-    closing.close(context, session_id, "window")
-    another = past.window("another question")
-    assert summary_of(context, session_id).request == QUESTION
-    assert summary_of(context, another).request == "another question"
-
-
-def test_a_database_that_is_really_locked_closes_later(
-    past: Past, context: ContextDeps, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    import apsw
-
-    session_id = past.window(QUESTION, closed=False)
-    context.database.connection().set_busy_timeout(50)
-    other = apsw.Connection(str(context.database.data_dir.database))
-    other.execute("begin immediate")
-    try:
-        assert not closing.close(context, session_id, "window")
-    finally:
-        other.execute("rollback")
-        other.close()
-    assert len(caplog.records) == 1
-    assert closing.close(context, session_id, "window")
-    assert summary_of(context, session_id).request == QUESTION
-
-
-def test_what_failed_while_it_was_closed_is_made_up_for_by_the_keeper(
-    past: Past, context: ContextDeps, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session_id = past.window(QUESTION, closed=False)
-    with monkeypatch.context() as patch:
-        patch.setattr(chat_summaries, "put", lambda *a, **k: (_ for _ in ()).throw(StoreBusy("locked")))
-        closing.close(context, session_id, "window")
-    assert chat_summaries.get(context.database, [session_id]) == {}
-    look(context)
-    assert summary_of(context, session_id).request == QUESTION
 
 
 # -- the person's own words ---------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from store import (
 )
 from store.conversations import StoredEvidence
 from store.database import Database, rows
-from store.errors import SettingsError, StoreBusy
+from store.errors import SettingsError
 from store.media import Media
 from store.paths import DataDir
 from tests.assistant.agents import agent_deps
@@ -260,37 +260,21 @@ def test_r1_38_when_it_takes_too_long_the_last_pack_is_told_again(
     assert stored is not None and "took too long" in stored.record["reason"]
 
 
-_FAULTS = {
-    "the database is locked": ("context_sessions.get", StoreBusy("locked")),
-    "the disk is full": ("context_sessions.user_turns", OSError(28, "No space left on device")),
-    "a topic fails": ("topics.decided", StoreBusy("locked")),
-    "a defect": ("context_pack.build", RuntimeError("a defect")),
-}
-
-
-@pytest.mark.parametrize("step, error", _FAULTS.values(), ids=_FAULTS)
-def test_r1_36_whatever_fails_the_answer_comes_without_a_pack_and_one_line_says_so(
-    window: Window,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    step: str,
-    error: Exception,
+def test_r1_36_a_defect_costs_no_answer(
+    window: Window, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A failing store is tested with one that fails (test_faults); a defect has to be put in."""
     window.deps = replace(window.deps, context=changed(_context(window), min_user_turns=1))
 
     def fails(*args: Any, **kwargs: Any) -> Any:
-        raise error
+        raise RuntimeError("a defect")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"webapp.assistant.context.{step}", fails)
+        patch.setattr("webapp.assistant.context.context_pack.build", fails)
         result = window.ask(QUESTIONS[0])
-    assert (result.status, result.answer_md) == ("done", "I do not know.")
-    assert window.told() == ""
+    assert (result.status, result.answer_md, window.told()) == ("done", "I do not know.", "")
     assert len(caplog.records) == 1
-    # Nothing is lost: the question belongs to its window, and the next close summarises it.
     assert closing.close(_context(window), window.session_id, "window")
-    found = context_sessions.get(window.deps.database, window.session_id)
-    assert found is not None and found.summary_state == "made"
 
 
 def test_r1_36_an_embedder_that_raises_costs_no_answer(

@@ -1,0 +1,354 @@
+"""Real faults at each step of a window's life: another program holds the lock, the disk is full.
+
+Each fault begins where the step under test reaches for the embedder or the clock, in the thread that does,
+and ends when the first line about it is logged. So one line is all there may be, the question is answered,
+nothing is lost, and the next close makes up for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import apsw
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from store import chat_summaries, context_packs, context_sessions
+from store.database import Database
+from store.settings import ChatModelSettings, ChatSettings
+from tests.stub_model import StubModel
+from tests.webapp.conftest import Actor, Clock
+from tests.webapp.context.conftest import changed
+from tests.webapp.context.helpers import Past
+from tests.webapp.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
+from webapp.assistant import closing, digests
+from webapp.assistant.closing import ContextDeps
+from webapp.assistant.keeping import look
+from webapp.assistant.models import ChatModels
+from webapp.assistant.turn import TurnDeps
+from webapp.query_embedder import Meaning
+from webapp.services import Services
+
+__all__ = ["deps", "now", "stub"]
+
+NO_LIMIT = 2**32 - 2
+
+
+class Fault(logging.Handler):
+    """One real fault of the store, from `begin` to the first warning of the assistant."""
+
+    def __init__(self, database: Database, kind: str) -> None:
+        super().__init__(logging.WARNING)
+        self.database, self.kind = database, kind
+        self.lines: list[str] = []
+        self._other: apsw.Connection | None = None
+
+    def begin(self) -> None:
+        connection = self.database.connection()
+        if self.kind == "the disk is full":
+            connection.execute("vacuum")  # no page is left over
+            pages = connection.execute("pragma page_count").fetchall()[0][0]
+            connection.execute(f"pragma max_page_count = {pages}")
+            return
+        connection.set_busy_timeout(50)
+        self._other = apsw.Connection(str(self.database.data_dir.database))
+        self._other.execute("begin immediate")
+
+    def end(self) -> None:
+        connection = self.database.connection()
+        connection.set_busy_timeout(10_000)
+        connection.execute(f"pragma max_page_count = {NO_LIMIT}")
+        if self._other is not None:
+            self._other.close()  # its transaction ends with it
+            self._other = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+        self.end()
+
+
+@pytest.fixture(params=["the database is locked", "the disk is full"])
+def fault(database: Database, request: pytest.FixtureRequest) -> Iterator[Fault]:
+    made = Fault(database, request.param)
+    log = logging.getLogger("webapp.assistant")
+    log.addHandler(made)
+    yield made
+    log.removeHandler(made)
+    made.end()
+
+
+def at_embedding(context: ContextDeps, fault: Fault) -> ContextDeps:
+    """The fault begins when the meaning of a text is asked for, which is before anything is written."""
+
+    def embed(text: str) -> Meaning:
+        fault.begin()
+        return context.embed(text)
+
+    return replace(context, embed=embed)
+
+
+def after_embedding(context: ContextDeps, fault: Fault, calls: int) -> ContextDeps:
+    """The fault begins with so many looks at the clock after a meaning was asked for."""
+    left = [0]
+
+    def embed(text: str) -> Meaning:
+        left[0] = calls
+        return context.embed(text)
+
+    def clock() -> int:
+        left[0] -= 1
+        if left[0] == 0:
+            fault.begin()
+        return context.clock()
+
+    return replace(context, embed=embed, clock=clock)
+
+
+def long_windows(past: Past, count: int, **more: Any) -> list[int]:
+    """Windows with much to say, of which many pages are needed."""
+    words = "保留策略的一切细节都在这里面写着" * 7
+    return [past.window(f"retention {n} {words}", answers=[f"{n} {words}"], **more) for n in range(count)]
+
+
+def are_summarised(context: ContextDeps, *sessions: int) -> bool:
+    return set(sessions) <= set(chat_summaries.get(context.database, sessions))
+
+
+# -- closing ------------------------------------------------------------------------------------------
+
+
+def test_a_locked_database_at_the_change_of_state(
+    past: Past, context: ContextDeps, database: Database
+) -> None:
+    session_id = past.window(QUESTIONS[0], closed=False)
+    fault = Fault(database, "the database is locked")
+    log = logging.getLogger("webapp.assistant")
+    log.addHandler(fault)
+    fault.begin()
+    try:
+        assert not closing.close(context, session_id, "window")
+    finally:
+        log.removeHandler(fault)
+        fault.end()
+    assert len(fault.lines) == 1 and "closed later" in fault.lines[0]
+    assert closing.close(context, session_id, "window")
+    assert are_summarised(context, session_id)
+
+
+def closed_under(past: Past, context: ContextDeps, fault: Fault) -> int:
+    """A session whose summary could not be written. On a full disk some still find room."""
+
+    def clock() -> int:
+        fault.end()  # what comes after the summary looks at the clock first
+        return context.clock()
+
+    deps = replace(at_embedding(context, fault), clock=clock)
+    for _ in range(30):
+        [session_id] = long_windows(past, 1, closed=False)
+        assert closing.close(deps, session_id, "window")
+        if fault.lines:
+            return session_id
+    raise AssertionError("thirty summaries found room on a full disk")
+
+
+def test_the_summary_waits_and_the_next_close_makes_it(
+    past: Past, context: ContextDeps, fault: Fault
+) -> None:
+    session_id = closed_under(past, context, fault)
+    assert len(fault.lines) == 1 and "1 session is summarised later" in fault.lines[0]
+    session = context_sessions.get(context.database, session_id)
+    assert session and (session.state, session.summary_state) == ("closed", "pending")
+    another = past.window("another question")
+    assert are_summarised(context, session_id, another)
+
+
+def test_the_keeper_makes_up_for_it_too(past: Past, context: ContextDeps, fault: Fault) -> None:
+    session_id = closed_under(past, context, fault)
+    look(context)
+    assert len(fault.lines) == 1 and are_summarised(context, session_id)
+
+
+def test_the_roll_up_waits_and_is_made_when_it_is_wanted(
+    past: Past, context: ContextDeps, fault: Fault
+) -> None:
+    long_windows(past, 30)
+    [session_id] = long_windows(past, 1, closed=False)
+    assert closing.close(after_embedding(context, fault, 1), session_id, "window")
+    assert len(fault.lines) == 1 and "digests of chats are made later" in fault.lines[0]
+    assert are_summarised(context, session_id)
+    lines = digests.recent(context.database, 28, context.clock()).lines
+    assert session_id in {number for line in lines for number in line.sessions}
+
+
+# -- asking -------------------------------------------------------------------------------------------
+
+
+def asked(deps: TurnDeps, stub: StubModel, context: ContextDeps, question: str = "retention?") -> Window:
+    """A window in which this was asked while the fault was on."""
+    window = Window(replace(deps, context=context), stub)
+    assert window.ask(question).status == "done"
+    return window
+
+
+def check_repaired(context: ContextDeps, window: Window) -> None:
+    """The question belongs to its window, whose close summarises it; the next one is told as ever."""
+    assert context_sessions.user_turns(context.database, window.session_id) == ["retention?"]
+    window.deps = replace(window.deps, context=context)
+    window.ask("And is that retention final?")
+    assert "[Recent context]" in window.told()
+    assert closing.close(context, window.session_id, "window")
+    assert are_summarised(context, window.session_id)
+
+
+def test_the_topic_fails_and_the_answer_comes_without_a_pack(
+    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, fault: Fault
+) -> None:
+    context = changed(context, min_user_turns=1)
+    long_windows(past, 12)
+    digests.history(context.database, 28, context.clock())  # so that the topic's is the first to be written
+    window = asked(deps, stub, at_embedding(context, fault))
+    assert (window.told(), len(fault.lines)) == ("", 1)
+    assert fault.lines[0].startswith("no background: ")
+    check_repaired(context, window)
+
+
+def test_a_locked_database_at_the_digest_of_the_pack(
+    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, database: Database
+) -> None:
+    context = changed(context, min_user_turns=1)
+    past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
+    with database.write() as connection:
+        connection.execute("delete from user_chat_summaries")
+    fault = Fault(database, "the database is locked")
+    log = logging.getLogger("webapp.assistant")
+    log.addHandler(fault)
+    try:
+        window = asked(deps, stub, at_embedding(context, fault))
+    finally:
+        log.removeHandler(fault)
+        fault.end()
+    assert (window.told(), len(fault.lines)) == ("", 1)
+    check_repaired(context, window)
+
+
+def test_what_was_told_is_not_kept_and_the_answer_comes(
+    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, fault: Fault
+) -> None:
+    context = changed(context, min_user_turns=1)
+    long_windows(past, 12)
+    # The first look at the clock after the meaning is that of `note`.
+    window = asked(deps, stub, after_embedding(context, fault, 1))
+    assert len(fault.lines) == 1 and "is not kept" in fault.lines[0]
+    assert window.chat_id is not None
+    assert context_packs.of_turn(context.database, window.chat_id, 1) is None
+    check_repaired(context, window)
+
+
+def test_an_embedder_that_raises_costs_the_pack_only(
+    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, caplog: pytest.LogCaptureFixture
+) -> None:
+    def raises(text: str) -> Meaning:
+        raise RuntimeError("a plug-in with a defect")
+
+    context = changed(context, min_user_turns=1)
+    past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
+    window = asked(deps, stub, replace(context, embed=raises))
+    assert (window.told(), len(caplog.records)) == ("", 1)
+    check_repaired(context, window)
+
+
+def test_the_answering_model_times_out_while_there_is_a_pack(
+    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps
+) -> None:
+    """A real server that does not answer: the question is kept with its pack, and stays open."""
+    never = threading.Event()
+    past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
+    stub.reply({"answer_md": "late", "evidence": []}, wait_for=never)
+    entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, context_tokens=32_768)
+    models = ChatModels(ChatSettings(models=(entry,), timeout_s=0.5), {}, waits_s=())
+    context = changed(context, min_user_turns=1)
+    window = Window(replace(deps, context=context, models=models), stub)
+    result = window.ask("Is the retention final?")
+    never.set()
+    models.close()
+    assert result.error is not None and (result.status, result.error.code) == ("failed", "model_timeout")
+    stored = context_packs.of_turn(context.database, result.chat_id, 1)
+    assert stored is not None and LEARNED in stored.text
+    assert closing.close(context, window.session_id, "window")
+    found = chat_summaries.get(context.database, [window.session_id])[window.session_id]
+    assert found.next_steps == "Not answered: Is the retention final?"
+
+
+# -- over HTTP ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def app(agent_app: Flask) -> Flask:
+    return agent_app
+
+
+def test_the_life_of_a_window_under_a_lock_loses_nothing(
+    program: Actor, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be written is said to be so (503); a close is accepted and made up for."""
+    session = program.post("/api/v1/chat/new").get_json()["session_id"]
+    named = {"session_id": session}
+    database.connection().set_busy_timeout(50)
+    other = apsw.Connection(str(database.data_dir.database))
+    other.execute("begin immediate")
+    answers = {
+        "new": program.post("/api/v1/chat/new"),
+        "heartbeat": program.post("/api/v1/chat/heartbeat", json=named),
+        "visibility": program.post("/api/v1/chat/visibility", json={**named, "visible": False}),
+        "close": program.post("/api/v1/chat/close", json=named),
+    }
+    other.close()
+    assert {name: answer.status_code for name, answer in answers.items()} == {
+        "new": 503,
+        "heartbeat": 503,
+        "visibility": 503,
+        "close": 200,
+    }
+    assert "Retry-After" in answers["heartbeat"].headers
+    assert answers["close"].get_json()["state"] == "open"
+    assert program.post("/api/v1/chat/heartbeat", json=named).get_json()["state"] == "open"
+    assert program.post("/api/v1/chat/close", json=named).get_json()["state"] == "closed"
+
+
+def test_the_whole_way_a_fault_costs_the_pack_and_not_the_answer(
+    app: Flask, program: Actor, stub: StubModel, database: Database
+) -> None:
+    """200, no pack, one line; and the next question is told."""
+    own: Services = app.extensions["recollect"]
+    context = changed(own.context, min_user_turns=1, build_budget_ms=60_000.0)
+    Past(context, Clock(own.clock())).window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
+    with database.write() as connection:
+        connection.execute("delete from user_chat_summaries")
+    fault = Fault(database, "the database is locked")
+    log = logging.getLogger("webapp.assistant")
+    log.addHandler(fault)
+    stub.reply({"answer_md": "I do not know.", "evidence": []})
+    told = []
+    for each in (at_embedding(context, fault), context):
+        app.extensions["recollect"] = replace(own, context=each)
+        answer = ask_in_window(program)
+        assert answer.status_code == 200 and "I do not know." in answer.get_data(as_text=True)
+        told.append(LEARNED in str(stub.requests[-1]["messages"]))
+    log.removeHandler(fault)
+    assert (told, len(fault.lines)) == ([False, True], 1)
+
+
+def ask_in_window(program: Actor) -> TestResponse:
+    session = program.post("/api/v1/chat/new").get_json()["session_id"]
+    body = {
+        "message": "Is the retention final?", "timezone": "UTC", "mode": "agent",
+        "session_id": session, "context_version": "v2",
+    }  # fmt: skip
+    answer = program.post("/api/v1/ai/chat/stream", json=body)
+    answer.get_data()  # to its end
+    return answer
