@@ -15,7 +15,7 @@ from store.database import Database
 from store.paths import DataDir
 from store.search import Filters, search
 from store.settings import Settings
-from tests.end_to_end import demo_home
+from tests.end_to_end import demo_home, demo_memories
 from tests.end_to_end.programs import chromium_path
 from webapp import create_app
 from webapp.access import make_launch_code
@@ -29,6 +29,7 @@ SIZES = {390: 844, 768: 1024, 1440: 900}
 def main(folder: Path) -> None:
     """Fill a home below `folder`, serve it, and take the pictures."""
     database = demo_home.fill(DataDir(folder / "home").create())
+    demo_memories.fill(database)
     demo_home.recording(database.data_dir, NOW_MS)
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
@@ -41,6 +42,7 @@ def main(folder: Path) -> None:
         )
         origin, token = f"http://127.0.0.1:{port}", app.extensions["recollect"].token
         pages = _pages(database, _ask(browser, origin, token))
+        pages |= _memories(browser, database, origin, token)
         for theme in ("light", "dark"):
             for width in SIZES:
                 _shoot(browser, origin, token, theme, width, pages, folder)
@@ -76,21 +78,9 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "activity": "/activity?when=today",
         "memory": "/memory",
         "memory-search": "/memory/search?q=migration",
-        "days": "/days",
-        "entities": "/memory/entities",
-        "entity": "/memory/entities/1",
-        "facts": "/memory/facts",
-        "day": "/days/2026-11-20",
-        "insights": "/insights",
         "insight-new": f"/insights/new?frame={frame}",
-        "personas": "/personas",
         "models": "/settings/models",
         "tools": "/settings/tools",
-        "sources": "/sources",
-        "sources-messages": "/sources/messages",
-        "sources-calendar": "/sources/calendar",
-        "sources-location": "/sources/location",
-        "sources-places": "/sources/places",
         "sent": "/settings/sent",
         "privacy": "/privacy/erase?when=today",
         "display": "/settings/display",
@@ -124,6 +114,15 @@ def _ask(browser: Browser, origin: str, token: str) -> str:
     return address
 
 
+def _memories(browser: Browser, database: Database, origin: str, token: str) -> dict[str, str]:
+    """Sources, people, facts, days, insights and personas with something in them."""
+    page = _page(browser, origin, token, "light", 1440)
+    frame = search(database, "command", Filters(0), order="newest").hits[0].frame_id
+    told = demo_memories.tell(page, origin, frame)
+    page.context.close()
+    return told | demo_memories.pages(database)
+
+
 def _shoot(
     browser: Browser, origin: str, token: str, theme: str, width: int, pages: dict[str, str], folder: Path
 ) -> None:
@@ -131,6 +130,9 @@ def _shoot(
     for name, path in pages.items():
         page.goto(f"{origin}{path}")
         page.wait_for_load_state("networkidle")
+        if name == "persona-tried":
+            page.get_by_role("button", name="Try it before saving").click()
+            page.locator("#tried").scroll_into_view_if_needed()
         page.screenshot(path=folder / f"{name}-{width}-{theme}.png")
     page.context.close()
 
