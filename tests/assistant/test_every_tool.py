@@ -70,7 +70,7 @@ def turn(
     frame = afternoon.show(5, "the retention policy", app_name="Editor", window_name="policy.md")
     stub.reply("A page of text.")
     entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, supports_vision=True)
-    models = ChatModels(ChatSettings(models=(entry,), timeout_s=10), {}, waits_s=())
+    models = ChatModels(ChatSettings(models=(entry,), timeout_s=60), {}, waits_s=())
     endpoint, model = models.endpoint("stub"), models.get("stub")
     assert endpoint
     root = tmp_path / "notes"

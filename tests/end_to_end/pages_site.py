@@ -140,6 +140,7 @@ def ask_first(browser: Browser, site: Site) -> None:
     page.fill("#message", "What did I do today?")
     page.select_option("select[name=when]", "today")
     page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/chat/*#t1")
     site.answer = page.url.removeprefix(site.origin)
     site.cite = page.locator("a.cite").first.get_attribute("href") or ""
     found.context.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Request, expect
+from playwright.sync_api import Browser, Request, Route, expect
 
 from store.search import Filters, search
 from tests.end_to_end.accessibility import assert_clean, violations
@@ -205,6 +205,23 @@ def test_hovering_shows_a_small_picture_and_a_click_the_frame(visitor: Visit) ->
     at = int(page.locator("#stage").get_attribute("data-ms") or 0)
     middle = NOW_MS - (18 * 60 + 3) * 60_000 + round(0.6 * 86_400_000)
     assert abs(at - middle) < 10 * 60_000
+
+
+def test_a_pointer_that_is_quicker_than_the_marks_is_answered_when_they_come(visitor: Visit) -> None:
+    held: list[Route] = []
+    visitor.page.route("**/timeline/marks?*", lambda route: held.append(route))
+    page = visitor.go("/timeline")
+    band = page.locator(".band").bounding_box()
+    assert band is not None
+    before = page.locator("#stage").get_attribute("data-frame") or ""
+    page.mouse.click(band["x"] + band["width"] * 0.6, band["y"] + 28)
+    page.mouse.move(band["x"] + band["width"] * 0.5, band["y"] + 28)
+    expect(page.locator("[data-bubble]")).to_be_hidden()
+    assert held, "the marks were not held back"
+    for route in held:
+        route.continue_()
+    expect(page.locator("[data-bubble] img")).to_have_attribute("src", re.compile("^blob:"))
+    expect(page.locator("#stage")).not_to_have_attribute("data-frame", before)
 
 
 # -- search and frame --------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -181,18 +182,40 @@ def test_clearing_asks_nothing_and_can_be_undone(page: Page, site: Site) -> None
     expect(page.locator("#prompt-text")).to_have_value("precious")
 
 
-def test_what_was_typed_before_the_scripts_came_is_saved_too(page: Page, site: Site) -> None:
+@contextmanager
+def before_the_script(page: Page) -> Iterator[None]:
+    """The editor anew, its script held back until the block ends."""
     held: list[Route] = []
     page.route("**/editing/prompts.js*", lambda route: held.append(route))
     with page.expect_request("**/editing/prompts.js*"):
         page.reload(wait_until="commit")
-        type_in(page, "early")
-    expect(page.get_by_role("button", name="Clear")).to_be_disabled()
+        yield
+    expect(page.get_by_role("button", name="Show", exact=True)).to_be_visible()  # as without scripts
     assert held, "the editor's script was not held back"
     for route in held:
         route.continue_()
+    page.unroute("**/editing/prompts.js*")
+
+
+def test_what_was_typed_before_the_scripts_came_is_saved_too(page: Page, site: Site) -> None:
+    with before_the_script(page):
+        type_in(page, "early")
+        expect(page.get_by_role("button", name="Clear")).to_be_disabled()
     expect(page.get_by_role("button", name="Clear")).to_be_enabled()
     assert_saved(page, site, "early")
+
+
+def test_a_model_chosen_before_the_scripts_came_is_gone_to(page: Page, site: Site) -> None:
+    with before_the_script(page):
+        type_in(page, "of the first")
+        page.select_option("[data-prompt-model]", "with-tools")
+    expect(page).to_have_url(re.compile("model=with-tools"))
+    is_stored(site, "of the first")
+    expect(page.locator("#prompt-text")).to_have_value("")
+    page.go_back()
+    page.locator("[data-prompt][data-ready]").wait_for()
+    expect(page.locator("[data-prompt-model]")).to_have_value(QWEN)
+    expect(page.locator("#prompt-text")).to_have_value("of the first")
 
 
 def test_by_keyboard_alone(page: Page, site: Site) -> None:
