@@ -85,11 +85,11 @@ def test_the_page_says_what_deleting_takes_and_then_what_it_took(
         entities.store_entity(connection, "person", "Anna", Learned(NOON_MS), "my sister")
     html = browser.get(page).text
     assert "So do 2 people remembered from this file" in words(html)
-    assert "1 person named by it stay" in words(html)
+    assert "1 person named by it stays remembered" in words(html)
     form = {"csrf_token": token(html), "import_id": page.rpartition("/")[2]}
     told = words(browser.post("/sources/messages/delete", data=form).text)
     assert "5 messages deleted" in told
-    assert "2 entries of people and things went, too" in told and "1 entry of people and things stay" in told
+    assert "2 entries of people and things went, too" in told and "1 entry of people and things stays" in told
     assert [each.name for each in entities.recall(own.database)] == ["Anna"]
 
 
