@@ -46,17 +46,20 @@ class ChatSession:
     metadata: Mapping[str, Any]
 
 
-def create(database: Database, now_ms: int, chat_id: int | None = None) -> int:
-    """A new open session; returns its id. Raises `apsw.ConstraintError` when the chat has gone."""
+def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_unclaimed: bool = False) -> int:
+    """A new open session; returns its id. Raises `apsw.ConstraintError` when the chat has gone.
+
+    One that `is_unclaimed` was opened by a question and not by its window, which may `claim` it.
+    """
     with database.write() as connection:
         return int(
             scalar(
                 connection,
                 """
-                insert into chat_sessions (conversation_id, created_ms, seen_ms)
-                values (?, ?, ?) returning id
+                insert into chat_sessions (conversation_id, created_ms, seen_ms, metadata)
+                values (?, ?, ?, ?) returning id
                 """,
-                (chat_id, now_ms, now_ms),
+                (chat_id, now_ms, now_ms, json.dumps({"unclaimed": True} if is_unclaimed else {})),
             )
         )
 
@@ -118,6 +121,19 @@ def resume(
         """
     values = {"id": session_id, "chat": chat_id, "now": now_ms, "stale": stale_after_ms}
     return _changed(database, sql, values)
+
+
+def claim(database: Database, chat_id: int, now_ms: int, stale_after_ms: int) -> int | None:
+    """Take over the open session of a chat whose question was quicker than its window; None without one."""
+    sql = """
+        update chat_sessions set metadata = json_remove(metadata, '$.unclaimed'), seen_ms = :now
+        where id = (select max(id) from chat_sessions where conversation_id = :chat)
+            and state = 'open' and metadata ->> 'unclaimed' and seen_ms >= :now - :stale
+        returning id
+        """
+    with database.write() as connection:
+        found = scalar(connection, sql, {"chat": chat_id, "now": now_ms, "stale": stale_after_ms})
+    return None if found is None else int(found)
 
 
 def close(database: Database, session_id: int, by: ClosedBy, now_ms: int) -> bool:

@@ -1,4 +1,6 @@
-"""Pictures of every page at three widths in two themes: ``python -m tests.end_to_end.screenshots FOLDER``."""
+"""Pictures of every page at three widths in two themes: ``python -m tests.end_to_end.screenshots FOLDER``,
+or of the pages only that are named behind it.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from store.database import Database
 from store.paths import DataDir
 from store.search import Filters, search
 from store.settings import Settings
-from tests.end_to_end import demo_home, demo_memories
+from tests.end_to_end import demo_chats, demo_home, demo_memories
 from tests.end_to_end.programs import chromium_path
+from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
 from webapp.assistant.models import ChatModels
@@ -26,7 +29,7 @@ NOW_MS = round(demo_home.NOW.timestamp() * 1000)
 SIZES = {390: 844, 768: 1024, 1440: 900}
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, names: list[str]) -> None:
     """Fill a home below `folder`, serve it, and take the pictures."""
     database = demo_home.fill(DataDir(folder / "home").create())
     demo_memories.fill(database)
@@ -36,13 +39,15 @@ def main(folder: Path) -> None:
     app = _app(database, port)
     server = Server(app, listener, database.close_thread)
     threading.Thread(target=server.run, daemon=True).start()
-    with sync_playwright() as playwright:
+    with StubModel() as stub, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium_path(), args=["--no-sandbox", "--disable-gpu"]
         )
         origin, token = f"http://127.0.0.1:{port}", app.extensions["recollect"].token
         pages = _pages(database, _ask(browser, origin, token))
         pages |= _memories(browser, database, origin, token)
+        pages |= _chats(browser, app, origin, stub)
+        pages = {name: path for name, path in pages.items() if not names or name in names}
         for theme in ("light", "dark"):
             for width in SIZES:
                 _shoot(browser, origin, token, theme, width, pages, folder)
@@ -53,7 +58,7 @@ def main(folder: Path) -> None:
 
 def _app(database: Database, port: int) -> Flask:
     settings = replace(Settings(), web=replace(Settings().web, port=port))
-    models = ChatModels(settings.chat, {})
+    models = ChatModels(settings.chat, {}, database.data_dir)
     return create_app(settings, database, chat_models=models, clock=lambda: NOW_MS)
 
 
@@ -123,6 +128,17 @@ def _memories(browser: Browser, database: Database, origin: str, token: str) -> 
     return told | demo_memories.pages(database)
 
 
+def _chats(browser: Browser, app: Flask, origin: str, stub: StubModel) -> dict[str, str]:
+    """What chats came to, and one that is told of them."""
+    own = app.extensions["recollect"]
+    session_id = demo_chats.past(own)
+    demo_chats.add_model(own, stub)
+    page = _page(browser, origin, own.token, "light", 1440)
+    found = demo_chats.pages(own, demo_chats.ask(page, origin), session_id)
+    page.context.close()
+    return found
+
+
 def _shoot(
     browser: Browser, origin: str, token: str, theme: str, width: int, pages: dict[str, str], folder: Path
 ) -> None:
@@ -133,9 +149,12 @@ def _shoot(
         if name == "persona-tried":
             page.get_by_role("button", name="Try it before saving").click()
             page.locator("#tried").scroll_into_view_if_needed()
+        if name == "chat-remembered":
+            page.locator(".remembered > summary").last.click()
+            page.wait_for_load_state("networkidle")
         page.screenshot(path=folder / f"{name}-{width}-{theme}.png")
     page.context.close()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -68,12 +68,17 @@ def open_window(deps: ContextDeps, chat_id: int | None, previous: int | None = N
     """The session of a window that looks at a chat; None is one that is not begun.
 
     The window's `previous` session goes on where it is of the same chat and was left a moment ago, as by
-    a reload; another one is closed. Raises `StoreError`, and `apsw.ConstraintError` without that chat.
+    a reload; another one is closed. Whoever asked before the page's script was there has a session that
+    no window opened yet: it is this one's. Raises `StoreError`, and `apsw.ConstraintError` without that chat.
     """
     if previous is not None:
         if context_sessions.resume(deps.database, previous, chat_id, deps.clock(), deps.stale_ms):
             return previous
         close(deps, previous, "new")
+    if chat_id is not None:
+        asked_in = context_sessions.claim(deps.database, chat_id, deps.clock(), deps.stale_ms)
+        if asked_in is not None:
+            return asked_in
     return context_sessions.create(deps.database, deps.clock(), chat_id)
 
 
@@ -89,7 +94,7 @@ def window_for(deps: ContextDeps, chat_id: int | None, given: int | None) -> int
         last = context_sessions.latest_of_chat(deps.database, chat_id) if chat_id else None
         if last and last.state == "open" and last.seen_ms >= deps.clock() - deps.stale_ms:
             return last.id
-        return context_sessions.create(deps.database, deps.clock(), chat_id)
+        return context_sessions.create(deps.database, deps.clock(), chat_id, is_unclaimed=True)
     except FAULTS as error:
         log.warning("a question is asked in no window: %s", type(error).__name__)
         return None

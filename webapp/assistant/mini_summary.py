@@ -49,7 +49,7 @@ def pieces(turns: Sequence[AskedTurn]) -> dict[str, list[Piece]]:
         "request": _request(turns),
         "investigated": _investigated(turns),
         "learned": _learned(done),
-        "completed": [Piece(f"{len(done)} of {len(turns)} questions answered.", _numbers(done))],
+        "completed": [Piece(f"{len(done)} of {len(turns)} questions answered.", _numbers(done or turns))],
         "next_steps": [Piece(f"Not answered: {_asked(open_one)}", (open_one.n,))] if open_one else [],
         "notes": [Piece(f"{unproven} statement{'s' * (unproven > 1)} had no evidence.", _numbers(doubted))]
         if doubted

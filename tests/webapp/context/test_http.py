@@ -219,6 +219,24 @@ def test_the_pages_window_is_the_one_its_script_opened(
     assert context_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
 
 
+def test_r1_1_a_question_that_was_quicker_than_the_script_is_of_its_window(
+    app: Flask, browser: Actor, own: Services
+) -> None:
+    """The page of its answer takes its session over, once; another window of the chat is another."""
+    chat_id = ask_page(app, browser, "Is the retention final?")
+    asked_in = context_sessions.latest_of_chat(own.database, chat_id)
+    assert asked_in is not None
+    form = {"csrf_token": csrf_of(app, browser), "chat": str(chat_id)}
+    before = browser.post("/chat/windows", data={"csrf_token": form["csrf_token"]}).get_json()["session"]
+    opened = browser.post("/chat/windows", data={**form, "session": before}).get_json()["session"]
+    assert int(opened) == asked_in.id
+    gone = context_sessions.get(own.database, int(before))
+    assert gone is not None and gone.state == "closed"
+    assert int(browser.post("/chat/windows", data=form).get_json()["session"]) != asked_in.id
+    # After a reload it goes on as any other.
+    assert browser.post("/chat/windows", data={**form, "session": opened}).get_json()["session"] == opened
+
+
 # -- what is logged -----------------------------------------------------------------------------------
 
 

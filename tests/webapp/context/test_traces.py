@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from store.conversations import StoredEvidence
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
-from webapp.assistant import closing, digests, tracing
+from webapp.assistant import closing, digests, mini_summary, tracing
 from webapp.assistant.closing import ContextDeps
 
 QUESTION = "What did I set retention to?"
@@ -50,6 +51,13 @@ def test_rules_know_the_question_and_the_frame_of_each_sentence(
         "learned": [("Because.", (2,), (frame,)), (LEARNED, (1,), (frame,))],
         "completed": [("2 of 2 questions answered.", (1, 2), ())],
     }
+
+
+def test_that_nothing_was_answered_is_known_of_what_was_asked() -> None:
+    failed = replace(TURNS[0], status="failed", answer_md="")
+    found = mini_summary.pieces([failed])
+    assert [(each.text, each.turns) for each in found["completed"]] == [("0 of 1 questions answered.", (1,))]
+    assert [each.turns for each in found["next_steps"]] == [(1,)]
 
 
 def test_a_field_that_was_cut_is_traced_to_its_end(past: Past, context: ContextDeps) -> None:
