@@ -129,7 +129,8 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
     left_out: list[LeftOut] = []
     for name, title, candidates, cap in sections:
         room = limits.total - len("\n\n".join(texts)) - (2 if texts else 0)
-        section = _section(name, title, candidates, min(cap, room), told)
+        full = f"over the cap of {cap} characters" if cap <= room else "over what room was left"
+        section = _section(name, title, candidates, min(cap, room), told, full)
         left_out += section.left_out
         if section.parts:
             texts.append(section.text)
@@ -145,9 +146,11 @@ class _Section:
 
 
 def _section(
-    name: SectionName, title: str, candidates: Sequence[Candidate], cap: int, told: set[str]
+    name: SectionName, title: str, candidates: Sequence[Candidate], cap: int, told: set[str], full: str
 ) -> _Section:
-    """One section of at most `cap` characters; adds the hashes of its lines to `told`."""
+    """One section of at most `cap` characters; adds the hashes of its lines to `told`. `full` says why one is
+    left out that does not fit.
+    """
     lines, parts, left_out = [f"[{title}]"], [], []
     size = len(lines[0])
     is_full = False
@@ -162,7 +165,7 @@ def _section(
         room = cap - size - reserve - len("\n- ")
         if is_full or (len(text) > room and not _can_cut(cap - size)):
             is_full = True
-            left_out.append(_left(name, each, f"over the cap of {cap} characters"))
+            left_out.append(_left(name, each, full))
             continue
         is_cut = len(text) > room
         if is_cut:

@@ -79,6 +79,18 @@ def test_r1_49_no_line_is_told_twice() -> None:
     assert [each.reason for each in pack.left_out] == ["told already", "told already"]
 
 
+def test_what_is_left_out_says_which_bound_it_was() -> None:
+    loaded = Loaded(lines("recent " * 30), lines("history " * 30), topic_title="T")
+    assert [each.reason for each in build(loaded, Limits(3_000, 100, 900, 700)).left_out] == []
+    short = build(loaded, Limits(3_000, 20, 10, 700)).left_out
+    assert [each.reason for each in short] == [
+        "over the cap of 20 characters",
+        "over the cap of 10 characters",
+    ]
+    [left] = build(loaded, Limits(240, 1_300, 900, 700)).left_out
+    assert (left.section, left.reason) == ("history", "over what room was left")
+
+
 def test_r1_9_the_hash_names_the_text_and_is_stable() -> None:
     assert build(EVERYTHING, DEFAULT).hash == build(EVERYTHING, DEFAULT).hash != ""
     assert build(Loaded(lines("other")), DEFAULT).hash != build(EVERYTHING, DEFAULT).hash
