@@ -106,7 +106,7 @@ def judge(
     for answer in planted:
         if set(answer.scenes) <= screens.keys():
             models.planted = answer
-            _count(tally, answer, answer_turn(deps, _request(answer, screens, zone, now_ms)))
+            _count(tally, answer, answer_turn(deps, _request(answer, screens, zone, now_ms)), screens)
     models.close()
     return tally
 
@@ -120,7 +120,7 @@ def _request(answer: Answer, screens: Mapping[str, Screen], zone: ZoneInfo, now_
     return TurnRequest(message, zone.key, now_ms, min(times), max(times) + 1)
 
 
-def _count(tally: Tally, answer: Answer, result: TurnResult) -> None:
+def _count(tally: Tally, answer: Answer, result: TurnResult, screens: Mapping[str, Screen]) -> None:
     assert result.error is None, result.error
     tally.answers += 1
     for part in answer.parts:
@@ -141,20 +141,20 @@ def _count(tally: Tally, answer: Answer, result: TurnResult) -> None:
             tally.misses.append(told + (f" (missing {', '.join(missing)})" if missing else ""))
             wrongly = "trusted" if part.verdict == "bad" else "flagged"
             tally.reasons.append(f"{answer.language}, {wrongly} as {', '.join(states) or 'no claim'}")
-    _count_quotes(tally, answer, result)
+    _count_quotes(tally, answer, result, screens)
     tally.planted_ids += answer.dropped
     tally.dropped_ids += min(answer.dropped, result.dropped)
     if result.dropped != answer.dropped:
         tally.misses.append(f"{answer.kind}: {answer.text!r} dropped {result.dropped} of {answer.dropped}")
 
 
-def _count_quotes(tally: Tally, answer: Answer, result: TurnResult) -> None:
-    """A quote that is said to be found must be one that stands there."""
-    false = [quote.words for quote in answer.quotes if not quote.stands]
+def _count_quotes(tally: Tally, answer: Answer, result: TurnResult, screens: Mapping[str, Screen]) -> None:
+    """A quote that is said to be found must be one that stands in that very frame."""
+    false = [(screens[quote.scene].frame_id, quote.words) for quote in answer.quotes if not quote.stands]
     for item in result.evidence:
         if item.state == "found":
             tally.found_quotes += 1
-            if any(words in item.quote for words in false):
+            if any(frame_id == item.frame_id and words in item.quote for frame_id, words in false):
                 tally.false_found += 1
                 tally.misses.append(f"{answer.kind}: said to be found: {item.quote!r}")
 
