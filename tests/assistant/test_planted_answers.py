@@ -20,6 +20,7 @@ from store.paths import DataDir
 BOUND = 0.03
 _TUNED = ("english", "chinese", "more", "fresh")
 _FREE = ("paraphrased", "kept_back", "sealed2")
+_MODEL = ("model_dev",)
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,19 @@ def test_written_answers_alone_are_judged_within_the_bounds(week: Week) -> None:
     told = "\n".join(week.tally.misses)
     assert week.tally.recall >= 0.95, told
     assert week.tally.false_alarms <= BOUND, told
+
+
+def test_answers_as_a_model_gives_them_are_judged_within_the_bounds(week: Week) -> None:
+    """Over the drawn frames: the quotes that were copied from a reading's slips do not stand there."""
+    told = values() | measured(week.database, week.screens)
+    found = chain.from_iterable(answers(name, told) for name in _MODEL)
+    tally = judge(week.database, week.screens, ZONE, [a for a in found if set(a.scenes) <= set(week.screens)])
+    misses = "\n".join(tally.misses)
+    assert tally.dropped_ids == tally.planted_ids > 10, misses
+    assert tally.precision == 1, misses
+    assert tally.recall >= 0.95, misses
+    assert tally.false_alarms <= BOUND, misses
+    assert tally.silent_flagged == 0, misses
 
 
 def test_every_quote_in_the_set_stands_where_it_says(week: Week) -> None:

@@ -90,14 +90,14 @@ def test_invented_and_foreign_ids_are_dropped_and_counted(
     afternoon.show(5, "inside the range")
     stub.reply(
         reply(
-            "It was inside [[e1]], and outside [[e2]], and frame [[e77]].",
+            "It was inside [[e1]], and in range [[e2]], and frame [[e77]].",
             ("e1", "inside the range"),
             ("e2", "before the range"),
             ("e77", "anything"),
         )
     )
     result = ask()
-    assert result.answer_md == "It was inside [1], and outside, and frame."
+    assert result.answer_md == "It was inside [1], and in range, and frame."
     assert [item.frame_id for item in result.evidence if item.n] == [result.evidence[0].frame_id]
     assert outside.id not in [item.frame_id for item in result.evidence]
     assert result.dropped == 2

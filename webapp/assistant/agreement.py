@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp.assistant import own_words, specifics
 from webapp.assistant.numerals import in_digits
-from webapp.assistant.outcomes import denied_parts, is_denied
+from webapp.assistant.outcomes import denied_clauses, denied_parts, is_denied
 from webapp.assistant.texts import normal
 
 CLOSE_CHARS = 12
@@ -18,15 +18,18 @@ def agree(said: str, whole: str) -> bool:
         return False
     shared = own_words.content_words(said)
     shared -= own_words.lacking(shared, [whole])
-    there, here = denied_parts(whole), denied_parts(said, len(said))
+    there, here = denied_parts(whole), denied_clauses(said)
     unlike = shared - own_words.lacking(shared, [there]) - (shared - own_words.lacking(shared, [here]))
     if not all(_is_said_otherwise(word, whole, there) for word in unlike):
         return False
     # What stands right behind a "not" of the sentence, and behind none of the text.
-    close = denied_parts(said, CLOSE_CHARS)
-    mine = own_words.content_words(close)
+    denied = [denied_parts(whole, len(whole))]
+    mine = own_words.content_words(denied_parts(said, CLOSE_CHARS))
     mine -= own_words.lacking(mine, [whole])
-    return not own_words.lacking(mine, [denied_parts(whole, len(whole))])
+    if not own_words.lacking(mine, denied):
+        return True
+    wide = own_words.content_words(denied_parts(said))
+    return bool(wide - own_words.lacking(wide, denied))
 
 
 def _is_said_otherwise(word: str, whole: str, denied: str) -> bool:

@@ -13,15 +13,16 @@ from webapp.assistant import own_words
 from webapp.assistant.facts import Facts
 from webapp.assistant.figures import figures, units
 from webapp.assistant.sentences import OWN_SENTENCES
+from webapp.assistant.specifics import names
 from webapp.assistant.statements import Kind
 
 _LETTER = re.compile(r"[^\W_]")
 _BOLD = re.compile(r"(\*\*|__).+\1[:：]?")
 
 _ADMISSION = re.compile(
-    r"(?:unfortunately|sorry|however|but|抱歉|很抱歉|不过|但是?)?[,，]?\s*(?:"
+    r"(?:unfortunately|sorry|however|but|抱歉|很抱歉|不过|但是?)?[,，]?\s*(?:在[^，,。；]{1,12}?[中里上内][，,]?)?(?:"
     r"(?:i|we)\s+(?:could|can|did|do|have|was|were|am|are)\s*(?:n['’]t|not|no\b|unable)"
-    r"|(?:i|we)\s+(?:cannot|found\s+no|saw\s+no|see\s+no)"
+    r"|(?:i|we)\s+(?:cannot|(?:found|find|saw|see|hear|have)\s+no)"
     r"|(?:there\s+(?:is|are|was|were)\s+(?:no|nothing)\b)|nothing\b|none\s+of\b"
     r"|no\s+(?:frame|capture|screen|evidence|record|text)"
     r"|(?:the|these)\s+(?:\w+\s+)?(?:frames?|captures?|screens?|screenshots?|screen\s+data|evidence|text)\s+"
@@ -44,6 +45,22 @@ _ADVICE = re.compile(
     r"|要[^，,。]{1,20}[，,]\s*(?:请|可以|可|先|点击|按|打开|使用|运行)"
     r"|(?:首先|然后|接着|最后|再|先)?[，,]?(?:请|可以|你可以|您可以|如果|如需|建议|试试|点击|按下?|打开(?!了)|运行(?!了)"
     r"|使用(?!了)|选择(?!了)|输入(?!了)|右键|双击|重启|勾选|进入(?!了))",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"(?:as\s+a\s+rule|in\s+general|generally|usually|typically|normally)\b|.{0,60}\b(?:people|one|you|most\s+\w+|developers?"
+    r"|teams?)\s+(?:usually|normally|typically|generally|often)\b"
+    r"|(?:it|this)\s+(?:is|can\s+be)\s+(?:often\s+|usually\s+|generally\s+|also\s+)?(?:best|good|a\s+good|better|advisable|recommended"
+    r"|helpful|useful|worth|common|important|easier|safer|wise)\b"
+    r"|(?:a|an|one|another)\s+(?:good|common|simple|safe|typical|useful|easy)\s+(?:way|approach|practice|idea|rule|step|option)\b|一般来说|通常(?:来说)?[，,]",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"(?:it|this|that|they|these|then|so|with|if|in\s+that\s+case)\b|这|然后|接着", re.IGNORECASE
+)
+_BIDDING = re.compile(
+    r"(?:ask|start|begin|keep|write|consider|remember|avoid|describe|explain|mention|include|talk|think|take|give|put|look"
+    r"|compare|measure|create|delete|remove|replace|update|verify|ensure|note\s+down|summarise|summarize)\b(?!\s+of\b)",
     re.IGNORECASE,
 )
 _CHATTER = re.compile(
@@ -83,9 +100,23 @@ def claims_something(sentence: str, kind: Kind, facts: Facts) -> bool:
         return _tells_times(said, facts) or _turns(said, facts)
     if _ADVICE.match(said):
         return bool(_HAPPENED.search(said))
+    if _GENERAL.match(said):
+        return bool(_HAPPENED.search(said)) or _tells_times(said, facts)
+    if _BIDDING.match(said):
+        return bool(_HAPPENED.search(said) or figures(said) or names(said))
     if _CHATTER.match(said):
         return bool(_HAPPENED.search(said) or figures(said))
     return True
+
+
+def advises(said: str) -> bool:
+    """Whether a sentence gives advice or says how things are in general."""
+    return bool(_ADVICE.match(said) or _GENERAL.match(said) or _BIDDING.match(said))
+
+
+def goes_on_advising(said: str) -> bool:
+    """Whether a sentence behind advice says more of it, and nothing that a screen would have to show."""
+    return bool(_GOES_ON.match(said)) and not (_HAPPENED.search(said) or figures(said) or names(said))
 
 
 def tells_what_happened(said: str) -> bool:

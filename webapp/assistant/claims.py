@@ -4,10 +4,11 @@ A statement that says something about the screen is a claim. Its state is decide
 
 =========== ================================================================================
 found       a cited quote stands in its frame, shares its words with the sentence, shows every
-            figure, date, name, address and quotation of it, and tells its outcomes
+            figure, date, name, address and quotation of it, and tells its outcomes; and the
+            frame has every word of it that says something (`webapp.assistant.accounted`)
 measured    nothing is cited, and nothing is said but durations that code has measured
-paraphrase  nothing was quoted, or the quote says something else; a second check found every
-            particular and most words of the sentence in the text of the cited frames
+paraphrase  the frame has most of the words and no other doer, or nothing was quoted; a second
+            check found every particular of the sentence in the text of the cited frames
 not_checked a frame is cited, and no check could say anything: what the sentence says became of
             it, or why, may stand there in other words (`webapp.assistant.lacking`)
 not_found   the cited quotes are not in their frames, or `missing` stands in none of them
@@ -26,26 +27,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 
-from webapp.assistant import lacking, own_words, quotes, specifics
+from webapp.assistant import accounted, lacking, own_words, quotes, specifics
 from webapp.assistant.agreement import agree
-from webapp.assistant.assertions import claims_something
+from webapp.assistant.assertions import advises, claims_something, goes_on_advising
 from webapp.assistant.evidence import JOINT
 from webapp.assistant.facts import Facts
 from webapp.assistant.figures import figures, of_moment
+from webapp.assistant.instructions import takes_orders
 from webapp.assistant.lacking import Sources
 from webapp.assistant.numerals import in_digits
 from webapp.assistant.records import Claim, ClaimState, EvidenceItem
 from webapp.assistant.sentences import OWN_SENTENCES
 from webapp.assistant.statements import Statement, statements
+from webapp.assistant.telling_words import TELLING
 
 QUOTED_SHARE = 1 / 3
 """The part of a sentence's words and figures that its quotes must show to stand for it."""
 
 AROUND_SHARE = 0.5
 """The part that the whole frames must show where the quotes show less, but something."""
-
-PARAPHRASED_SHARE = 0.8
-"""The part of a sentence's words that the frames must show before it is called a paraphrase."""
 
 MIN_PARAPHRASED_WORDS = 2
 
@@ -69,12 +69,16 @@ def check(
     given = facts or Facts()
     by_number = {item.n: item for item in evidence if item.n is not None}
     claims = []
+    is_advised = False
     for statement in statements(answer_md):
         text = answer_md[statement.start : statement.end]
         cited = tuple(dict.fromkeys(n for n in map(int, _NUMBERS.findall(text)) if n in by_number))
         if plain(text).strip() in OWN_SENTENCES:
             continue
-        if cited or _is_claim(text, statement, given):
+        was_advised, is_advised = is_advised, not cited and advises(plain(text).strip())
+        if not cited and was_advised and goes_on_advising(plain(text).strip()):
+            is_advised = True
+        elif cited or _is_claim(text, statement, given):
             items = [by_number[n] for n in cited]
             state, missing = _judged(plain(text), items, given, texts)
             claims.append(Claim(text, statement.start, statement.end, cited, state, missing))
@@ -118,16 +122,25 @@ def _judged(
         missing = tuple(lacking.missing(said, quoted, facts))
         if missing:
             return "not_found", missing
-        untold = tuple(lacking.untold(said, quoted))
-        if untold:
-            return "not_checked", untold
-        if _is_tied(said, quoted):
-            return "found", ()
+        untold = lacking.untold(said, quoted)
+        doubtful = tuple(_doubtful(said, quoted))
+        if doubtful or takes_orders(said, "\n".join(quoted.around)):
+            return "not_checked", doubtful
+        if accounted.is_foreign(said, quoted):
+            if agree(said, "\n".join((*quoted.all, *quoted.around))):
+                return accounted.in_other_language(said, quoted, len(untold)), tuple(untold)
+        else:
+            is_tied = _is_tied(said, quoted)
+            state = accounted.in_own_language(said, quoted, is_tied, len(untold))
+            if is_tied and state != "not_checked":
+                return state, ()
+            if state == "not_checked":
+                return state, tuple(untold)
     open_items = [item for item in cited if item.state in ("found", "not_checked")]
     if not open_items:
         return "not_found", ()
-    whole = _sources(open_items, [texts.get(item.n or 0, "") for item in open_items], texts)
-    return ("paraphrase" if _is_paraphrase(said, whole, facts) else "not_checked"), ()
+    shown = _sources(open_items, [texts.get(item.n or 0, "") for item in open_items], texts)
+    return ("paraphrase" if _is_paraphrase(said, shown, facts) else "not_checked"), ()
 
 
 def _sources(items: Sequence[EvidenceItem], said: Iterable[str], texts: Mapping[int, str]) -> Sources:
@@ -165,10 +178,9 @@ def _is_tied(said: str, sources: Sources) -> bool:
         return False
     if specifics.quotations(said):
         return True
-    words = own_words.lacking(own_words.content_words(in_digits(said)), sources.places)
+    words = own_words.content_words(in_digits(said))
+    words = own_words.lacking(words - (own_words.lacking(words, sources.said) & TELLING), sources.places)
     figures_shared = figures(said) & set().union(*map(figures, sources.said))
-    if own_words.is_foreign(said, sources.said):
-        return not words or bool(figures_shared) or own_words.share(words, sources.said) > 0
     if not words:
         return True
     matched = len(words) - len(own_words.lacking(words, sources.said)) + len(figures_shared)
@@ -177,11 +189,25 @@ def _is_tied(said: str, sources: Sources) -> bool:
     return matched > 0 and own_words.share(words, sources.around) >= AROUND_SHARE
 
 
+def _doubtful(said: str, sources: Sources) -> Iterator[str]:
+    """Why something was so, and who did it, where no frame says it."""
+    yield from lacking.undecided(said, sources)
+    reason = lacking.unexplained(said, sources)
+    if reason is not None:
+        yield reason
+    if not accounted.is_foreign(said, sources):
+        yield from accounted.other_doers(said, (*sources.all, *sources.around))
+
+
 def _is_paraphrase(said: str, sources: Sources, facts: Facts) -> bool:
     """The second check: every particular and most words stand in the frames' whole texts."""
-    if any(True for _ in chain(lacking.missing(said, sources, facts), lacking.untold(said, sources))):
+    if any(True for _ in chain(lacking.missing(said, sources, facts), _doubtful(said, sources))):
         return False
-    if not agree(said, "\n".join(sources.all)):
+    if not agree(said, "\n".join(sources.all)) or takes_orders(said, "\n".join(sources.around)):
         return False
-    words = own_words.content_words(said)
-    return len(words) >= MIN_PARAPHRASED_WORDS and own_words.share(words, sources.all) >= PARAPHRASED_SHARE
+    if len(own_words.content_words(said)) < MIN_PARAPHRASED_WORDS:
+        return False
+    untold = len(lacking.untold(said, sources))
+    if accounted.is_foreign(said, sources):
+        return accounted.in_other_language(said, sources, untold) != "not_checked"
+    return accounted.in_own_language(said, sources, untold=untold) != "not_checked"

@@ -29,7 +29,11 @@ MOST_LINES = 4
 SAME_ROW = 0.8
 """Within so many line heights any line will do: it is the rest of the quoted one."""
 
-_MOMENTS = ("clock ", "date ", "weekday ", "ordinal ")
+NEXT_LINE = 2.5
+"""So many line heights below a line the next one of its paragraph begins."""
+
+_DAYS = ("date ", "weekday ", "ordinal ")
+_MOMENTS = ("clock ", *_DAYS)
 _PLAIN_DIGITS = 3
 _PLAIN_LETTERS = 4
 _FILE = re.compile(r"[\w./-]*\w\.(?!example)[a-z]{1,5}\b")
@@ -83,7 +87,13 @@ def _particulars(sentence: str, told: Sequence[str]) -> Iterator[tuple[Reach, _S
     bare = specifics.without_addresses(bare)
     for figure in sorted(figures(bare)):
         is_long = sum(map(str.isdigit, figure)) >= _PLAIN_DIGITS
-        reach: Reach = "row" if figure.startswith(_MOMENTS) else "frame" if is_long else "near"
+        reach: Reach = (
+            "row"
+            if figure.startswith(_DAYS)
+            else "frame"
+            if is_long and not figure.startswith("clock ")
+            else "near"
+        )
         yield reach, partial(_has_figure, figure)
     for name in specifics.names(bare):
         if _FILE.fullmatch(name) and any(_FILE.search(text) for text in told):
@@ -116,11 +126,24 @@ def _has_word(word: str, text: str) -> bool:
 
 
 def _distance(line: Line, quoted: Sequence[Line]) -> float:
-    """In line heights, from the nearest quoted line."""
+    """In line heights, from the nearest quoted line; 0 for the line that one runs on from or into."""
+    if any(_runs_on(line, other) or _runs_on(other, line) for other in quoted):
+        return 0.0
     middle = line.box.y + line.box.h / 2
     return min(
         (abs(middle - other.box.y - other.box.h / 2) / max(other.box.h, line.box.h, 1) for other in quoted),
         default=float("inf"),
+    )
+
+
+def _runs_on(line: Line, into: Line) -> bool:
+    """Whether a sentence goes on in the line below: no stop, and no beginning."""
+    gap = into.box.y - line.box.y
+    return (
+        0 < gap <= NEXT_LINE * max(line.box.h, into.box.h)
+        and abs(line.box.x - into.box.x) <= into.box.h
+        and line.text.rstrip()[-1:].isalnum()
+        and into.text.lstrip()[:1].islower()
     )
 
 

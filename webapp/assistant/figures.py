@@ -55,9 +55,9 @@ _RELATIVE = re.compile(
 _PARTS = {
     "morning": (re.compile(r"(?<!good )\bmornings?\b|上午|早上|早晨|今早|清晨", re.IGNORECASE), 4, 13),
     "afternoon": (re.compile(r"(?<!good )\bafternoons?\b|下午", re.IGNORECASE), 12, 19),
-    "evening": (re.compile(r"(?<!good )\bevenings?\b|傍晚|晚上|今晚|昨晚", re.IGNORECASE), 17, 24),
+    "evening": (re.compile(r"(?<!good )\bevenings?\b|傍晚|晚上", re.IGNORECASE), 17, 24),
     "night": (
-        re.compile(r"\bat\s+night\b|\btonight\b|\blast\s+night\b|深夜|夜里|半夜", re.IGNORECASE),
+        re.compile(r"\bat\s+night\b|\btonight\b|\blast\s+night\b|深夜|夜里|半夜|今晚|昨晚", re.IGNORECASE),
         18,
         24,
     ),

@@ -8,10 +8,11 @@ not found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from webapp.assistant import quotes, specifics
+from webapp.assistant import glossary, quotes, specifics
 from webapp.assistant.evidence import JOINT
 from webapp.assistant.facts import Facts
 from webapp.assistant.figures import (
@@ -25,6 +26,7 @@ from webapp.assistant.figures import (
 )
 from webapp.assistant.numerals import in_digits
 from webapp.assistant.outcomes import (
+    MILD,
     contrasts,
     denies,
     direction,
@@ -34,11 +36,21 @@ from webapp.assistant.outcomes import (
     is_shown_by_figures,
     outcomes,
 )
+from webapp.assistant.own_words import stem
 from webapp.assistant.reasons import unproven_reason
-from webapp.assistant.relations import contradictions
+from webapp.assistant.relations import contradictions, counted
 from webapp.assistant.speakers import wrong_speakers
+from webapp.assistant.telling_words import FORMS
 from webapp.assistant.texts import normal
 
+# What a sentence counts and then lists: "two risks are mentioned: …".
+_OWN_COUNT = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|\d)(?=\s+[a-z]+(?:\s+[a-z]+){0,5}\s*:)", re.IGNORECASE
+)
+_COUNTED = re.compile(
+    r"\b(?P<number>two|three|four|five|six|seven|eight|nine|ten)\s+(?P<what>[a-z]+(?:\s[a-z]+)?)",
+    re.IGNORECASE,
+)
 _WAYS = ("rose", "fell")
 _OPPOSITE = {"passed": "failed", "failed": "passed"}
 
@@ -75,23 +87,40 @@ def missing(said: str, sources: Sources, facts: Facts) -> Iterator[str]:
             yield address
     bare = _bare(said)
     yield from _missing_figures(bare, sources, facts)
+    known = glossary.names((*sources.all, *sources.around))
+    yield from sorted(glossary.names([bare]) - known)
     for name in specifics.names(bare):
-        if not specifics.stands_in(name, _whole(sources)) and not _is_place(name, bare, sources.places):
+        if (
+            normal(name) not in known
+            and not specifics.stands_in(name, _whole(sources))
+            and not _is_place(name, bare, sources.places)
+        ):
             yield name
     yield from _otherwise(bare, sources)
 
 
-def untold(said: str, sources: Sources) -> Iterator[str]:
-    """What a sentence says became of something, and why, where no source says so in a known word."""
+def undecided(said: str, sources: Sources) -> Iterator[str]:
+    """What a sentence says was decided or came of something, where no source says so in a known word."""
+    yield from (word for outcome, word in _untold(said, sources) if outcome not in MILD)
+
+
+def untold(said: str, sources: Sources) -> list[str]:
+    """The same of what may be said in many other ways: that something was finished, lost or mended."""
+    return [word for outcome, word in _untold(said, sources) if outcome in MILD]
+
+
+def _untold(said: str, sources: Sources) -> Iterator[tuple[str, str]]:
     bare = _bare(said)
     digits, around = in_digits(bare), "\n".join(sources.around)
     for outcome, word in outcomes(digits).items():
         is_shown = (outcome in _WAYS and direction(bare)) or is_shown_by_figures(outcome, bare, around)
         if not is_shown and _told(outcome, digits, sources) is None:
-            yield word
-    reason = unproven_reason(bare, sources.all, around)
-    if reason is not None:
-        yield reason
+            yield outcome, word
+
+
+def unexplained(said: str, sources: Sources) -> str | None:
+    """Why a sentence says that something was so, where no source says it."""
+    return unproven_reason(_bare(said), sources.all, "\n".join(sources.around))
 
 
 def _otherwise(bare: str, sources: Sources) -> Iterator[str]:
@@ -108,11 +137,12 @@ def _otherwise(bare: str, sources: Sources) -> Iterator[str]:
             yield word
     if sources.said:
         yield from exceptions(bare, (_whole(sources), *sources.beside))
-        yield from contrasts(in_digits(bare), in_digits("\n".join(sources.said)))
+        quoted, beside = (in_digits("\n".join(texts)) for texts in (sources.said, sources.beside))
+        yield from contrasts(in_digits(bare), quoted, beside)
         yield from includes_otherwise(bare, around)
-        yield from contradictions(bare, sources.said, around)
         given = [part for text in sources.said for part in text.split(JOINT)]
-        yield from wrong_speakers(bare, given, around)
+        yield from contradictions(bare, given, around)
+        yield from wrong_speakers(bare, given, around, sources.places)
 
 
 def _told(outcome: str, said: str, sources: Sources) -> bool | None:
@@ -120,6 +150,8 @@ def _told(outcome: str, said: str, sources: Sources) -> bool | None:
     none names it.
     """
     texts = (_whole(sources), *sources.beside)
+    if outcome in MILD:
+        texts = (*texts, *sources.around)
     telling = next((text for text in texts if outcome in outcomes(text)), None)
     is_denied_here = denies(said, outcome)
     if telling is not None and is_denied_here == denies(telling, outcome):
@@ -140,13 +172,14 @@ def _whole(sources: Sources) -> str:
 
 
 def _missing_figures(said: str, sources: Sources, facts: Facts) -> Iterator[str]:
-    told = figures(said)
+    told = figures(_OWN_COUNT.sub(" ", said))
     proven = set().union(*map(shown, sources.all))
     foreign = facts.foreign(said, sources.places)
     # A clock time that a quote tells has its day from the quote, too, not from the frame.
     is_of_quote = any(figure.startswith("clock ") for figure in told - sources.moments - facts.moments)
     if is_denied("\n".join(sources.said)):
         proven |= {"number 0"}
+    told -= _own_counts(said, sources)
     for figure in sorted(each for each in told if not is_among(each, proven)):
         if figure.startswith(("minutes ", "seconds ")):
             is_known = figure not in foreign
@@ -166,6 +199,19 @@ def _missing_figures(said: str, sources: Sources, facts: Facts) -> Iterator[str]
         others = {other for figure, other in shown_units if figure == number}
         if unit and others and not others & {"", unit}:
             yield f"{number} {unit}"
+
+
+def _own_counts(said: str, sources: Sources) -> set[str]:
+    """The small numbers in words with which a model counts itself: "two lines", where no frame says how many
+    lines there are.
+    """
+    there = counted("\n".join((*sources.all, *sources.around)))
+    found: set[str] = set()
+    for match in _COUNTED.finditer(said):
+        stems = [stem(word) for word in match["what"].lower().split()]
+        if any(word in FORMS for word in stems) and not any(there.get(word) for word in stems):
+            found |= figures(match["number"])
+    return found
 
 
 def _stands(quotation: str, texts: Iterable[str]) -> bool:

@@ -29,12 +29,13 @@ _TIME_UNIT = re.compile(
     r"[\s-]+(?:hours?|hrs?|minutes?|mins?|seconds?|days?|weeks?|months?|years?)\b", re.IGNORECASE
 )
 _HALF = re.compile(r"\bhalf\s+an?\s+hour\b|\ba\s+half[\s-]hour\b|半个?小时|半个钟头", re.IGNORECASE)
+_TWICE = re.compile(r"\btwice\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\b(?:a\s+)?quarter\s+of\s+an\s+hour\b|一刻钟", re.IGNORECASE)
 _A_YEAR = re.compile(r"\b(within|for|after)\s+an?\s+(?=(?:day|week|month|year)\b)", re.IGNORECASE)
 _AN_HOUR = re.compile(r"\b(?:an|a|one)\s+(?P<unit>hour|minute)(?P<half>\s+and\s+a\s+half)?\b", re.IGNORECASE)
 _HAN_VALUES = {sign: n for n, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
 _HAN = re.compile(
-    r"(?<![周期拜十百千])(?P<sign>[一二两三四五六七八九十百]{1,5})"
+    r"(?<![周期拜十百千第])(?P<sign>[一二两三四五六七八九十百]{1,5})"
     r"(?=(?P<unit>个?小时|分钟|天|个月|个|份|封|次|页|元|块|条|名|位|张|行|周|年|月|点|人|件|篇|段|帧|秒|毫秒|号|级|期|米"
     r"|度|倍|台|组|项|步|章|岁|日))"
 )
@@ -74,6 +75,7 @@ def in_digits(text: str) -> str:
     whose name tells its unit gets it: ``TIMEOUT_S = 20`` is 20 s.
     """
     text = _SPACED.sub(_unspaced, unicodedata.normalize("NFKC", text))
+    text = _TWICE.sub("2 times", text)
     text = _HAN_AND_HALF.sub(lambda found: f"{_han_value(found[1])}.5 ", text)
     text = _HALF_UNIT.sub("0.5 ", _HALF.sub("30 min", _QUARTER.sub("15 min", text)))
     text = _AN_HOUR.sub(_an_hour, _A_YEAR.sub(r"\1 1 ", text))

@@ -27,21 +27,22 @@ _GROUPS = {
     r"|\bcrash\w*|\bexception\b|\btraceback\b"
     r"|失败|错误|出错|报错|崩溃|异常",
     "passed": r"\bpass(?:ed|es|ing)?\b|\bsucce\w*|\bgreen\b(?!\s+light)|\bhelp(?:s|ed)?\b"
-    r"|\bsolv(?:es|ed|ing)\b"
+    r"|\bsolv(?:e|es|ed|ing)\b"
     r"|成功|通过",
     "published": r"\b(?:go(?:es)?|went|is|are|now)\s+live\b|\bpublish\w*|\bdeploy\w*|\breleas\w*"
     r"|\blaunch\w*|发布|部署|上线",
-    "finished": r"\bfinish\w*|\bcomplet(?:ed|es|ing|ion)\b|\bdone\b|\bclos(?:ed|es|ing)\b(?!\s+at\b)"
+    "finished": r"\bfinish\w*|\bcomplet(?:ed|es|ing|ion)\b|\bdone\b"
+    r"|\b(?:was|were|been|is|are)\s+(?:\w+\s+)?reached\b|\bachiev\w*|\baccomplish\w*|达成|实现|\bclos(?:ed|es|ing)\b(?!\s+at\b)"
     r"|\bresolv\w*"
     r"|完成|结束|解决|关闭",
     "repaired": r"(?<!the )(?<!a )\bfix(?:ed|es|ing)?\b|\bmend\w*|\brepair\w*|\bcur(?:ed|es|ing)\b"
-    r"|修复|修好|维修",
+    r"|修复|修好|维修|报修|修理|检修",
     "skipped": r"\bskip\w*|跳过",
     "timed_out": r"\btim(?:e|ed|es|ing)[\s-]*out|超时",
     "withdrawn": r"\bwithdr[ae]w\w*|\bwithh[eo]ld\w*|撤回|收回",
     "dismissed": r"\bfired\b|\bdismiss\w*|\bresign\w*|\bquit\b|辞职|解雇|离职|辞退",
     "rose": r"\bincreas\w*|\bris(?:e|es|en|ing)\b|\brose\b|\bgrew\b|\bgrowth\b|\b(?:went|goes|go|gone)\s+up\b"
-    r"|\bup\s+(?:by|from|\d)|\+\s?\d|增加|上涨|上升|增长|提高|上调|[升涨][到至]",
+    r"|\bup\s+(?:by|from|\d)|\+\s?\d|增加(?!了?\s?\d+\s?[行个条项])|上涨|上升|增长|提高|上调|[升涨][到至]",
     "fell": r"\bdecreas\w*|\bf(?:ell|all|alls|allen)\b|\bdropp\w*|\bdeclin(?:e|ing)\b|\breduc\w*"
     r"|\bcuts?\s+(?:to|by|down|from)\b|\b(?:went|goes|go|gone|came)\s+down\b|\bdown\s+(?:by|from|\d)|(?<!\w)[-\u2212]\s?\d|减少|下降|下跌|降低|下调|降[到至]",
     "postponed": r"\bpostpon\w*|\bdelay\w*|\bdefer\w*|\bresched\w*|\bmov(?:ed|e|ing)\s+to\b"
@@ -55,6 +56,22 @@ _GROUPS = {
     "installed": r"\binstall\w*|安装",
 }
 OUTCOMES = {name: re.compile(words, re.IGNORECASE) for name, words in _GROUPS.items()}
+
+MILD = frozenset(
+    [
+        "finished",
+        "repaired",
+        "skipped",
+        "timed_out",
+        "lost",
+        "subscribed",
+        "booked",
+        "installed",
+        "rose",
+        "fell",
+    ]
+)
+"""Outcomes for which there are so many words that a text without a known one may well tell them."""
 
 # Words of which a text means one and not the others.
 _CONTRASTS = tuple(
@@ -110,7 +127,7 @@ _CONTRASTS = tuple(
 _NOT = re.compile(
     r"\b(?:not(?!\s+(?:only|just|more|less|later|earlier)\b)|never|cannot|without|neither|nor|nobody|none|nothing)\b|n['’]t\b"
     r"|\bno\b(?!\s+(?:more|less|fewer|later|earlier|sooner)\s+than\b)|\b(?:forbidden|prohibited|banned)\b|\brul(?:e|es|ed)\s+out\b"
-    r"|\b(?:rather\s+than|instead\s+of)\b(?!\s+\d)|\b(?:advis|warn|recommend)\w*\s+against\b|\bavoid\w*\b|\bun(?:able|changed)\b"
+    r"|\b(?:rather\s+than|instead\s+of)\b(?!\s+\d)|\b(?:advis|warn|recommend)\w*\s+against\b|\bavoid\w*\b|\bexclud(?:e|es|ed|ing)\b|\bexcept(?!ion|ed)\b|\bun(?:able|changed)\b"
     r"|(?<![\d.,])0(?![\d.,:]|\s?%)|禁止|严禁|没有?|未(?!来)|无法|不(?!过|同|断|少|久|仅|错|管|论|如|便|是)|尚未",
     re.IGNORECASE,
 )
@@ -119,13 +136,14 @@ _BARRED = re.compile(
     r"[^.,;:!?\n]{0,24}?\b(?:is|are|was|were)\s+(?:forbidden|prohibited|banned|not\s+allowed|ruled\s+out)\b",
     re.IGNORECASE,
 )
+_BARRED_HERE = re.compile(r"(?:\bnot|\bnever|\bagainst|n['’]t|不|勿|禁止)\s*(?:\w+\s+)?\Z", re.IGNORECASE)
 _FROM_TO = re.compile(
     r"(?:\bfrom|由|从)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<before>\d[\d,]*(?:\.\d+)?)[^\d,.;，。；]{0,24}?"
-    r"(?:\bto|到|至)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
+    r"(?:\bto|到了?|至)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
 _TO = re.compile(
-    r"(?:\bto|\bat|到|至)\s*(?:just\s+|only\s+)?(?:EUR|USD|[€$¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
+    r"(?:\bto|\bat|到了?|至)\s*(?:just\s+|only\s+)?(?:EUR|USD|[€$¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
 _WITH = re.compile(
@@ -136,26 +154,35 @@ _WITHOUT = re.compile(
     r"(?:\b(?:without|excluding|excludes?|no)\s+(?:the\s+)?|不含|不包括|不包含)(?P<what>[a-z]+|[\u4e00-\u9fff]{2})",
     re.IGNORECASE,
 )
+# "A ClockLost error" is called so; nothing is said to have failed.
+_NAMED_ERROR = re.compile(r"(?<=[a-z])[A-Z]\w*`?\s+(?:error|exception)s?\b")
 _FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _ALL = re.compile(r"\b(?:all|every|each|everything)\b|全部|所有|都", re.IGNORECASE)
 _NEAR_CHARS = 24
 _NOUN_WORDS = 2
-_CLAUSE = re.compile(r"[;:!?，；。！？\n|]|[,.](?!\d)")
+_CLAUSE = re.compile(r"[;:!?…，；。！？\n|]|[,.](?!\d)")
 
 
 def outcomes(text: str) -> dict[str, str]:
     """The outcomes a text tells, each with the word that tells it."""
-    found = ((name, words.search(text)) for name, words in OUTCOMES.items())
+    bare = _NAMED_ERROR.sub(" ", text)
+    found = ((name, words.search(bare)) for name, words in OUTCOMES.items())
     return {name: match[0] for name, match in found if match}
 
 
-def contrasts(text: str, other: str) -> tuple[str, ...]:
-    """Words of a text that the other does not have, while it has a word that means the contrary."""
+def contrasts(text: str, other: str, beside: str = "") -> tuple[str, ...]:
+    """Words of a text that the other does not have, while it has a word that means the contrary. What stands
+    beside the other, or is denied, is not meant so.
+    """
     found = []
     for group in _CONTRASTS:
         here = [words.search(text) for words in group]
         there = [bool(words.search(other)) for words in group]
-        lacking = [match[0] for match, is_there in zip(here, there, strict=True) if match and not is_there]
+        lacking = [
+            match[0]
+            for words, match, is_there in zip(group, here, there, strict=True)
+            if match and not (is_there or words.search(beside) or _BARRED_HERE.search(text, 0, match.start()))
+        ]
         if any(there) and not any(match and is_there for match, is_there in zip(here, there, strict=True)):
             found += lacking
     return tuple(found)
@@ -215,6 +242,12 @@ def denies(text: str, outcome: str) -> bool:
     return bool(places) and all(_is_denied_at(text, *place) for place in places)
 
 
+def denied_clauses(text: str) -> str:
+    """The clauses of a text in which a "not" stands."""
+    clauses = _CLAUSE.split(text)
+    return " ".join(clause for clause in clauses if _NOT.search(clause))
+
+
 def denied_parts(text: str, near_chars: int = _NEAR_CHARS) -> str:
     """What each "not" of a text is about, to compare with what another text affirms.
 
@@ -225,7 +258,7 @@ def denied_parts(text: str, near_chars: int = _NEAR_CHARS) -> str:
         word = found[0].lower()
         behind = _CLAUSE.split(text[found.end() : found.end() + near_chars])[0]
         parts.append(" ".join(behind.split()[:_NOUN_WORDS]) if word in ("no", "without") else behind)
-        if word == "none" or word.startswith("rul"):
+        if word == "none" or word.startswith(("rul", "excluded")):
             before = text[max(0, found.start() - near_chars) : found.start()].rstrip(" :")
             parts.append(_CLAUSE.split(before)[-1])
     return " ".join(parts)

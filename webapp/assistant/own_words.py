@@ -13,6 +13,10 @@ from collections.abc import Collection, Iterable
 
 from webapp.assistant.texts import normal
 
+LETTERS_OF_AN_ENDING = 3
+"""So many letters more or less a form of a word may have: "workshop" is no form of "work".
+"""
+
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _HAN_WORD = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2}")
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
@@ -96,7 +100,12 @@ def is_foreign(sentence: str, texts: Iterable[str]) -> bool:
 
     A reader takes a bullet or an icon for a single sign: a word has two.
     """
-    return bool(_HAN_WORD.search(sentence)) != any(_HAN_WORD.search(text) for text in texts)
+    return has_han(sentence) != any(has_han(text) for text in texts)
+
+
+def has_han(text: str) -> bool:
+    """Whether a word of a text is in Han."""
+    return bool(_HAN_WORD.search(text))
 
 
 def _latin(text: str) -> list[str]:
@@ -114,5 +123,8 @@ def _is_among(stem: str, stems: Collection[str]) -> bool:
     if stem in stems:
         return True
     return len(stem) >= 4 and any(
-        len(other) >= 4 and (other.startswith(stem) or stem.startswith(other)) for other in stems
+        len(other) >= 4
+        and abs(len(other) - len(stem)) <= LETTERS_OF_AN_ENDING
+        and (other.startswith(stem) or stem.startswith(other))
+        for other in stems
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from webapp.assistant import own_words
 from webapp.assistant.specifics import without_quotations
+from webapp.assistant.telling_words import TELLING
 
 REASON_SHARE = 0.5
 """The part of a reason's words that the frame must show."""
@@ -30,6 +31,12 @@ def unproven_reason(said: str, texts: Iterable[str], whole: str) -> str | None:
         words = own_words.content_words(why)
         if own_words.is_foreign(why, [*texts, whole]):
             continue
-        if words and own_words.share(words, [*texts, whole]) < REASON_SHARE:
+        given = [*texts, whole]
+        telling = own_words.share(words - TELLING, given)
+        if (
+            words
+            and own_words.share(words, given) < REASON_SHARE
+            and not (words - TELLING and telling > REASON_SHARE)
+        ):
             return why.strip()
     return None

@@ -58,9 +58,10 @@ def contradictions(said: str, texts: Iterable[str], whole: str) -> Iterator[str]
 
     `texts` are the quotes, `whole` the text of their frames.
     """
-    quoted = "\n".join(texts)
+    given = list(texts)
+    quoted = "\n".join(given)
     yield from _miscounted(said, quoted)
-    yield from _turned_round(said, quoted, whole)
+    yield from _turned_round(said, (*given, whole))
     yield from _other_doers(said, quoted)
 
 
@@ -76,8 +77,16 @@ def _miscounted(said: str, quoted: str) -> Iterator[str]:
             beside = {figure for name, figure in there.get(word, ()) if name == kind}
             elsewhere = {each for other, found in there.items() if other != word for each in found}
             # Another figure of the text itself: one it lacks altogether is missed anyway.
+            joined = all(_is_joined((kind, figure), here, there) for figure in mine)
+            if joined:
+                continue
             if mine and beside and not mine & beside and all((kind, figure) in elsewhere for figure in mine):
                 yield f"{word} {min(mine)}"
+
+
+def _is_joined(told: tuple[str, str], here: Counted, there: Counted) -> bool:
+    """Whether both texts put a word beside a figure, and the second beside no other."""
+    return any({told} == there.get(word) for word, found in here.items() if told in found)
 
 
 def counted(text: str) -> Counted:
@@ -143,12 +152,12 @@ def _amount(digits: str, place: tuple[int, int], figure: str) -> tuple[str, str]
 # -- order -------------------------------------------------------------------------------------
 
 
-def _turned_round(said: str, quoted: str, whole: str) -> Iterator[str]:
-    """ "From A to B" where the text goes from B to A."""
+def _turned_round(said: str, texts: Iterable[str]) -> Iterator[str]:
+    """ "From A to B" where the first text with both goes from B to A. Quotes may stand in any order."""
     for found in _FROM_TO.finditer(in_digits(said)):
         before, after = found["before"], found["after"]
-        for text in (in_digits(quoted), in_digits(whole)):
-            way = _way(text, before, after)
+        for text in texts:
+            way = _way(in_digits(text), before, after)
             if way is not None:
                 if way < 0:
                     yield f"{before} → {after}"

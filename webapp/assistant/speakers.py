@@ -8,9 +8,10 @@ and found in the frame as a line of their own or before a colon.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from webapp.assistant import own_words, quotes
+from webapp.assistant.figures import figures, shown
 from webapp.assistant.texts import normal
 
 MOST_LINES_ABOVE = 3
@@ -30,17 +31,27 @@ _HAN_SUBJECT = re.compile(
     r"(?:^|[，。；、])(?P<who>[\u4e00-\u9fff]{2,8}?)(?:[早中下上晚]\w{1}|今天|昨天|随后|又|还|也|则)*"
     r"(?:说|问|报告|要求|表示|写道|回复|提到|指出|称|请|让|认为|建议|通知|询问|答应|承诺|批准|拒绝|会)"
 )
+_CLAUSE = re.compile(r"[;；]|,\s+(?:and|but|while|whereas|which|who)\b")
 _LEAD = re.compile(r"^(?:[^\W\d_]{1,2}\s|[^\w\s]+\s*)+")
 _BEFORE_COLON = re.compile(r"^[^\w]*(?P<who>[^\W\d_][\w ]{1,30}?)\s*[:：]\s")
 
 
-def wrong_speakers(said: str, given: Iterable[str], whole: str) -> Iterator[str]:
+def wrong_speakers(
+    said: str, given: Sequence[str], whole: str, places: Collection[str] = ()
+) -> Iterator[str]:
     """Those whom a sentence lets say what a frame shows another to have said.
 
-    `given` are the quotes, `whole` the text of their frame.
+    `given` are the quotes, `whole` the text of their frame, `places` its app and window, which are no
+    speakers.
     """
     lines = [line.strip() for line in whole.splitlines()]
     labels = {_label(line) for line in lines} | {before for line in lines if (before := _before_colon(line))}
+    labels -= {normal(place) for place in places}
+    for clause in _CLAUSE.split(said):
+        yield from _wrong(clause, given, lines, labels)
+
+
+def _wrong(said: str, given: Sequence[str], lines: list[str], labels: set[str]) -> Iterator[str]:
     named = [who for who in dict.fromkeys(_subjects(said)) if who in labels]
     if not named:
         return
@@ -49,14 +60,30 @@ def wrong_speakers(said: str, given: Iterable[str], whole: str) -> Iterator[str]
     if not owners or owners & set(named):
         return
     quoted = normal("\n".join(meant))
-    yield from (who for who in named if who not in quoted)
+    words = own_words.content_words(said) - own_words.content_words(" ".join(named))
+    for who in named:
+        if who not in quoted and not _says_as_much(who, words, lines, labels, meant):
+            yield who
 
 
 def _meant(said: str, given: list[str], named: list[str]) -> list[str]:
-    """The quotes that share most words with a sentence, besides the names of speakers."""
+    """The quotes that share most words and figures with a sentence, besides the names of speakers."""
     words = own_words.content_words(said) - own_words.content_words(" ".join(named))
-    shared = {quote: len(words) - len(own_words.lacking(words, [quote])) for quote in given}
+    told = figures(said)
+    shared = {
+        quote: len(words) - len(own_words.lacking(words, [quote])) + len(told & shown(quote))
+        for quote in given
+    }
     return [quote for quote in given if shared[quote] == max(shared.values())]
+
+
+def _says_as_much(
+    who: str, words: set[str], lines: list[str], labels: set[str], meant: Iterable[str]
+) -> bool:
+    """Whether a line of someone shows as many words of a sentence as the quotes it is held to."""
+    wanted = max(2, *(len(words) - len(own_words.lacking(words, [quote])) for quote in meant))
+    own = (line for line in lines if len(line.split()) > 1 and who in _owners(lines, labels, line))
+    return any(len(words) - len(own_words.lacking(words, [line])) >= wanted for line in own)
 
 
 def _subjects(said: str) -> Iterator[str]:
@@ -65,8 +92,12 @@ def _subjects(said: str) -> Iterator[str]:
         words = found["who"].split()
         yield " ".join(words)
         yield words[-1]
-    for found in _HAN_SUBJECT.finditer(form):
-        yield found["who"]
+    yield from han_subjects(form)
+
+
+def han_subjects(form: str) -> Iterator[str]:
+    """Who says or wants something in a Chinese text in normal form."""
+    yield from (found["who"] for found in _HAN_SUBJECT.finditer(form))
 
 
 def _label(line: str) -> str:

@@ -13,6 +13,9 @@ from collections.abc import Iterator
 
 from webapp.assistant.texts import normal
 
+LONG_NAME = 5
+"""Parts of a name in code that may run over two lines."""
+
 _QUOTED = re.compile(
     r"“(?P<a>[^”\n]+)”|(?<!\w)\"(?P<b>[^\"\n]+)\"|「(?P<c>[^」\n]+)」|『(?P<d>[^』\n]+)』|`(?P<e>[^`\n]+)`|《(?P<f>[^》\n]+)》"
 )
@@ -44,8 +47,9 @@ _ORDINARY_TEXT = """
 i i'm i've you you're your yours he she it it's its we we're they the a an this that these those there
 here monday tuesday wednesday thursday friday saturday sunday january february march april may june july
 august september october november december jan feb mar apr jun jul aug sep sept oct nov dec am pm ok okay
-recollect url ui id pr eur usd cny rmb gbp todo app english chinese mandarin utc gmt evidence summary note
-work time text code someone somebody everyone everything nobody overall first second then next also later
+recollect url ui id ai faq pdf pr eur usd cny rmb gbp todo app english chinese mandarin utc gmt
+evidence summary note work time text code someone somebody
+everyone everything nobody overall first second then next also later
 after before during while when between from at on in by with for to of as until since around both morning
 afternoon evening night no not yes nothing none one several some many most all each another other and or
 but so if because e.g i.e a.m p.m vs etc he's she's let's that's what's there's
@@ -123,6 +127,8 @@ def stands_in(name: str, text: str) -> bool:
         return len(wanted) == 3 and bool(re.search(rf"{wanted[:2]}(?![\u4e00-\u9fff])", form))
     words = set(_PARTS.split(form))
     parts = [part for part in _PARTS.split(wanted) if part]
+    if len(parts) >= LONG_NAME and "_" in wanted:  # an editor breaks it, or cuts its end off
+        return "".join(parts[: LONG_NAME - 1]) in "".join(_PARTS.split(form)) and words.issuperset(parts)
     return (
         bool(parts) and len(parts) > 1 and "".join(parts) in "".join(_PARTS.split(form))
     ) or words.issuperset(parts)
@@ -158,10 +164,10 @@ def _latin_names(sentence: str) -> Iterator[str]:
 
 def _is_subject(token: str, sentence: str, end: int) -> bool:
     """Whether the first word of a sentence does what only a named one does: "Anna sent", "Kelp offers"."""
-    if _PERSONAL.match(sentence, end):
-        return True
     if _ABSTRACT.search(token):
         return False
+    if _PERSONAL.match(sentence, end):
+        return True
     # A plural takes no verb in -s, so "Siemens offers" is a name and "Tests passed" is not.
     return bool(_ACTS.match(sentence, end)) or (bool(_ACTED.match(sentence, end)) and token[-1] != "s")
 
