@@ -50,7 +50,8 @@ def over(report: Report, how: str, engine: OcrEngine | None) -> None:
                 show(report, f"{how}: {name.replace('_', ' ')}", tally)
                 misses += _kinds(name, tally) if name in UNTOUCHED else tally.misses
                 together += tally
-                all_planted += planted
+                # What is made of an untouched set would show its sentences.
+                all_planted += [] if name in UNTOUCHED else planted
             show(report, f"{how}: all {group}", together)
             written += together
         made = judge(database, screens, ZONE, variants(all_planted))

@@ -107,7 +107,8 @@ def _pairs(text: str) -> dict[str, tuple[str, ...]]:
 
 
 TERMS = {han: frozenset(own_words.stem(word) for word in words) for han, words in _pairs(_TERMS).items()}
-NAMES = {han: " ".join(words) for han, words in _pairs(_NAMES).items()}
+NAMES = {han: normal(" ".join(words)) for han, words in _pairs(_NAMES).items()}
+_NAMES_IN_LATIN = re.compile(rf"\b(?:{'|'.join(map(re.escape, NAMES.values()))})\b")
 _NAMES_IN_HAN = re.compile("|".join(NAMES))
 _LONGEST_FIRST = re.compile("|".join(sorted(TERMS, key=len, reverse=True)))
 
@@ -153,9 +154,10 @@ def _stems() -> frozenset[str]:
 
 def names(texts: Iterable[str]) -> set[str]:
     """Towns, countries and programs that texts name in either language, by their English names."""
-    whole = normal("\n".join(texts))
-    return {
-        normal(name)
-        for han, name in NAMES.items()
-        if han in whole or re.search(rf"\b{re.escape(normal(name))}\b", whole)
-    }
+    return set(_named_in(normal("\n".join(texts))))
+
+
+@lru_cache(maxsize=256)
+def _named_in(whole: str) -> frozenset[str]:
+    latin = set(_NAMES_IN_LATIN.findall(whole))
+    return frozenset(name for han, name in NAMES.items() if name in latin or han in whole)

@@ -205,9 +205,9 @@ def _own_counts(said: str, sources: Sources) -> set[str]:
     """The small numbers in words with which a model counts itself: "two lines", where no frame says how many
     lines there are.
     """
-    there = counted("\n".join((*sources.all, *sources.around)))
     found: set[str] = set()
     for match in _COUNTED.finditer(said):
+        there = counted("\n".join((*sources.all, *sources.around)))
         stems = [stem(word) for word in match["what"].lower().split()]
         if any(word in FORMS for word in stems) and not any(there.get(word) for word in stems):
             found |= figures(match["number"])

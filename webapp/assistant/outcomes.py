@@ -9,7 +9,9 @@ Contrasts work the other way: "west" over a quote that says "south" is flagged, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
 _GROUPS = {
     "cancelled": r"\bcancel\w*|\bcalled\s+off|取消|作废",
@@ -163,11 +165,12 @@ _NOUN_WORDS = 2
 _CLAUSE = re.compile(r"[;:!?…，；。！？\n|]|[,.](?!\d)")
 
 
-def outcomes(text: str) -> dict[str, str]:
+@lru_cache(maxsize=1024)
+def outcomes(text: str) -> Mapping[str, str]:
     """The outcomes a text tells, each with the word that tells it."""
     bare = _NAMED_ERROR.sub(" ", text)
     found = ((name, words.search(bare)) for name, words in OUTCOMES.items())
-    return {name: match[0] for name, match in found if match}
+    return MappingProxyType({name: match[0] for name, match in found if match})
 
 
 def contrasts(text: str, other: str, beside: str = "") -> tuple[str, ...]:

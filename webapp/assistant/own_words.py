@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from webapp.assistant.texts import normal
 
@@ -80,9 +81,14 @@ def share(words: Collection[str], texts: Iterable[str]) -> float:
 def lacking(words: Collection[str], texts: Iterable[str]) -> set[str]:
     """Those of some content words that stand in none of the texts."""
     whole = " ".join(texts)
-    stems = {stem(word) for word in _latin(whole)}
-    han = "".join(_HAN_RUN.findall(normal(whole)))
+    stems, han = _held(whole)
     return {word for word in words if not (word in han if _HAN.match(word) else _is_among(word, stems))}
+
+
+@lru_cache(maxsize=256)
+def _held(text: str) -> tuple[frozenset[str], str]:
+    """The stems and the Han signs of a text; each sentence of an answer asks for those of the same frames."""
+    return frozenset(stem(word) for word in _latin(text)), "".join(_HAN_RUN.findall(normal(text)))
 
 
 def named(words: Iterable[str], text: str) -> set[str]:

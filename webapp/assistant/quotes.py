@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from webapp.assistant.slips import Span, same_but_for_slips
 from webapp.assistant.texts import CJK
@@ -161,6 +162,7 @@ def _best_end(text: str, needle: str) -> tuple[int, int]:
     return best_end, best
 
 
+@lru_cache(maxsize=1024)
 def _normal(text: str) -> _Normal:
     characters: list[str] = []
     origin: list[int] = []
