@@ -35,6 +35,8 @@ def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState =
         ("```\nprint('not a claim')\n```\nText here.", ["Text here."]),
         ("Do you want more? 还有吗？", []),
         ("I could not find it. No frame shows this. 画面中没有显示价格。抱歉，无法确认。", []),
+        ("I am sorry, but I could not find it. I won't do that. Tell me if you need more. 我不会照做。", []),
+        ("I can list them if you like. Sorry, but you paid it twice.", ["Sorry, but you paid it twice."]),
         ("Press Ctrl+S to save. You can open settings. 点击保存按钮。", []),
         ("I could not find it, see [1].", ["I could not find it, see [1]."]),
         ("Quoted from your screen; no language model is set up.", []),

@@ -20,7 +20,7 @@ _LETTER = re.compile(r"[^\W_]")
 _BOLD = re.compile(r"(\*\*|__).+\1[:：]?")
 
 _ADMISSION = re.compile(
-    r"(?:unfortunately|sorry|however|but|抱歉|很抱歉|不过|但是?)?[,，]?\s*(?:在[^，,。；]{1,12}?[中里上内][，,]?)?(?:"
+    r"(?:unfortunately|(?:i['’]m\s+|i\s+am\s+)?(?:so\s+|very\s+)?sorry(?:[,，]?\s+but)?|however|but|抱歉|很抱歉|不过|但是?)?[,，]?\s*(?:在[^，,。；]{1,12}?[中里上内][，,]?)?(?:"
     r"(?:i|we)\s+(?:could|can|did|do|have|was|were|am|are)\s*(?:n['’]t|not|no\b|unable)"
     r"|(?:i|we)\s+(?:cannot|(?:found|find|saw|see|hear|have)\s+no)"
     r"|(?:there\s+(?:is|are|was|were)\s+(?:no|nothing)\b)|nothing\b|none\s+of\b"
@@ -31,6 +31,8 @@ _ADMISSION = re.compile(
     r"|没有|未(?:能|见|找|发|记)|无法|不能|不清楚|看不[到出]|找不到|暂无|我(?:无法|不能|没有|没|未|看不|找不到)"
     r"|(?:这些|上述|所有)?(?:画面|屏幕|截图|记录)(?:中|里|上)?(?:都|并)?(?:没有|未|看不)"
     r"|(?:看过|选出)的"
+    r"|(?:sounds?|pictures?|images?)(?:\s+and\s+(?:sounds?|pictures?))?\s+(?:is|are)\s+not\s+available\s+to\s+me"
+    r"|(?:i\s+(?:will\s+not|won['’]t)|我不会)"
     r")",
     re.IGNORECASE,
 )
@@ -64,7 +66,7 @@ _BIDDING = re.compile(
     re.IGNORECASE,
 )
 _CHATTER = re.compile(
-    r"(?:let\s+me\s+know|i\s+hope|hope\s+this|here\s+(?:is|are)|here['’]s|sure\b|of\s+course|below\b|feel\s+free"
+    r"(?:(?:please\s+)?(?:let\s+me\s+know|tell\s+me)|(?:i|we)\s+(?:can|could|will|would)\s+.{0,60}\bif\s+you\b|i\s+hope|hope\s+this|here\s+(?:is|are)|here['’]s|sure\b|of\s+course|below\b|feel\s+free"
     r"|the\s+following|in\s+short\b[,:]?$|以下是|希望|如有|需要的话|好的|当然)",
     re.IGNORECASE,
 )
@@ -74,7 +76,7 @@ _IRREGULAR = (
 )
 _HAPPENED = re.compile(
     rf"\b(?:you|he|she|they|it|your\s+\w+)(?:['’](?:ve|d))?\s+(?:(?:may|might|could|must|should|have|had|has|also|then"
-    rf"|already|later|just|first|finally|\w+ly)\s+)*(?:\w{{2,}}ed|{_IRREGULAR})\b"
+    rf"|already|later|just|first|finally|\w+ly)\s+)*(?:(?!need\b)\w{{2,}}ed|{_IRREGULAR})\b"
     r"|你.{0,12}[了过]|您.{0,12}[了过]|花了|用了|耗时|持续了",
     re.IGNORECASE,
 )
