@@ -9,7 +9,9 @@ made better by the first only. ``model_dev.txt`` and ``model_sealed.txt`` are an
 gives them under the product's prompt, written by people who did not know the checker, over the text as it
 was read; before anything was changed 92.1 % of what is unsupported in (the first 200 of) the one and 92.6 %
 in the other were flagged, and 14.7 % and 12.7 % of what is supported. The checker was made better by the
-first.
+first; how many of the second were flagged was looked at meanwhile. ``model_more.txt`` was written after that:
+at first sight 94.4 % and 2.9 %; two rules were mended by it. ``model_unseen.txt`` came last and nobody read
+it: 96.2 % and 3.4 % at first sight, 96.2 % and 2.9 % with those two rules.
 `variants` adds what can be made of a right answer without understanding it: its citation taken
 away, invented, moved to another frame, or the whole sentence set beside another answer's true quote.
 """
@@ -28,7 +30,7 @@ Language = Literal["en", "zh"]
 
 SETS = (
     "english", "chinese", "more", "held_out", "fresh", "sealed", "paraphrased", "kept_back", "sealed2",
-    "model_dev", "model_sealed",
+    "model_dev", "model_more", "model_sealed", "model_unseen",
 )  # fmt: skip
 GROUPS = {
     "one kind of mistake each": SETS[:4],
@@ -36,7 +38,7 @@ GROUPS = {
     "in freer words": SETS[6:9],
     "as a model answers": SETS[9:],
 }
-UNTOUCHED = ("kept_back", "model_sealed", "sealed", "sealed2")
+UNTOUCHED = ("kept_back", "model_sealed", "model_unseen", "sealed", "sealed2")
 """Nothing was made better by these: their misses are counted by kind and never printed."""
 
 _MARK = re.compile(r"\[\[([a-z_]+)\]\]")

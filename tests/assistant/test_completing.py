@@ -63,6 +63,14 @@ def test_a_line_that_makes_a_sentence_whole_is_added_with_its_box(frame: FrameRo
     assert judge(frame, TORN, [quote], ["You released 2.40.0"]).quote == quote
 
 
+def test_a_line_may_make_a_sentence_in_another_language_whole(frame: FrameRow) -> None:
+    after = reading(("After, with batches of 64", 0, 0, 0.9), ("Latency 387 ms", 0, 24, 0.9))
+    quote = "Latency 387 ms"
+    whole = judge(frame, after, [quote], ["批次为 64 时延迟是 387 毫秒"])
+    assert whole.quote == f"{quote} … After, with batches of 64"
+    assert judge(frame, after, [quote], ["第 64 号码头的深度是 387 毫秒"]).quote == quote
+
+
 @pytest.mark.parametrize(
     ("quotes", "said", "expected"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.assistant.outcomes import contrasts, exceptions, includes_otherwise, is_shown_by_figures
+from webapp.assistant.outcomes import contrasts, exceptions, includes_otherwise, is_shown_by_figures, outcomes
 from webapp.assistant.reasons import unproven_reason
 from webapp.assistant.relations import contradictions
 from webapp.assistant.speakers import wrong_speakers
@@ -77,3 +77,8 @@ def test_lines_that_differ_in_a_figure_show_what_rose_and_what_fell() -> None:
     assert is_shown_by_figures("fell", "it dropped to 387 ms", screen)
     assert not is_shown_by_figures("rose", "it rose to 387 ms", screen)
     assert not is_shown_by_figures("fell", "it dropped to 12 ms", screen)
+
+
+def test_what_belongs_to_a_release_is_not_one() -> None:
+    assert "published" not in outcomes("The release notes mention it. 发布说明提到了它。")
+    assert "published" in outcomes("It was released. 新版本已发布。")

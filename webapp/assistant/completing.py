@@ -15,7 +15,7 @@ from functools import partial
 from typing import Literal
 
 from store.readings import Line
-from webapp.assistant import own_words, quotes, relations, specifics
+from webapp.assistant import glossary, own_words, quotes, relations, specifics
 from webapp.assistant.figures import figures, is_among, parts_told, relative_days, shown
 from webapp.assistant.outcomes import outcomes
 from webapp.assistant.texts import normal
@@ -52,14 +52,14 @@ def completing(
     if not all(any(is_among(each, shown(text)) for text in (whole, *texts)) for each in _amounts(sentence)):
         return  # no line makes the sentence whole
     near = sorted(lines, key=lambda line: _distance(line, quoted))
-    words = own_words.content_words(sentence)
+    tied = partial(_is_tied, sentence, own_words.content_words(sentence))
     counted = relations.counted(sentence)
     added: dict[int, Line] = {}
     for reach, shows in _particulars(sentence, titles):
         if shows(whole) or any(shows(line.text) for line in added.values()):
             continue
         fitting = (line for line in near if shows(line.text))
-        line = next((each for each in fitting if _may(each, quoted, words, counted, reach)), None)
+        line = next((each for each in fitting if _may(each, quoted, tied, counted, reach)), None)
         if line is not None:
             added[line.start] = line
     # Quotes that tell an outcome are not to be set beside another one from elsewhere.
@@ -147,14 +147,19 @@ def _runs_on(line: Line, into: Line) -> bool:
     )
 
 
-def _may(
-    line: Line, quoted: Sequence[Line], words: set[str], counted: relations.Counted, reach: Reach
-) -> bool:
+def _is_tied(sentence: str, words: set[str], text: str) -> bool:
+    """Whether a line shares a word with the sentence, in its own language or in the other."""
+    if own_words.is_foreign(sentence, [text]):
+        return bool(glossary.same_words(sentence, [text])[0])
+    return bool(words - own_words.lacking(words, [text]))
+
+
+def _may(line: Line, quoted: Sequence[Line], tied: _Shows, counted: relations.Counted, reach: Reach) -> bool:
     distance = _distance(line, quoted)
     if reach == "frame" or distance <= SAME_ROW:
         return True
     if reach == "row":
         return False
-    if distance <= NEAR_LINES and words - own_words.lacking(words, [line.text]):
+    if distance <= NEAR_LINES and tied(line.text):
         return True
     return any(told & counted.get(word, set()) for word, told in relations.counted(line.text).items())

@@ -31,8 +31,9 @@ _GROUPS = {
     "passed": r"\bpass(?:ed|es|ing)?\b|\bsucce\w*|\bgreen\b(?!\s+light)|\bhelp(?:s|ed)?\b"
     r"|\bsolv(?:e|es|ed|ing)\b"
     r"|成功|通过",
-    "published": r"\b(?:go(?:es)?|went|is|are|now)\s+live\b|\bpublish\w*|\bdeploy\w*|\breleas\w*"
-    r"|\blaunch\w*|发布|部署|上线",
+    "published": r"\b(?:go(?:es)?|went|is|are|now)\s+live\b|\bpublish\w*|\bdeploy\w*"
+    r"|\breleas(?!e\s+(?:notes?|pages?|plans?|managers?|chats?|channels?|branch|candidates?|dates?)\b)\w*"
+    r"|\blaunch\w*|发布(?!说明|计划|经理|页面|日期)|部署|上线",
     "finished": r"\bfinish\w*|\bcomplet(?:ed|es|ing|ion)\b|\bdone\b"
     r"|\b(?:was|were|been|is|are)\s+(?:\w+\s+)?reached\b|\bachiev\w*|\baccomplish\w*|达成|实现|\bclos(?:ed|es|ing)\b(?!\s+at\b)"
     r"|\bresolv\w*"
