@@ -26,7 +26,7 @@ from store.times import now_ms
 from webapp.assistant.answer_cases import of_sample
 from webapp.assistant.answer_check import Share, check, total
 from webapp.assistant.models import ChatModels
-from webapp.assistant.records import TurnDeps
+from webapp.assistant.plan import TurnDeps
 
 ON_REQUEST = True
 """Left out when all measurements run."""

@@ -24,7 +24,8 @@ from store.database import Database, open_database, scalar
 from store.paths import DataDir
 from store.settings import ChatSettings
 from webapp.assistant.models import ChatModels
-from webapp.assistant.records import EvidenceEvent, TurnDeps, TurnRequest
+from webapp.assistant.plan import TurnDeps
+from webapp.assistant.records import EvidenceEvent, TurnRequest
 from webapp.assistant.turn import run_turn
 
 ON_REQUEST = True

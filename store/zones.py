@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -51,6 +52,18 @@ def zone_named(name: str | None) -> ZoneInfo | None:
 def zone_names() -> list[str]:
     """Zones to choose from: places, and UTC."""
     return ["UTC", *sorted(name for name in _known_zones() if "/" in name and not _is_old(name))]
+
+
+def offset(ms: int, zone: tzinfo) -> str:
+    """``UTC+08:00``: the offset in force at that instant."""
+    minutes = offset_min(ms, zone)
+    return f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+
+
+def offset_min(ms: int, zone: tzinfo) -> int:
+    """Minutes east of UTC at that instant."""
+    delta = days.local(ms, zone).utcoffset()
+    return 0 if delta is None else round(delta.total_seconds() / 60)
 
 
 def host_zone() -> ZoneInfo:

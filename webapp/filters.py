@@ -10,7 +10,7 @@ from datetime import date
 
 from flask import Flask, request
 
-from store import days, frames
+from store import days, frames, zones
 from webapp import wording
 from webapp.viewer import Viewer, viewer
 
@@ -22,8 +22,8 @@ def install(app: Flask) -> None:
         clock=lambda ms: wording.clock(ms, viewer().zone),
         clock_short=lambda ms: wording.clock_short(ms, viewer().zone),
         moment=lambda ms: wording.moment(ms, viewer().zone),
-        offset=lambda ms: wording.offset(ms, viewer().zone),
-        offset_min=lambda ms: wording.offset_min(ms, viewer().zone),
+        offset=lambda ms: zones.offset(ms, viewer().zone),
+        offset_min=lambda ms: zones.offset_min(ms, viewer().zone),
         day_long=_day_long,
         day_short=_day_short,
         since=lambda ms: wording.duration(viewer().now_ms - ms),

@@ -44,18 +44,6 @@ def moment(ms: int, zone: tzinfo) -> str:
     return f"{date_long(at.date())}, {at:%H:%M:%S}"
 
 
-def offset(ms: int, zone: tzinfo) -> str:
-    """``UTC+08:00``: the offset in force at that instant."""
-    minutes = offset_min(ms, zone)
-    return f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-
-
-def offset_min(ms: int, zone: tzinfo) -> int:
-    """Minutes east of UTC at that instant."""
-    delta = days.local(ms, zone).utcoffset()
-    return 0 if delta is None else round(delta.total_seconds() / 60)
-
-
 def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
     """A range as a person would write it: ``Today 14:00–17:00``, ``12 Nov 09:00 – 14 Nov 18:00``."""
     start, end = days.local(start_ms, zone), days.local(end_ms, zone)

@@ -18,7 +18,8 @@ from engines.chat import Completion, Message, OnSend, Schema
 from store.database import Database
 from store.settings import ChatSettings
 from webapp.assistant.models import AnyModel, ChatModels
-from webapp.assistant.records import Claim, TurnDeps, TurnRequest, TurnResult
+from webapp.assistant.plan import TurnDeps
+from webapp.assistant.records import Claim, TurnRequest, TurnResult
 from webapp.assistant.turn import answer as answer_turn
 
 TRUSTED = ("found", "paraphrase", "measured")

@@ -18,8 +18,8 @@ from store.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS
 from webapp.assistant import agent_prompt, prompt
 from webapp.assistant.agent_session import registry
-from webapp.assistant.answering import Plan
 from webapp.assistant.identity import NEUTRAL
+from webapp.assistant.plan import Plan
 from webapp.assistant.prompt_blocks import (
     MAX_BACKGROUND_CHARS,
     NAMES,

@@ -20,9 +20,10 @@ from tests.assistant.helpers import HOSTILE, Afternoon, reply
 from tests.attaching import attach_image, attach_text
 from tests.stub_model import StubModel
 from webapp.assistant import attached
-from webapp.assistant.attached import CLOSE, OPEN, Attached, told
+from webapp.assistant.attached import CLOSE, OPEN, told
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.errors import AttachmentRefused, TurnRefused, UnknownAttachment
+from webapp.assistant.plan import Attached
 from webapp.assistant.texts import tokens
 from webapp.query_embedder import WORDS_ONLY
 

@@ -13,7 +13,7 @@ from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
 from webapp import sent_page
-from webapp.assistant.records import TurnDeps
+from webapp.assistant.plan import TurnDeps
 from webapp.views import prompt_blocks
 
 HOURS = {"start_ms": START_MS, "end_ms": START_MS + 3_600_000}

@@ -42,7 +42,8 @@ from tests.stub_model import StubModel
 from webapp.assistant import about, turn
 from webapp.assistant.errors import NotAnInsight
 from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.records import TurnDeps, TurnRequest, TurnResult
+from webapp.assistant.plan import TurnDeps
+from webapp.assistant.records import TurnRequest, TurnResult
 from webapp.assistant.turn import answer, run_turn
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from flask import Flask
 
+from store import zones
 from store.zones import zone_named
 from webapp import wording
 from webapp.moments import clock_on, end_moment, moment
@@ -27,9 +28,7 @@ HOUR = 3_600_000
 )
 def test_one_instant_reads_differently_in_two_zones(zone: ZoneInfo, expected: tuple[str, ...]) -> None:
     """TL-2: two zones show the same frame under different labels."""
-    found = tuple(
-        each(FRI_1432, zone) for each in (wording.iso, wording.clock, wording.moment, wording.offset)
-    )
+    found = tuple(each(FRI_1432, zone) for each in (wording.iso, wording.clock, wording.moment, zones.offset))
     assert found == expected
 
 

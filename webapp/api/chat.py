@@ -15,13 +15,13 @@ from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, chec
 from webapp.assistant.attached import MAX_FILES
 from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from webapp.assistant.live import LiveTurn, TooManyTurns
+from webapp.assistant.plan import TurnDeps
 from webapp.assistant.records import (
     MAX_MESSAGE_CHARS,
     MAX_NOTE_CHARS,
     MAX_PROMPT_CHARS,
     ApprovalEvent,
     FinalEvent,
-    TurnDeps,
     TurnError,
     TurnFilters,
     TurnRequest,

@@ -10,7 +10,6 @@ from store import anchors, apps, conversations, days, insights, model_prompts
 from store.anchors import Anchored
 from webapp.assistant import about, bringing, mentions, phrases
 from webapp.assistant.about import About
-from webapp.assistant.answering import Plan
 from webapp.assistant.context import prepare
 from webapp.assistant.context_loading import Asking
 from webapp.assistant.errors import (
@@ -26,9 +25,10 @@ from webapp.assistant.identity import voice_of
 from webapp.assistant.mentions import Mentions
 from webapp.assistant.models import AnyModel, ChatModels
 from webapp.assistant.phrases import Calendar, Found, Refusal
+from webapp.assistant.plan import Plan, TurnDeps
 from webapp.assistant.prepared import Prepared
 from webapp.assistant.prompt import HARD_RULES
-from webapp.assistant.records import MAX_MESSAGE_CHARS, Mode, TimeReading, TurnDeps, TurnRequest
+from webapp.assistant.records import MAX_MESSAGE_CHARS, Mode, TimeReading, TurnRequest
 from webapp.assistant.texts import language_of, question_words, tokens
 
 MAX_LATER_MS = 60_000

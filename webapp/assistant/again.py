@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from store import conversations, personas
 from store.database import Database
+from webapp.assistant.plan import Plan
 from webapp.assistant.records import TurnFilters, TurnRequest, TurnResult
-
-if TYPE_CHECKING:
-    from webapp.assistant.answering import Plan
 
 
 def given(plan: Plan) -> dict[str, Any]:

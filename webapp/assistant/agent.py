@@ -9,10 +9,10 @@ returned in this turn (C1).
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
-from engines.chat import Completion, ContextTooLong, Message, ModelError, StreamingModel, Usage
+from engines.chat import Completion, ContextTooLong, Message, ModelError, StreamingModel
 from store import tool_calls
 from store.conversations import StoredTurn
 from webapp.assistant import (
@@ -28,25 +28,23 @@ from webapp.assistant import (
 )
 from webapp.assistant.agent_session import AgentDeps, offered
 from webapp.assistant.agent_tools import carry_out
-from webapp.assistant.answering import Draft, Plan
-from webapp.assistant.attached import NO_PICTURES, SOURCE, Pictures
-from webapp.assistant.calling import MAX_ANSWER_TOKENS
 from webapp.assistant.findings import Findings, TurnFindings
 from webapp.assistant.fitting import Fitted
 from webapp.assistant.off_screen import OffScreen
-from webapp.assistant.prompt_blocks import Block
+from webapp.assistant.plan import Draft, Plan, TurnDeps
 from webapp.assistant.records import (
+    ATTACHMENT_SOURCE,
     DeltaEvent,
     FirstCall,
     ShortenedEvent,
     StatusEvent,
-    TurnDeps,
     TurnEvent,
 )
 from webapp.assistant.requested_calls import Said, Wanted
 from webapp.assistant.sent_ledger import SentLedger, total_of, usage_of
 from webapp.assistant.sentences import say
 from webapp.assistant.tool import Tool
+from webapp.assistant.tool_context import Session
 from webapp.assistant.tools.attachments import read_attachment
 from webapp.assistant.visible import Heard
 from webapp.assistant.waiting import Stop, Stopped, drawn
@@ -54,40 +52,6 @@ from webapp.assistant.waiting import Stop, Stopped, drawn
 
 class Forgotten(Exception):
     """A frame that this turn was shown has been deleted since."""
-
-
-@dataclass(slots=True)
-class Session:
-    """A turn with tools as it goes."""
-
-    deps: TurnDeps
-    agent: AgentDeps
-    plan: Plan
-    model: StreamingModel
-    turn: StoredTurn
-    stop: Stop
-    tools: list[Tool]
-    form: str
-    tells_as_text: bool
-    """Whether the model knows no messages of a tool, and gets results as the text of a user."""
-    blocks: tuple[Block, ...]
-    messages: list[Message]
-    off_screen: OffScreen
-    findings: TurnFindings = field(default_factory=TurnFindings)
-    usages: list[Usage] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    parts: int = 0
-    left_out: int = 0
-    shortened: int = 0
-    pictures: Pictures = NO_PICTURES
-    room: int = field(init=False)
-    """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
-    heard: Heard = field(default_factory=Heard)
-    """What of the answer that is being written was heard so far."""
-
-    def __post_init__(self) -> None:
-        window = self.model.context_tokens
-        self.room = window - min(MAX_ANSWER_TOKENS, window // 4)
 
 
 def run(
@@ -147,7 +111,7 @@ def _session(
     merged = endpoint is not None and endpoint.single_system
     messages = prompt.messages(blocks, history, asked, shown.pictures, merged=merged)
     off_screen = OffScreen(bool(history), [plan.message, *files.texts], quotable=list(files.texts))
-    findings = TurnFindings(sources={SOURCE} if files.texts or shown.pictures else set())
+    findings = TurnFindings(sources={ATTACHMENT_SOURCE} if files.texts or shown.pictures else set())
     if plan.about:
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from webapp.assistant.answering import Plan
 from webapp.assistant.packing import CLOSE, OPEN
+from webapp.assistant.plan import Plan
 from webapp.assistant.prompt import time_block
 from webapp.assistant.prompt_blocks import Block, background, in_order
 from webapp.assistant.tool import Tool

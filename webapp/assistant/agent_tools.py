@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from store import tool_calls, tool_rules
 from store.tool_calls import Asked, NotApproved, Outcome, ToolCall
@@ -21,12 +20,9 @@ from webapp.assistant.records import ApprovalEvent, StatusEvent, ToolCallEvent, 
 from webapp.assistant.requested_calls import Said, Wanted, result_text
 from webapp.assistant.sentences import say
 from webapp.assistant.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
-from webapp.assistant.tool_context import Told, context_of, told
+from webapp.assistant.tool_context import Session, Told, context_of, told
 from webapp.assistant.visible import visible
 from webapp.assistant.waiting import within
-
-if TYPE_CHECKING:
-    from webapp.assistant.agent import Session
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from store import conversations
 from webapp.assistant.answer_cases import Case, Expected, Kind
 from webapp.assistant.errors import TurnRefused
-from webapp.assistant.records import EvidenceItem, TurnDeps, TurnRequest, TurnResult
+from webapp.assistant.plan import TurnDeps
+from webapp.assistant.records import EvidenceItem, TurnRequest, TurnResult
 from webapp.assistant.texts import normal
 from webapp.assistant.turn import answer
 

@@ -7,30 +7,18 @@ built-in extractive one, or code alone), it passes the same checks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
 
-from engines.chat import Completion, Message, ModelError, Usage
+from engines.chat import Completion, ModelError
 from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
-from store.personas import Persona
 from webapp.assistant import answer_lines, citations, claims, coverage, evidence, replies
-from webapp.assistant import attached as files
-from webapp.assistant.about import About
-from webapp.assistant.attached import NO_FILES, SOURCE, Attached
-from webapp.assistant.calling import call
 from webapp.assistant.excerpts import shortened
 from webapp.assistant.facts import Facts, facts
-from webapp.assistant.models import AnyModel
 from webapp.assistant.off_screen import OffScreen
-from webapp.assistant.prepared import NOTHING, Prepared
+from webapp.assistant.plan import Draft, Plan, TurnDeps
 from webapp.assistant.records import (
     Claim,
-    Coverage,
-    EvidenceItem,
-    FirstCall,
-    Mode,
-    TimeReading,
-    TurnDeps,
     TurnFilters,
 )
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
@@ -40,104 +28,6 @@ from webapp.assistant.visible import said_so_far
 from webapp.assistant.waiting import Stopped
 
 MAX_QUOTE_CHARS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A question that was admitted: everything about it is settled but the answer.
-
-    `words` are what it is about, none for a summary; `searched_for` is the message without its
-    mentions and its time.
-    """
-
-    message: str
-    language: Language
-    words: tuple[str, ...]
-    start_ms: int
-    end_ms: int
-    timezone: str
-    zone: tzinfo
-    now_ms: int
-    filters: TurnFilters
-    model: AnyModel
-    identity: str
-    chat_id: int | None
-    reading: TimeReading
-    searched_for: str
-    without: frozenset[int] = frozenset()
-    mode: Mode = "evidence"
-    model_prompt: str = ""
-    pack: str = ""
-    """What is told as background beside the question; '' for nothing."""
-    context: Prepared = NOTHING
-    """How the background came to be, and what the window is about."""
-    session_id: int | None = None
-    has_range: bool = True
-    """Whether a range was given or found; without one it reaches from the beginning to now."""
-    is_bounded: bool = True
-    """Whether nothing outside the range may be shown: it was given, not only found in the message."""
-    first_call: FirstCall | None = None
-    persona: Persona | None = None
-    """Whose words the identity holds; None for an override, a stored voice and the neutral default."""
-    style_note: str = ""
-    about: About | None = None
-    """The frame or moment that the conversation is about."""
-    asked: str = ""
-    """What the model is asked in place of the message, '' for the message itself."""
-
-    attached: Attached = NO_FILES
-    previous_response_id: str = ""
-
-    @property
-    def question(self) -> str:
-        """What the model is asked."""
-        return self.asked or self.message
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An answer with its proof, ready to be stored."""
-
-    answer_md: str
-    evidence: tuple[EvidenceItem, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    usage: Usage | None = None
-    warnings: tuple[str, ...] = ()
-    dropped: int = 0
-    measured: Facts | None = None
-    coverage: Coverage | None = None  # where it is known only with the answer
-    sources: tuple[str, ...] = ()
-    response_id: str = ""  # of the endpoint's own transcript
-    is_cut_off: bool = False
-    failure: ModelError | None = None  # why the answer broke off, if it did
-
-
-def ask(
-    deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int
-) -> Iterator[str | Draft]:
-    """What the plan's model says as it says it, unchecked, and at last the checked answer.
-
-    Raises `ModelError`, and `StoreError` where nothing may be sent.
-    """
-    if isinstance(plan.model, ExtractiveModel):
-        quoted = quote(deps, plan, retrieval, say("extractive", plan.language))
-        unread = files.told_of_unread(plan.attached, plan.language)
-        yield replace(quoted, warnings=(*quoted.warnings, *unread))
-        return
-    called = yield from call(deps, plan, plan.model, retrieval, history, turn_id)
-    warnings = []
-    if called.left_out:
-        total = len(retrieval.entries)
-        warnings.append(say("left_out", plan.language, count=called.left_out, total=total))
-    if called.shrunk_to:
-        warnings.append(say("shrunk", plan.language, tokens=called.shrunk_to))
-    if called.completion.finish_reason == "length":
-        warnings.append(say("cut_short", plan.language))
-    warnings += files.told_of_cuts(called.files, plan.language)
-    texts = called.files.texts
-    beside = OffScreen(True, has_looked=True, quotable=list(texts)) if texts else None
-    draft = checked(deps, plan, retrieval, called.entries, called.completion, warnings, off_screen=beside)
-    yield replace(draft, usage=called.usage, sources=(SOURCE,) if texts else ())
 
 
 def cut_off(said: str, plan: Plan, form: str = "") -> Completion | None:

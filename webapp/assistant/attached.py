@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from engines.chat import Picture
 from store import attachments
@@ -17,15 +16,11 @@ from store.attachments import Attachment
 from store.database import Database
 from store.settings import ContextSettings
 from webapp.assistant.packing import guest, plain
+from webapp.assistant.plan import Attached, TurnDeps
 from webapp.assistant.sentences import say
 from webapp.assistant.texts import Language, tokens
 
-if TYPE_CHECKING:
-    from webapp.assistant.records import TurnDeps
-
 OPEN, CLOSE = "BEGIN ATTACHED DATA", "END ATTACHED DATA"
-SOURCE = "attachments"
-"""What a turn that was told of files names among its sources (C3)."""
 
 MAX_FILES = 10
 MAX_IMAGE_BYTES = 20_000_000
@@ -40,26 +35,6 @@ _WORTH_CHARS = 200
 
 Read = Callable[[int, int], str]
 """The first so many characters of a file: (id, count)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attached:
-    """The files of a question, and those of the questions before it in its chat."""
-
-    own: tuple[Attachment, ...] = ()
-    earlier: tuple[Attachment, ...] = ()
-
-    @property
-    def images(self) -> tuple[Attachment, ...]:
-        """The question's own images, each once."""
-        by_file = {each.sha256: each for each in self.own if each.is_image}
-        return tuple(by_file.values())
-
-    def __bool__(self) -> bool:
-        return bool(self.own or self.earlier)
-
-
-NO_FILES = Attached()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from store import attachments
 from store.errors import AttachmentNotFound
-from webapp.assistant.attached import MAX_FILES, MAX_IMAGE_BYTES, Attached, names
+from webapp.assistant.attached import MAX_FILES, MAX_IMAGE_BYTES, names
 from webapp.assistant.errors import AttachmentRefused, UnknownAttachment
 from webapp.assistant.models import AnyModel
-from webapp.assistant.records import TurnDeps, TurnRequest
+from webapp.assistant.plan import Attached, TurnDeps
+from webapp.assistant.records import TurnRequest
 
 
 def brought(deps: TurnDeps, request: TurnRequest) -> Attached:

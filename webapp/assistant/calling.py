@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engines.chat import (
     ChatModel,
@@ -23,17 +22,11 @@ from engines.chat import (
 from webapp.assistant import attached, prompt
 from webapp.assistant.attached import NOTHING_TOLD, Told
 from webapp.assistant.packing import Packed, pack
+from webapp.assistant.plan import MAX_ANSWER_TOKENS, Plan, TurnDeps
 from webapp.assistant.prompt_blocks import Block, system_messages
-from webapp.assistant.records import TurnDeps
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 from webapp.assistant.texts import tokens
-
-if TYPE_CHECKING:
-    from webapp.assistant.answering import Plan
-
-MAX_ANSWER_TOKENS = 1_500
-"""Room left in the context window for the answer, or a quarter of a small window."""
 
 MAX_SHRINKS = 2
 """How often a request that was too long is made smaller."""

@@ -22,7 +22,6 @@ Only `found` and `measured` are proof. `webapp.assistant.assertions` says what c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
@@ -38,7 +37,7 @@ from webapp.assistant.lacking import Sources
 from webapp.assistant.numerals import in_digits
 from webapp.assistant.records import Claim, ClaimState, EvidenceItem
 from webapp.assistant.sentences import OWN_SENTENCES
-from webapp.assistant.statements import Statement, statements
+from webapp.assistant.statements import CITATION, Statement, plain, statements
 from webapp.assistant.telling_words import TELLING
 
 QUOTED_SHARE = 1 / 3
@@ -49,8 +48,6 @@ AROUND_SHARE = 0.5
 
 MIN_PARAPHRASED_WORDS = 2
 
-_NUMBERS = re.compile(r"(?<!\\)\[(\d+)\]")
-_ESCAPED = re.compile(r"\\(?=[\\`*\[\]<_~&])")
 _PROVEN = ("found", "measured")
 _NO_TEXTS: Mapping[int, str] = MappingProxyType({})
 
@@ -72,7 +69,7 @@ def check(
     is_advised = False
     for statement in statements(answer_md):
         text = answer_md[statement.start : statement.end]
-        cited = tuple(dict.fromkeys(n for n in map(int, _NUMBERS.findall(text)) if n in by_number))
+        cited = tuple(dict.fromkeys(n for n in map(int, CITATION.findall(text)) if n in by_number))
         if plain(text).strip() in OWN_SENTENCES:
             continue
         was_advised, is_advised = is_advised, not cited and advises(plain(text).strip())
@@ -90,7 +87,7 @@ def citing(answer_md: str) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for statement in statements(answer_md):
         text = answer_md[statement.start : statement.end]
-        for n in dict.fromkeys(map(int, _NUMBERS.findall(text))):
+        for n in dict.fromkeys(map(int, CITATION.findall(text))):
             found.setdefault(n, []).append(plain(text))
     return found
 
@@ -101,14 +98,9 @@ def is_proven(claims: Sequence[Claim]) -> bool:
     return not of_screen or any(claim.state in _PROVEN for claim in of_screen)
 
 
-def plain(statement: str) -> str:
-    """A statement without citations, escapes and emphasis."""
-    return _ESCAPED.sub("", _NUMBERS.sub("", statement)).replace("**", "").replace("~~", "")
-
-
 def _is_claim(text: str, statement: Statement, facts: Facts) -> bool:
     # A citation that was dropped leaves a number of its own making in the text: a claim all the same.
-    return claims_something(_NUMBERS.sub("", text), statement.kind, facts)
+    return claims_something(CITATION.sub("", text), statement.kind, facts)
 
 
 def _judged(

@@ -18,7 +18,8 @@ from webapp.assistant.answer_check import Checked, Figures, judge, request_of, t
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.context import VERSION
 from webapp.assistant.errors import TurnRefused
-from webapp.assistant.records import TurnDeps, TurnResult
+from webapp.assistant.plan import TurnDeps
+from webapp.assistant.records import TurnResult
 from webapp.assistant.turn import answer
 
 

@@ -6,16 +6,12 @@ another one tomorrow, nobody has agreed to that yet: the tool asks again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engines.addresses import host_of
 from store import tool_modes
 from webapp.assistant.agent_session import AgentDeps, search_engine
 from webapp.assistant.models import ChatModels
 from webapp.assistant.tool import Tool
-
-if TYPE_CHECKING:
-    from webapp.assistant.agent import Session
+from webapp.assistant.tool_context import Session
 
 
 def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp.assistant import quotes, specifics
-from webapp.assistant.claims import plain
 from webapp.assistant.figures import figures
 from webapp.assistant.outcomes import outcomes
 from webapp.assistant.records import Claim
+from webapp.assistant.statements import plain
 
 QUOTABLE = frozenset({"attachments", "messages", "calendar", "location", "places", "web", "files"})
 """Sources whose words are their own. What is remembered or summed up was written here."""

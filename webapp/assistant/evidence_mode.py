@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from engines.chat import Message, ModelError
+from engines.chat_extractive import ExtractiveModel
 from store.conversations import StoredTurn
 from store.filters import Filters
-from webapp.assistant import answering, coverage, evidence
-from webapp.assistant.answering import Draft, Plan
+from webapp.assistant import answering, attached, coverage, evidence
+from webapp.assistant.calling import call
+from webapp.assistant.off_screen import OffScreen
+from webapp.assistant.plan import Draft, Plan, TurnDeps
 from webapp.assistant.questions import needs_sound
 from webapp.assistant.records import (
+    ATTACHMENT_SOURCE,
     Coverage,
     DeltaEvent,
     EvidenceEvent,
     EvidenceItem,
     Stage,
     StatusEvent,
-    TurnDeps,
     TurnEvent,
 )
 from webapp.assistant.retrieval import Retrieval, retrieve
@@ -86,10 +89,10 @@ def _asked(
 ) -> Generator[TurnEvent, None, Draft]:
     """The model's answer: its words as a draft while they come, then what the checks make of it."""
     # The model keeps its own time limit; whoever stops the turn does not wait for it.
-    ask = partial(answering.ask, deps, plan, retrieval, history, turn.id)
+    asked = partial(ask, deps, plan, retrieval, history, turn.id)
     heard = Heard()
     try:
-        for piece in drawn(ask, stop, deps.database.close_thread):
+        for piece in drawn(asked, stop, deps.database.close_thread):
             if isinstance(piece, Draft):
                 return piece
             if fresh := heard.add(piece):
@@ -101,6 +104,36 @@ def _asked(
         draft = answering.checked(deps, plan, retrieval, retrieval.entries, completion, [])
         return answering.ended(draft, ending, plan.language)
     raise AssertionError("an answer ends with its draft")
+
+
+def ask(
+    deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int
+) -> Iterator[str | Draft]:
+    """What the plan's model says as it says it, unchecked, and at last the checked answer.
+
+    Raises `ModelError`, and `StoreError` where nothing may be sent.
+    """
+    if isinstance(plan.model, ExtractiveModel):
+        quoted = answering.quote(deps, plan, retrieval, say("extractive", plan.language))
+        unread = attached.told_of_unread(plan.attached, plan.language)
+        yield replace(quoted, warnings=(*quoted.warnings, *unread))
+        return
+    called = yield from call(deps, plan, plan.model, retrieval, history, turn_id)
+    warnings = []
+    if called.left_out:
+        total = len(retrieval.entries)
+        warnings.append(say("left_out", plan.language, count=called.left_out, total=total))
+    if called.shrunk_to:
+        warnings.append(say("shrunk", plan.language, tokens=called.shrunk_to))
+    if called.completion.finish_reason == "length":
+        warnings.append(say("cut_short", plan.language))
+    warnings += attached.told_of_cuts(called.files, plan.language)
+    texts = called.files.texts
+    beside = OffScreen(True, has_looked=True, quotable=list(texts)) if texts else None
+    draft = answering.checked(
+        deps, plan, retrieval, called.entries, called.completion, warnings, off_screen=beside
+    )
+    yield replace(draft, usage=called.usage, sources=(ATTACHMENT_SOURCE,) if texts else ())
 
 
 def _meaning(deps: TurnDeps, plan: Plan, turn: StoredTurn) -> Meaning:

@@ -13,8 +13,8 @@ from engines.chat_responses import OpenAIResponsesModel
 from store import conversations
 from store.conversations import DELETED_ANSWER
 from store.database import Database
-from webapp.assistant.answering import Plan
 from webapp.assistant.models import AnyModel
+from webapp.assistant.plan import Plan
 
 
 def model_of(database: Database, plan: Plan, history: Sequence[Message]) -> AnyModel:

@@ -15,9 +15,9 @@ from store.anchors import Anchored
 from store.conversations import DELETED_ANSWER, StoredTurn
 from store.database import Database
 from store.insights import Insight, InsightNotFound
-from webapp.assistant.answering import Plan
 from webapp.assistant.citations import without_numbers
 from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.plan import Plan
 
 MAX_HISTORY_TURNS = 4
 MAX_HISTORY_CHARS = 1_200

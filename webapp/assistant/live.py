@@ -13,13 +13,13 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 from webapp.assistant.admission import admit
+from webapp.assistant.plan import TurnDeps
 from webapp.assistant.prepared import Prepared
 from webapp.assistant.records import (
     ApprovalEvent,
     ErrorEvent,
     FinalEvent,
     StatusEvent,
-    TurnDeps,
     TurnEvent,
     TurnRequest,
 )

@@ -12,8 +12,8 @@ from typing import Any
 
 from store.chat_summaries import AskedTurn
 from store.conversations import DELETED_ANSWER
-from webapp.assistant.claims import plain
 from webapp.assistant.redaction import redacted
+from webapp.assistant.statements import plain
 
 Fields = dict[str, str | None]
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 
 from webapp.assistant import elsewhere, specifics
 from webapp.assistant.assertions import tells_what_happened
-from webapp.assistant.claims import plain
 from webapp.assistant.figures import figures
 from webapp.assistant.records import Claim
+from webapp.assistant.statements import plain
 
 TOOLS = frozenset(
     {

@@ -7,21 +7,14 @@ epoch milliseconds; ranges are half-open. Nothing here is from the model uncheck
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from engines.chat import Usage
 from store.anchors import Anchor
 from store.attachments import Attachment
-from store.database import Database
 from store.tool_calls import ToolCall
-
-if TYPE_CHECKING:
-    from webapp.assistant.agent_session import AgentDeps
-    from webapp.assistant.closing import ContextDeps
-    from webapp.assistant.models import ChatModels
-    from webapp.query_embedder import Meaning
 
 MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
@@ -29,6 +22,8 @@ MAX_PROMPT_CHARS = 20_000
 MAX_NOTE_CHARS = 200
 SURE = 0.6
 """Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
+ATTACHMENT_SOURCE = "attachments"
+"""What a turn that was told of files names among its sources."""
 
 Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
@@ -100,23 +95,6 @@ class TurnRequest:
     context_version: str = ""
     attachments: tuple[int, ...] = ()
     previous_response_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnDeps:
-    """What a turn works with; `clock` gives epoch milliseconds.
-
-    `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
-    `agent` there are no tools, and every question is answered in evidence mode. Without `context` nothing is
-    told of earlier chats.
-    """
-
-    database: Database
-    models: ChatModels
-    clock: Callable[[], int]
-    meaning: Callable[[str, int], Meaning] | None = None
-    agent: AgentDeps | None = None
-    context: ContextDeps | None = None
 
 
 @dataclass(frozen=True, slots=True)

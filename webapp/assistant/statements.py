@@ -17,6 +17,9 @@ from markdown_it import MarkdownIt
 Kind = Literal["sentence", "row", "heading", "code"]
 Span = tuple[int, int]
 
+CITATION = re.compile(r"(?<!\\)\[(\d+)\]")
+"""A number in brackets, as the numbered answer cites evidence."""
+_ESCAPED = re.compile(r"\\(?=[\\`*\[\]<_~&])")
 _LEAD = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+|>[ \t]?|#{1,6}[ \t]+)*(?:\[[ xX]\][ \t]+)?")
 _CONTINUED = re.compile(r"\n[ \t]*(?:>[ \t]?)*")
 _QUOTED = re.compile(r"“[^”\n]*”|\"[^\"\n]*\"|「[^」\n]*」|『[^』\n]*』|`[^`\n]*`")
@@ -58,6 +61,11 @@ def statements(answer_md: str) -> Iterator[Statement]:
         elif token.type in ("fence", "code_block"):
             is_prose = token.type == "code_block" or token.info.strip().lower() in _PROSE_FENCES
             yield from _code(answer_md, start, end, token.markup, is_prose)
+
+
+def plain(statement: str) -> str:
+    """A statement without citations, escapes and emphasis."""
+    return _ESCAPED.sub("", CITATION.sub("", statement)).replace("**", "").replace("~~", "")
 
 
 @lru_cache(maxsize=1)

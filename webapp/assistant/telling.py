@@ -20,11 +20,10 @@ from store.conversations import StoredTurn
 from store.errors import StoreError
 from webapp.assistant import history
 from webapp.assistant.about import About
-from webapp.assistant.answering import Plan
 from webapp.assistant.citations import without_numbers
 from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.plan import Plan, TurnDeps
 from webapp.assistant.prompt_blocks import in_order, system_messages
-from webapp.assistant.records import TurnDeps
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 from webapp.assistant.transcript import TranscriptMessage, transcript
 from webapp.assistant.waiting import Stop, Stopped, within

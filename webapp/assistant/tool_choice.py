@@ -26,8 +26,8 @@ from engines.chat import Completion, Message, ModelError, StreamingModel
 from webapp.assistant import agent_prompt, prompt, requested_calls
 from webapp.assistant.admission import admit
 from webapp.assistant.answer_check import Share
-from webapp.assistant.answering import Plan
-from webapp.assistant.records import TurnDeps, TurnRequest
+from webapp.assistant.plan import Plan, TurnDeps
+from webapp.assistant.records import TurnRequest
 from webapp.assistant.requested_calls import Wanted, result_text
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 from webapp.assistant.texts import Language

@@ -3,18 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engines.addresses import host_of, is_local
-from webapp.assistant.agent_session import ToolContext, search_engine
-from webapp.assistant.findings import Findings
+from engines.chat import Message, StreamingModel, Usage
+from store.conversations import StoredTurn
+from webapp.assistant.agent_session import AgentDeps, ToolContext, search_engine
+from webapp.assistant.attached import NO_PICTURES, Pictures
+from webapp.assistant.findings import Findings, TurnFindings
+from webapp.assistant.off_screen import OffScreen
 from webapp.assistant.outside import Vision, Web
+from webapp.assistant.plan import MAX_ANSWER_TOKENS, Plan, TurnDeps
+from webapp.assistant.prompt_blocks import Block
 from webapp.assistant.tool import Tool
+from webapp.assistant.visible import Heard
+from webapp.assistant.waiting import Stop
 
-if TYPE_CHECKING:
-    from webapp.assistant.agent import Session
+
+@dataclass(slots=True)
+class Session:
+    """A turn with tools as it goes."""
+
+    deps: TurnDeps
+    agent: AgentDeps
+    plan: Plan
+    model: StreamingModel
+    turn: StoredTurn
+    stop: Stop
+    tools: list[Tool]
+    form: str
+    tells_as_text: bool
+    """Whether the model knows no messages of a tool, and gets results as the text of a user."""
+    blocks: tuple[Block, ...]
+    messages: list[Message]
+    off_screen: OffScreen
+    findings: TurnFindings = field(default_factory=TurnFindings)
+    usages: list[Usage] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    parts: int = 0
+    left_out: int = 0
+    shortened: int = 0
+    pictures: Pictures = NO_PICTURES
+    room: int = field(init=False)
+    """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
+    heard: Heard = field(default_factory=Heard)
+    """What of the answer that is being written was heard so far."""
+
+    def __post_init__(self) -> None:
+        window = self.model.context_tokens
+        self.room = window - min(MAX_ANSWER_TOKENS, window // 4)
 
 
 @dataclass(frozen=True, slots=True)

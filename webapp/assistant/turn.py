@@ -33,7 +33,6 @@ from webapp.assistant import (
 )
 from webapp.assistant.admission import admit
 from webapp.assistant.agent import Forgotten
-from webapp.assistant.answering import Draft, Plan
 from webapp.assistant.errors import (
     BadMessage,
     BadRange,
@@ -46,6 +45,7 @@ from webapp.assistant.errors import (
 )
 from webapp.assistant.evidence_mode import InHand
 from webapp.assistant.failures import interrupted, turn_error
+from webapp.assistant.plan import Draft, Plan, TurnDeps
 from webapp.assistant.records import (
     ApprovalEvent,
     Box,
@@ -63,7 +63,6 @@ from webapp.assistant.records import (
     TextEvent,
     TimeReading,
     ToolCallEvent,
-    TurnDeps,
     TurnError,
     TurnEvent,
     TurnFilters,

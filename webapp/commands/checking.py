@@ -80,7 +80,7 @@ def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
     from store.times import now_ms
     from webapp.assistant.answer_cases import of_reports, of_sample
     from webapp.assistant.models import ChatModels
-    from webapp.assistant.records import TurnDeps
+    from webapp.assistant.plan import TurnDeps
 
     here = open_home(home)
     database = open_database(here.data_dir)

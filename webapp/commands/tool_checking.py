@@ -89,7 +89,7 @@ def _deps(home: Path | None) -> Any:
     from store.times import now_ms
     from webapp.assistant.agent_session import AgentDeps, registry
     from webapp.assistant.models import ChatModels
-    from webapp.assistant.records import TurnDeps
+    from webapp.assistant.plan import TurnDeps
     from webapp.doors.calls import Library
     from webapp.query_embedder import QueryEmbedder
 

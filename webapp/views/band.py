@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from store import days
+from store.gaps import Gap
+from store.timeline import Run
 from webapp import wording
 from webapp.viewer import Viewer
-
-if TYPE_CHECKING:
-    from store.gaps import Gap
-    from store.timeline import Run
 
 ZOOMS = {"day": 0, "1h": 60, "10min": 10}
 """Zoom levels and their minutes; a day is as long as it is."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
+from store import zones
 from webapp import wording
 from webapp.assistant import coverage
 from webapp.assistant.coverage import Kind
@@ -80,7 +81,7 @@ def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView
         tried=tuple(_tried(query) for query in covered.queries),
         phrase=covered.reading.phrase,
         also=tuple(
-            Choice(start, end, f"{label} {wording.offset(start, zone)}" if is_twice else label)
+            Choice(start, end, f"{label} {zones.offset(start, zone)}" if is_twice else label)
             for (start, end), label in zip(covered.reading.also, labels, strict=True)
         ),
     )

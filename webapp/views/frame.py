@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import anchors, apps, frame_tags, frames, insights, kept, readings, timeline
+from store import anchors, apps, frame_tags, frames, insights, kept, readings, timeline, zones
 from store.database import Database
 from store.frame_tags import Tag
 from store.frames import FrameRow
@@ -130,7 +130,7 @@ def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
         return ""
     minutes = frame.utc_offset_min
     name = f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-    if name == wording.offset(frame.captured_ms, viewer.zone):
+    if name == zones.offset(frame.captured_ms, viewer.zone):
         return ""
     seconds = frame.captured_ms // 1000 + minutes * 60
     return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d} at {name}"

@@ -14,10 +14,10 @@ from store.database import Database
 from store.sent import SentRequest
 from webapp.assistant import agent_prompt, gates, prompt
 from webapp.assistant.agent_session import offered
-from webapp.assistant.answering import Plan
 from webapp.assistant.context import are_chats_told
 from webapp.assistant.identity import NEUTRAL, voice_of
 from webapp.assistant.models import ModelInfo
+from webapp.assistant.plan import Plan
 from webapp.assistant.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
 from webapp.assistant.records import Mode, TimeReading, TurnFilters, TurnRequest
 from webapp.assistant.texts import tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from store import frames, privacy, stats
+from store import frames, privacy, stats, zones
 from store.capture_state import read_state
 from webapp import doctor, wording
 from webapp.light import FRESH_MS
@@ -135,7 +135,7 @@ def _of_check(name: str, check: doctor.Check) -> Row:
 def _time(viewer: Viewer) -> Row:
     origin = {"server": ", from the server: this browser has not said", "chosen": ", chosen by you"}
     start = f"day starts {viewer.day_start_min // 60:02d}:00"
-    name = f"{wording.offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
+    name = f"{zones.offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
     links = (("Change", "/settings/display"),)
     return Row("Time", "OK", f"{name}{origin.get(viewer.zone_origin, '')}, {start}", "", links)
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from store import answer_reports, context_preferences, conversations, frames, insights, personas
+from store import answer_reports, context_preferences, conversations, frames, insights, personas, zones
 from store.answer_reports import Report
 from store.database import Database
 from store.insights import Insight
@@ -143,7 +143,7 @@ def turn_view(
         disputed=tuple(card.item.frame_id for card in disputed if card.item.frame_id is not None),
         opening=_opening(turn),
         range_label=_range_label(turn, zone, now_ms),
-        zone_name=f"{wording.offset(turn.start_ms, zone)} {turn.timezone}",
+        zone_name=f"{zones.offset(turn.start_ms, zone)} {turn.timezone}",
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         is_verbose=context_preferences.verbose_until_ms(database, now_ms) is not None,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
@@ -225,7 +225,7 @@ def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
     if turn.start_ms >= turn.end_ms:  # it looked at no time at all
         return
     span = wording.span(turn.start_ms, turn.end_ms, zone, now_ms)
-    yield f"searched {span} {wording.offset(turn.start_ms, zone)}"
+    yield f"searched {span} {zones.offset(turn.start_ms, zone)}"
     sampled = f", {wording.count(covered.frames_sampled)} looked at" if covered.frames_in_range else ""
     yield f"{wording.count(covered.frames_in_range, 'frame')}{sampled}"
     if covered.index_fresh_to_ms is not None:

@@ -20,7 +20,7 @@ from tests.stub_model import StubModel
 from tests.webapp.conftest import API, Actor, Clock, agent_settings, csrf_of
 from tests.webapp.mouths import Form, Json, Mouth, Running, Socket, Sse, serve
 from webapp import attaching
-from webapp.assistant.attached import SOURCE
+from webapp.assistant.records import ATTACHMENT_SOURCE
 from webapp.errors import Problem
 
 ASK = {"message": "What does it say?", "timezone": "UTC", "mode": "agent", "model": "stub"}
@@ -234,7 +234,10 @@ def test_a_question_brings_it_over_the_socket(running: Running, stub: StubModel)
     assert mouth.ask("And this?", chat_id=chat_id, **more) == (chat_id, n + 1)
     assert "| another five words are here" in stub.prompt() and "plan.txt" in stub.prompt()
     answer = mouth.events[-1]["answer"]
-    assert ([each["name"] for each in answer["attachments"]], answer["sources"]) == (["next.txt"], [SOURCE])
+    assert ([each["name"] for each in answer["attachments"]], answer["sources"]) == (
+        ["next.txt"],
+        [ATTACHMENT_SOURCE],
+    )
 
 
 def test_a_socket_refuses_a_file_that_is_not_there(running: Running, stub: StubModel) -> None:

@@ -19,7 +19,7 @@ from webapp.assistant.answer_cases import of_sample
 from webapp.assistant.closing import ContextDeps
 from webapp.assistant.context_check import Compared, compare
 from webapp.assistant.models import ChatModels
-from webapp.assistant.records import TurnDeps
+from webapp.assistant.plan import TurnDeps
 from webapp.commands.context_checking import numbers, table
 from webapp.query_embedder import QueryEmbedder
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from store import attachments
 from store.errors import AttachmentNotFound
-from webapp.assistant.attached import SOURCE
 from webapp.assistant.findings import Findings
+from webapp.assistant.records import ATTACHMENT_SOURCE
 from webapp.assistant.tool import ToolFailed, tool
 from webapp.doors.calls import Library
 
@@ -53,7 +53,7 @@ def read_attachment(
         raise ToolFailed(
             f"File {attachment_id} has {found.characters:,} characters; `offset` is beyond them."
         )
-    context.findings.sources.add(SOURCE)
+    context.findings.sources.add(ATTACHMENT_SOURCE)
     end = offset + len(text)
     return {
         "name": found.name,

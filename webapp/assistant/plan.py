@@ -1,0 +1,131 @@
+"""What a turn works with, what was settled before it began, and the draft that it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from engines.chat import ModelError, Usage
+from store.attachments import Attachment
+from store.database import Database
+from store.personas import Persona
+from webapp.assistant.about import About
+from webapp.assistant.agent_session import AgentDeps
+from webapp.assistant.closing import ContextDeps
+from webapp.assistant.facts import Facts
+from webapp.assistant.models import AnyModel, ChatModels
+from webapp.assistant.prepared import NOTHING, Prepared
+from webapp.assistant.records import Claim, Coverage, EvidenceItem, FirstCall, Mode, TimeReading, TurnFilters
+from webapp.assistant.texts import Language
+from webapp.query_embedder import Meaning
+
+MAX_ANSWER_TOKENS = 1_500
+"""Room left in the context window for the answer, or a quarter of a small window."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDeps:
+    """What a turn works with; `clock` gives epoch milliseconds.
+
+    `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
+    `agent` there are no tools, and every question is answered in evidence mode. Without `context` nothing is
+    told of earlier chats.
+    """
+
+    database: Database
+    models: ChatModels
+    clock: Callable[[], int]
+    meaning: Callable[[str, int], Meaning] | None = None
+    agent: AgentDeps | None = None
+    context: ContextDeps | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The files of a question, and those of the questions before it in its chat."""
+
+    own: tuple[Attachment, ...] = ()
+    earlier: tuple[Attachment, ...] = ()
+
+    @property
+    def images(self) -> tuple[Attachment, ...]:
+        """The question's own images, each once."""
+        by_file = {each.sha256: each for each in self.own if each.is_image}
+        return tuple(by_file.values())
+
+    def __bool__(self) -> bool:
+        return bool(self.own or self.earlier)
+
+
+NO_FILES = Attached()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A question that was admitted: everything about it is settled but the answer.
+
+    `words` are what it is about, none for a summary; `searched_for` is the message without its
+    mentions and its time.
+    """
+
+    message: str
+    language: Language
+    words: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+    timezone: str
+    zone: tzinfo
+    now_ms: int
+    filters: TurnFilters
+    model: AnyModel
+    identity: str
+    chat_id: int | None
+    reading: TimeReading
+    searched_for: str
+    without: frozenset[int] = frozenset()
+    mode: Mode = "evidence"
+    model_prompt: str = ""
+    pack: str = ""
+    """What is told as background beside the question; '' for nothing."""
+    context: Prepared = NOTHING
+    """How the background came to be, and what the window is about."""
+    session_id: int | None = None
+    has_range: bool = True
+    """Whether a range was given or found; without one it reaches from the beginning to now."""
+    is_bounded: bool = True
+    """Whether nothing outside the range may be shown: it was given, not only found in the message."""
+    first_call: FirstCall | None = None
+    persona: Persona | None = None
+    """Whose words the identity holds; None for an override, a stored voice and the neutral default."""
+    style_note: str = ""
+    about: About | None = None
+    """The frame or moment that the conversation is about."""
+    asked: str = ""
+    """What the model is asked in place of the message, '' for the message itself."""
+
+    attached: Attached = NO_FILES
+    previous_response_id: str = ""
+
+    @property
+    def question(self) -> str:
+        """What the model is asked."""
+        return self.asked or self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer with its proof, ready to be stored."""
+
+    answer_md: str
+    evidence: tuple[EvidenceItem, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    usage: Usage | None = None
+    warnings: tuple[str, ...] = ()
+    dropped: int = 0
+    measured: Facts | None = None
+    coverage: Coverage | None = None  # where it is known only with the answer
+    sources: tuple[str, ...] = ()
+    response_id: str = ""  # of the endpoint's own transcript
+    is_cut_off: bool = False
+    failure: ModelError | None = None  # why the answer broke off, if it did
