@@ -1,7 +1,7 @@
 """Digests of many chat sessions: of the recent days, of the time before them, and of topics.
 
-Each is a list of lines that know which sessions they rest on. Triggers throw a digest away when one of
-its summaries changes or goes (migration context), so what is stored is never out of date, only missing.
+Each is a list of lines that know which sessions they rest on. Triggers of `chat_summaries` throw a digest
+away when one of its summaries changes or goes, so what is stored is never out of date, only missing.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def split_topic(database: Database, session_id: int, tag: str, new_tag: str) -> 
 def delete_everything(database: Database) -> dict[str, int]:
     """Forget all memory of chats; the chats stay. Returns how much went, by kind.
 
-    Packs go with the summaries they were made of, by the triggers of its migration.
+    Packs go with the summaries they were made of, by triggers.
     """
     tables = ("chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries")
     with database.write() as connection:

@@ -2,7 +2,7 @@
 
 A summary may say what an answer said, and an answer what a frame showed. So every session goes in whose
 chat was shown one of the frames in ``doomed``, or was asked about their time: its summary, with the digests,
-packs and requests made of it (triggers of its migration). What is left is summarised again a moment
+packs and requests made of it (triggers of `chat_summaries`). What is left is summarised again a moment
 later. Call inside `Database.write()`, while the frames' rows and the evidence are still there.
 """
 

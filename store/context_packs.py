@@ -1,6 +1,6 @@
 """What each turn told the model as background: the text, where each part is from, and what it took.
 
-A pack goes with the summaries it was made of (triggers of its migration); that there was one stays.
+A pack goes with the summaries it was made of (triggers of `chat_summaries`); that there was one stays.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@
     │   └── Abandoned          or because whoever asked has left
     ├── DatabaseDamaged        the file is not a database, or its check failed
     ├── DatabaseTooNew         written by a later version of Recollect
+    ├── DatabaseTooOld         written by a version that was never released
     ├── FrameNotFound          no such frame
     ├── MediaGone              the frame exists, its pixels do not (or are no longer its own)
     ├── AttachmentNotFound     no such attached file, or another chat's
@@ -45,6 +46,10 @@ class DatabaseDamaged(StoreError):
 
 class DatabaseTooNew(StoreError):
     """The database was migrated by a later version of Recollect."""
+
+
+class DatabaseTooOld(StoreError):
+    """The database stopped at a schema of before the first release; the message says what to do."""
 
 
 class FrameNotFound(StoreError):

@@ -1,6 +1,6 @@
 """Quotes whose frame was read again: which they are, and what became of them.
 
-Triggers on `readings` mark them (`migrations.m012_kept_frames`); looking for them again is the
+Triggers on `readings` mark them (``migrations/001_initial.sql``); looking for them again is the
 work of whoever can match a quote, inside one `database.write()`.
 """
 

@@ -23,7 +23,7 @@ from engines.ocr import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store import access_log, capture_state, ingest_state, stats, vectors
 from store.database import open_database
-from store.errors import StoreError
+from store.errors import DatabaseTooNew, DatabaseTooOld, StoreError
 from store.paths import DataDir
 from store.sent_noting import About, Noting
 from store.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
@@ -272,6 +272,8 @@ def check_database(data_dir: DataDir) -> Check:
         database = open_database(data_dir)
         damage = stats.damage(database)
         frames = stats.stats(database).frames
+    except (DatabaseTooNew, DatabaseTooOld) as error:
+        return Check("Database", "X", f"{data_dir.database.name}: {error}", "It was left as it is.")
     except StoreError as error:
         action = f"Keep {data_dir.database} and put the newest file of {data_dir.backups} in its place."
         return Check("Database", "X", f"{data_dir.database.name} cannot be used: {error}", action)

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import pytest
 
 from ingest import places, tagging
 from ingest.observations import ObservationLoop
-from store import frame_tags, migrations
-from store.database import Database, open_database
-from store.migrations import STEPS
+from store import frame_tags
+from store.database import Database
 from store.paths import DataDir
 from store.times import now_ms
 from tests.factories import NOON_MS, store_frame
 
-BEFORE = [step.__name__ for step in STEPS].index("m035_frame_tag_source")
 FRAMES = 7
+RULES_MS = NOON_MS + 3_600_000  # since when frames are marked as they come in
 
 
 @pytest.fixture
-def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Database:
-    """A database with frames of two apps, of one of which a person marked one, opened by this version."""
-    data_dir = DataDir(tmp_path / "older")
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "STEPS", STEPS[:BEFORE])
-        before = open_database(data_dir)
-        for n in range(FRAMES):
-            store_frame(
-                before, data_dir, NOON_MS + n * 1_000, app_name="Code" if n % 2 else "Firefox",
-                window_name="main.py - recall-server - Visual Studio Code", browser_url=None,
-            )  # fmt: skip
-        before.close_thread()
-    return open_database(data_dir)
+def older(database: Database, data_dir: DataDir) -> Database:
+    """A database with frames of two apps from before rules marked any, which are still to be marked."""
+    for n in range(FRAMES):
+        frame = store_frame(
+            database, data_dir, NOON_MS + n * 1_000, app_name="Code" if n % 2 else "Firefox",
+            window_name="main.py - recall-server - Visual Studio Code", browser_url=None,
+        )  # fmt: skip
+    with database.write() as connection:
+        waiting = "insert into frame_tag_backfill (below, stored_before_ms) values (?, ?)"
+        connection.execute(waiting, (frame.id + 1, RULES_MS))
+    return database
 
 
 def tags(database: Database) -> list[list[str]]:
@@ -98,7 +94,7 @@ def test_a_tag_that_was_taken_off_stays_off_and_a_person_s_own_stays(
         frame_tags.add(connection, number, "mine", NOON_MS)
     late = store_frame(older, data_dir, NOON_MS - 5_000, app_name="Code").id
     with older.write() as connection:
-        connection.execute("update frames set stored_ms = ? where id = ?", (now_ms(), late))
+        connection.execute("update frames set stored_ms = ? where id = ?", (RULES_MS, late))
     tagging.tag_some(older, now_ms)
     with older.write() as connection:
         for tag in frame_tags.of_frame(older, number):

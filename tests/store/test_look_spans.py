@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.database import Database, rows
 from store.gaps import Interval, joined
 from store.line import CONTINUOUS_MS
-from store.migrations.m003_ledger_and_activity import m003_ledger_and_activity
-from store.migrations.m016_look_spans import m016_look_spans
 
 BATCHES = st.lists(
     st.tuples(st.integers(0, 400_000), st.integers(0, 30_000)).map(lambda part: (part[0], sum(part))),
@@ -19,10 +17,10 @@ BATCHES = st.lists(
 )
 
 
-def enter(connection: apsw.Connection, batches: list[Interval], first: int = 0) -> None:
+def enter(connection: apsw.Connection, batches: list[Interval]) -> None:
     connection.executemany(
         "insert into look_batches (id, start_ms, end_ms, looks) values (?, ?, ?, 1)",
-        [(str(first + number), start, end) for number, (start, end) in enumerate(batches)],
+        [(str(number), start, end) for number, (start, end) in enumerate(batches)],
     )
 
 
@@ -30,18 +28,14 @@ def spans(connection: apsw.Connection) -> list[Interval]:
     return [(start, end) for start, end in rows(connection, "select * from look_spans order by start_ms")]
 
 
-@settings(max_examples=300)
-@given(before=BATCHES, after=BATCHES)
-def test_spans_are_the_union_whatever_came_first(before: list[Interval], after: list[Interval]) -> None:
-    """Both the batches that were there at the migration and those that came later."""
-    connection = apsw.Connection(":memory:")
-    m003_ledger_and_activity(connection)
-    enter(connection, before)
-    m016_look_spans(connection)
-    assert spans(connection) == joined(before, CONTINUOUS_MS)
-    enter(connection, after, len(before))
-    assert spans(connection) == joined(before + after, CONTINUOUS_MS)
-    connection.close()
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=BATCHES)
+def test_spans_are_the_union_whatever_came_first(database: Database, batches: list[Interval]) -> None:
+    connection = database.connection()
+    connection.execute("begin")
+    enter(connection, batches)
+    assert spans(connection) == joined(batches, CONTINUOUS_MS)
+    connection.execute("rollback")
 
 
 def test_a_batch_that_is_already_there_changes_nothing(database: Database) -> None:

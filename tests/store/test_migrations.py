@@ -1,161 +1,254 @@
-"""Migrations: every way leads to the same schema, and the way back is kept."""
+"""Migrations: a home of version 0.1.0 and a blank one have the same schema, and the way back is kept.
+
+``cases/home-0.1.0.tar.gz`` is a home folder of the last program that had 39 steps in place of `001_initial`:
+a row in every table, written by its own functions, with pictures and an attached file. Some things wait in
+it, as after a crash: two files to be removed, an index half made anew, vectors, hours to be written.
+"""
 
 from __future__ import annotations
+
+import re
+import shutil
+import tarfile
+from pathlib import Path
 
 import apsw
 import pytest
 
-from store import migrations, sent
+from store import attachments, deletion, migrations, tokenizer
 from store.database import Database, open_database, rows, scalar
-from store.errors import DatabaseTooNew
-from store.migrations import STEPS, migrate
+from store.errors import DatabaseTooNew, DatabaseTooOld
+from store.media import Media
+from store.migrations import check_version, migrate
 from store.paths import DataDir
+from store.spool import Spool
+from store.verify import verify
+
+HOME_0_1_0 = Path(__file__).parents[1] / "cases" / "home-0.1.0.tar.gz"
+_TOKEN = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|\w+|[^\w\s]""")
+_INDEXES = ("daily_summaries_fts", "frames_fts", "frames_fts_next", "memory_fts", "text_messages_fts")
 
 
-def schema(connection: apsw.Connection) -> list[tuple[object, ...]]:
-    return rows(connection, "select type, name, tbl_name, sql from sqlite_schema order by type, name")
+@pytest.fixture
+def older(tmp_path: Path) -> DataDir:
+    """The home folder of version 0.1.0."""
+    with tarfile.open(HOME_0_1_0) as archive:
+        archive.extractall(tmp_path / "older", filter="data")
+    return DataDir(tmp_path / "older" / "home")
 
 
-def add_frame(connection: apsw.Connection) -> None:
-    connection.execute(
-        """
-        insert into frames (id, capture_id, captured_ms, ended_ms, width_px, height_px, source, media_type,
-            size_bytes, sha256, pixels_sha256, stored_ms, app_name)
-        values (1024, 'c', 1, 1, 1, 1, 'screen', 'image/webp', 1, '', '', 1, 'Code')
-        """
-    )
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this test's migrations are: those there are, and what it adds."""
+    copy = Path(shutil.copytree(migrations.FOLDER, tmp_path / "migrations"))
+    monkeypatch.setattr(migrations, "FOLDER", copy)
+    return copy
 
 
-@pytest.mark.parametrize("known", range(1, len(STEPS)))
-def test_older_database_ends_with_the_schema_of_a_blank_one(
-    data_dir: DataDir, database: Database, monkeypatch: pytest.MonkeyPatch, known: int
+def raw(data_dir: DataDir) -> apsw.Connection:
+    """The database as it is, without migrating it."""
+    connection = apsw.Connection(str(data_dir.database))
+    tokenizer.register(connection)
+    return connection
+
+
+def record(data_dir: DataDir, sql: str) -> None:
+    connection = raw(data_dir)
+    connection.execute(sql)
+    connection.close()
+
+
+def words(sql: str | None) -> list[str]:
+    """A statement without comments, white space and quotes around names; strings as they are."""
+    named = re.sub(r"^CREATE TABLE '(\w+)'", r"create table \1", sql or "")  # as FTS5 writes its own
+    found = (word for word in _TOKEN.findall(named) if not word.startswith("--"))
+    return [word if word.startswith("'") else word.strip('"').lower() for word in found]
+
+
+def schema(connection: apsw.Connection) -> dict[tuple[str, str], tuple[str, list[str]]]:
+    found = rows(connection, "select type, name, tbl_name, sql from sqlite_schema")
+    return {(kind, name): (table, words(sql)) for kind, name, table, sql in found}
+
+
+def indexes(connection: apsw.Connection) -> list[tuple[str, ...]]:
+    """In the order they were made: of two that serve a query equally well, the planner takes by it."""
+    sql = "select tbl_name, name from sqlite_schema where type = 'index' order by tbl_name, rowid"
+    return rows(connection, sql)
+
+
+def tables(connection: apsw.Connection) -> list[str]:
+    sql = """
+        select name from pragma_table_list
+        where schema = 'main' and type in ('table', 'shadow') and name not like 'sqlite_schema'
+        order by name
+    """
+    return [name for (name,) in rows(connection, sql)]
+
+
+def contents(connection: apsw.Connection) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table but of `migrations`, the tables inside the indexes of words included."""
+    return {
+        name: rows(connection, f"select * from {name}") for name in tables(connection) if name != "migrations"
+    }
+
+
+def pragmas(connection: apsw.Connection) -> dict[str, object]:
+    names = """
+        application_id auto_vacuum cache_size encoding foreign_keys journal_mode page_size recursive_triggers
+        secure_delete synchronous temp_store user_version
+    """
+    return {name: scalar(connection, f"pragma {name}") for name in names.split()}
+
+
+# -- a home of version 0.1.0 ----------------------------------------------------------------
+
+
+def test_the_first_migration_makes_what_39_steps_made(older: DataDir, database: Database) -> None:
+    before, now = raw(older), database.connection()
+    assert schema(now) == schema(before)
+    assert indexes(now) == indexes(before)
+    for index in _INDEXES:
+        setting = f"select v from {index}_config where k = 'secure-delete'"
+        assert scalar(now, setting) == scalar(before, setting) == 1
+    before.close()
+    opened = open_database(older)
+    assert pragmas(now) == pragmas(opened.connection())
+    opened.close_thread()
+
+
+def test_a_blank_database_holds_nothing_but_how_its_indexes_work(database: Database) -> None:
+    found = {name for name, held in contents(database.connection()).items() if held}
+    assert found == {f"{index}_{part}" for index in _INDEXES for part in ("config", "data")}
+
+
+def test_a_home_of_0_1_0_opens_with_every_row(older: DataDir) -> None:
+    connection = raw(older)
+    before = contents(connection)
+    [(count, last_ms)] = rows(connection, "select count(*), max(applied_ms) from migrations")
+    connection.close()
+    assert count == 39
+    assert [name for name, found in before.items() if not found] == []  # every table has a row to lose
+    database = open_database(older)
+    assert contents(database.connection()) == before
+    assert rows(database.connection(), "select * from migrations") == [("001_initial", last_ms)]
+    assert list(older.backups.iterdir()) == []  # nothing of it was changed
+    assert migrate(database.connection(), older) == []
+    database.close_thread()
+
+
+def test_a_home_of_0_1_0_verifies(older: DataDir) -> None:
+    database, media = open_database(older), Media(older.media)
+    assert sorted(verify(database, media, Spool(older.spool)).problems) == [
+        "1 files of deleted chats wait to be removed.",
+        "1 pictures of deleted frames wait to be removed.",
+    ]
+    deletion.sweep(database, media)  # as the program does when it starts
+    attachments.empty_trash(database)
+    report = verify(database, media, Spool(older.spool))
+    assert report.problems == ()
+    assert (report.counts["frames read"], report.counts["attached files"]) == (3, 1)
+    database.close_thread()
+
+
+def test_two_programs_may_adopt_it_at_once(older: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second has read what is recorded before the first was done."""
+    adopt = migrations._adopt
+
+    def late(connection: apsw.Connection) -> None:
+        monkeypatch.setattr(migrations, "_adopt", adopt)
+        open_database(older).close_thread()
+        adopt(connection)
+
+    monkeypatch.setattr(migrations, "_adopt", late)
+    database = open_database(older)
+    assert rows(database.connection(), "select name from migrations") == [("001_initial",)]
+    database.close_thread()
+
+
+@pytest.mark.parametrize("last", ["m001_frames", "m017_sent_everything", "m038_frame_tag_backfill"])
+def test_a_database_between_two_steps_is_refused(older: DataDir, last: str) -> None:
+    record(older, f"delete from migrations where name > '{last}'")
+    sentence = f"stopped at {last}.* open it once with Recollect 0.1.0"
+    with pytest.raises(DatabaseTooOld, match=sentence):
+        check_version(older)
+    with pytest.raises(DatabaseTooOld, match=sentence):
+        open_database(older)
+    connection = raw(older)
+    assert scalar(connection, "select max(name) from migrations") == last
+    connection.close()
+
+
+# -- later versions -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["002_future", "m040_future", "anything"])
+def test_a_database_of_a_later_version_is_refused_by_name(
+    database: Database, data_dir: DataDir, name: str
 ) -> None:
-    """STO-7: whatever step it stopped at, and with as many index rows as frames."""
-    older_dir = DataDir(data_dir.home / "older")
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "STEPS", STEPS[:known])
-        older = open_database(older_dir)
-        if known == 1:
-            with older.write() as connection:
-                add_frame(connection)
-        older.close_thread()
-    newer = open_database(older_dir)
-    assert schema(newer.connection()) == schema(database.connection())
-    frames, indexed = (
-        scalar(newer.connection(), f"select count(*) from {table}")
-        for table in ("frames", "frames_fts_docsize")
-    )
-    assert frames == indexed
-    [copy] = older_dir.backups.iterdir()
-    assert copy.name.startswith(f"before-{STEPS[known].__name__}-")
-    assert copy.stat().st_mode & 0o777 == 0o600
-    newer.close_thread()
-
-
-def test_copy_is_the_database_as_it_was(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    """STO-6: there is a way back."""
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "STEPS", STEPS[:-1])
-        older = open_database(data_dir)
-        with older.write() as connection:
-            add_frame(connection)
-        before = schema(older.connection())
-        older.close_thread()
-    open_database(data_dir).close_thread()
-    [path] = data_dir.backups.iterdir()
-    copy = Database(DataDir(data_dir.home / "copy").create())
-    copy.data_dir.database.write_bytes(path.read_bytes())
-    assert schema(copy.connection()) == before
-    assert scalar(copy.connection(), "select capture_id from frames") == "c"
-    copy.close_thread()
-
-
-def test_what_was_sent_before_is_kept_with_its_number(
-    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = [step.__name__ for step in STEPS].index("m017_sent_everything")
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "STEPS", STEPS[:known])
-        older = open_database(data_dir)
-        with older.write() as connection:
-            connection.execute(
-                """
-                insert into sent_requests (id, purpose, at_ms, provider, model, url, is_local, size_bytes,
-                    body, outcome, input_tokens, cost, currency)
-                values (7, 'test', 1, 'work', 'big', 'https://x/v1', 0, 2, '{}', 'answered', 3, 0.5, 'EUR')
-                """
-            )
-        older.close_thread()
-    newer = open_database(data_dir)
-    kept = sent.get(newer, 7)
-    assert kept == sent.SentRequest(
-        7, "test", 1, "work", "big", "https://x/v1", False, 2, "{}", "answered", 3, None, False, 0.5, "EUR",
-        0, None, None, 0, "", "", None, None,
-    )  # fmt: skip
-    leaving = sent.Leaving("search", 2, "openai", "m", "https://x/v1", False, "{}", 2)
-    assert sent.record(newer, leaving) == 8
-    newer.close_thread()
-
-
-def test_vectors_stay_and_may_belong_to_messages(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check of `vectors` is changed in place; another connection sees it at once."""
-    known = [step.__name__ for step in STEPS].index("m021_sources")
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "STEPS", STEPS[:known])
-        older = open_database(data_dir)
-        add_model = "insert into embedding_models (id, name, dimension, is_active) values (1, 'm', 2, 1)"
-        add = (
-            "insert into vectors (kind, thing_id, model_id, chunk_start, chunk_end, vector) "
-            "values (?, 7, 1, 0, 1, x'0102')"
-        )
-        with older.write() as connection:
-            connection.execute(add_model)
-            connection.execute(add, ("frame",))
-        with pytest.raises(apsw.ConstraintError), older.write() as connection:
-            connection.execute(add, ("message",))
-    newer = open_database(data_dir)
-    for database in (older, newer):
-        with database.write() as connection:
-            connection.execute(add, ("message",))
-        with pytest.raises(apsw.ConstraintError), database.write() as connection:
-            connection.execute(add, ("else",))
-    assert rows(newer.connection(), "select id, kind, thing_id from vectors") == [
-        (1, "frame", 7), (2, "message", 7), (3, "message", 7),
-    ]  # fmt: skip
-    assert rows(newer.connection(), "pragma integrity_check") == [("ok",)]
-    older.close_thread()
-    newer.close_thread()
-
-
-def test_second_opening_does_nothing(database: Database, data_dir: DataDir) -> None:
-    assert migrate(database.connection(), data_dir) == []
-    assert list(data_dir.backups.iterdir()) == []
-
-
-def test_steps_are_recorded_by_name(database: Database) -> None:
-    with database.read() as connection:
-        names = [name for (name,) in rows(connection, "select name from migrations order by name")]
-    assert names == sorted(step.__name__ for step in STEPS)
-
-
-def test_step_that_fails_is_undone_and_tried_again(
-    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def m999_half(connection: apsw.Connection) -> None:
-        connection.execute("create table half_done (id integer primary key)")
-        raise ValueError("no further")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "STEPS", (*STEPS, m999_half))
-        with pytest.raises(ValueError, match="no further"):
-            open_database(data_dir)
-    again = open_database(data_dir)
-    assert scalar(again.connection(), "select count(*) from sqlite_schema where name = 'half_done'") == 0
-    again.close_thread()
-
-
-def test_database_of_a_later_version_is_refused_by_name(database: Database, data_dir: DataDir) -> None:
-    with database.write() as connection:
-        connection.execute("insert into migrations (name, applied_ms) values ('m999_future', 1)")
-    with pytest.raises(DatabaseTooNew, match="m999_future"):
+    record(data_dir, f"insert into migrations (name, applied_ms) values ('{name}', 1)")
+    with pytest.raises(
+        DatabaseTooNew, match=rf"made by a newer Recollect \(it has {name}\); update Recollect"
+    ):
         open_database(data_dir)
+
+
+def test_a_home_of_0_1_0_with_a_later_migration_is_refused(older: DataDir) -> None:
+    record(older, "insert into migrations (name, applied_ms) values ('m040_future', 1)")
+    with pytest.raises(DatabaseTooNew, match="m040_future"):
+        open_database(older)
+
+
+def test_other_databases_pass_the_check_of_the_version(older: DataDir, data_dir: DataDir) -> None:
+    """It only reads: what is of 0.1.0 stays so, what is missing is not made, what is none is found later."""
+    check_version(older)
+    connection = raw(older)
+    assert scalar(connection, "select count(*) from migrations") == 39
+    connection.close()
+    check_version(data_dir)
+    assert not data_dir.database.exists()
+    data_dir.database.write_bytes(b"not a database " * 100)
+    check_version(data_dir)
+
+
+# -- the next migration ---------------------------------------------------------------------
+
+
+def test_a_blank_database_gets_all_in_order(data_dir: DataDir, folder: Path) -> None:
+    (folder / "002_more.sql").write_text("create table more (id integer primary key); select 1; select 2;")
+    (folder / "003_most.sql").write_text("alter table more rename to most;")
+    database = open_database(data_dir)
+    names = [name for (name,) in rows(database.connection(), "select name from migrations order by rowid")]
+    assert names == migrations.names() == ["001_initial", "002_more", "003_most"]
+    assert rows(database.connection(), "select * from most") == []
+    assert list(data_dir.backups.iterdir()) == []
+    assert migrate(database.connection(), data_dir) == []
+    database.close_thread()
+
+
+def test_before_a_later_migration_the_database_is_copied_as_it_was(older: DataDir, folder: Path) -> None:
+    connection = raw(older)
+    before = contents(connection), schema(connection)
+    connection.close()
+    (folder / "002_less.sql").write_text("drop table apps;")
+    database = open_database(older)
+    assert "apps" not in tables(database.connection())
+    [path] = older.backups.iterdir()
+    assert path.name.startswith("before-002_less-") and path.stat().st_mode & 0o777 == 0o600
+    copy = DataDir(older.home.parent / "copy").create()
+    shutil.copy(path, copy.database)
+    connection = raw(copy)
+    assert (contents(connection), schema(connection)) == before
+    assert rows(connection, "select name from migrations") == [("001_initial",)]
+    connection.close()
+    database.close_thread()
+
+
+def test_a_migration_that_fails_is_undone_and_tried_again(data_dir: DataDir, folder: Path) -> None:
+    table = "create table half (id integer primary key);"
+    (folder / "002_half.sql").write_text(f"{table} insert into half values ('x');")
+    with pytest.raises(apsw.MismatchError):
+        open_database(data_dir)
+    (folder / "002_half.sql").write_text(table)
+    again = open_database(data_dir)
+    assert rows(again.connection(), "select * from half") == []
+    again.close_thread()

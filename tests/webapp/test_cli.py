@@ -131,6 +131,18 @@ def test_an_unknown_setting_is_one_line_with_the_nearest_known(
     assert "web.prot" in err and "web.port" in err
 
 
+@pytest.mark.parametrize("command", ["up", "verify", "search"])
+def test_a_database_of_a_newer_version_is_one_line(
+    recollect: Recollect, database: Database, command: str
+) -> None:
+    with database.write() as connection:
+        connection.execute("insert into migrations (name, applied_ms) values ('002_future', 1)")
+    assert recollect(command) == (
+        1, "", "recollect: this database was made by a newer Recollect (it has 002_future); update Recollect "
+        "to open it\n",
+    )  # fmt: skip
+
+
 def test_a_database_that_is_none_is_one_line(recollect: Recollect, data_dir: DataDir) -> None:
     data_dir.database.write_bytes(b"this is not a database at all, not one bit" * 30)
     code, _, err = recollect("search")

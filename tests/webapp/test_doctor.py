@@ -217,6 +217,14 @@ def test_a_damaged_database_is_told_and_left_as_it_is(data_dir: DataDir) -> None
     assert data_dir.database.read_bytes() == b"not a database " * 100
 
 
+def test_a_database_of_a_newer_version_is_no_damage(data_dir: DataDir) -> None:
+    with open_database(data_dir).write() as connection:
+        connection.execute("insert into migrations (name, applied_ms) values ('002_future', 1)")
+    check = doctor.check_database(data_dir)
+    assert check.verdict == "X" and "update Recollect" in check.sentence
+    assert check.action == "It was left as it is."
+
+
 def test_an_empty_home_passes_apart_from_its_screen(
     data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:

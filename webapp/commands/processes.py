@@ -17,10 +17,12 @@ from webapp.commands.common import home_option, json_option, open_home, print_js
 @click.option("--open", "open_browser", is_flag=True, help="Open the pages in a browser.")
 def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool) -> None:
     """Start everything; Ctrl-C stops it."""
+    from store.migrations import check_version
     from webapp.running import AlreadyRunning
     from webapp.supervisor import Supervisor
 
     here = open_home(home, {} if port is None else {"web.port": port})
+    check_version(here.data_dir)  # its parts would only be started again and again
     supervisor = Supervisor(
         here.data_dir,
         here.settings,
