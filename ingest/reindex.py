@@ -21,7 +21,7 @@ from ingest.account import Account
 from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import AlreadyRunning, Home, only_worker
 from store import documents, text_index, vectors
-from store.documents import Backfill
+from store.backfill import Backfill, backfill
 from store.times import now_ms
 
 _LOOK_EVERY_S = 1.0
@@ -74,7 +74,7 @@ def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Emb
 
     Raises `EmbedderUnavailable`.
     """
-    found = documents.backfill(home.database)
+    found = backfill(home.database)
     vectors.request_more(home.database, everything=everything)
     total = vectors.count_missing(home.database, at_most=2**31)
     with _bar(total, "Embedding") as move:

@@ -15,13 +15,25 @@ import apsw
 from store import text_index
 from store.database import Database, scalar
 from store.errors import FrameNotFound, StoreError
-from store.media import Still
 from store.spool import Capture
 
 ID_STEP = 1024
 """Frames that one millisecond can hold."""
 
 FrameStatus = Literal["stored", "searchable", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """A picture on disk: where it is (relative to ``media/``) and what it is."""
+
+    media_path: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    pixels_sha256: str
+    width_px: int
+    height_px: int
 
 
 @dataclass(frozen=True, slots=True)

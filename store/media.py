@@ -12,34 +12,17 @@ import hashlib
 import io
 import os
 import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PIL import Image, UnidentifiedImageError
 
 from store.errors import MediaGone
+from store.frames import FrameRow, Still
 from store.paths import DIRECTORY_MODE, FILE_MODE, sync_directory
-
-if TYPE_CHECKING:
-    from store.frames import FrameRow
 
 SUFFIXES = {"image/webp": ".webp", "image/png": ".png", "image/jpeg": ".jpg"}
 PREVIEW_TYPE = "image/webp"
-
-
-@dataclass(frozen=True, slots=True)
-class Still:
-    """A picture on disk: where it is (relative to ``media/``) and what it is."""
-
-    media_path: str
-    media_type: str
-    size_bytes: int
-    sha256: str
-    pixels_sha256: str
-    width_px: int
-    height_px: int
 
 
 class Media:

@@ -22,7 +22,7 @@ from ingest.demo.story import figures
 from ingest.reader_loop import draft_of
 from store import activity, frames, readings
 from store.database import Database
-from store.media import Still
+from store.frames import Still
 from store.readings import Box, DraftLine, DraftWord, TextDraft
 from webapp.assistant.sentences import duration
 

@@ -23,7 +23,8 @@ from ingest.observations import ObservationLoop
 from store import activity, apps, capture_state, entities, frames, readings, zones
 from store.database import Database, open_database
 from store.entities import Learned
-from store.media import Media, Still
+from store.frames import Still
+from store.media import Media
 from store.paths import DataDir
 from store.readings import Box, DraftLine, DraftWord, TextDraft
 from store.spool import Capture

@@ -180,7 +180,7 @@ def test_what_is_deleted_while_it_is_being_filed_stays_deleted(
     record = queue(home)
     keep = media.Media.keep
 
-    def keep_and_delete(*arguments: Any) -> media.Still:
+    def keep_and_delete(*arguments: Any) -> frames.Still:
         still = keep(*arguments)
         with home.database.write() as connection:
             frames.record_outcome(connection, record.capture_id, "deleted", NOON_MS)

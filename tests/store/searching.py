@@ -10,7 +10,7 @@ import apsw
 from store import frames, readings
 from store.database import Database
 from store.filters import Filters
-from store.media import Still
+from store.frames import Still
 from store.search import Hit, Page, search
 from tests.factories import NOON_MS, capture, text_draft
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from store import activity, frames, gaps
 from store.activity import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS
 from store.database import Database, open_database, rows
+from store.frames import Still
 from store.line import Shown, fold
-from store.media import Still
 from store.paths import DataDir
 from store.totals import Kind, Total, intervals, of_segments, site
 from tests.factories import NOON_MS, capture

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from store import activity, decisions, frames, gaps
 from store.database import Database, rows
 from store.decisions import DecisionCount, Gap, Reconciliation
-from store.media import Still
+from store.frames import Still
 from store.spool import DecisionRun, LookReport
 from tests.factories import NOON_MS, capture
 

@@ -10,7 +10,7 @@ import pytest
 
 from store import activity, decisions, frames, gaps, idle, visits
 from store.database import Database, rows
-from store.media import Still
+from store.frames import Still
 from store.spool import DecisionRun, LookReport
 from tests.factories import NOON_MS, capture
 

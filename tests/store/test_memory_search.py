@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store import conversations, documents, memory, observation_edits, observation_rows, vectors
+from store.backfill import backfill
 from store.database import Database, rows, scalar
 from store.documents import DocumentId, parse_id
 from store.memory import MemoryPage
@@ -112,7 +113,7 @@ def test_r4_6_the_backfill_goes_newest_first_in_batches_and_once(database: Datab
     with database.write() as connection:
         connection.execute("delete from memory_documents")
     steps: list[tuple[int, int]] = []
-    found = documents.backfill(database, lambda *step: steps.append(step), limit=5, batch=2)
+    found = backfill(database, lambda *step: steps.append(step), limit=5, batch=2)
     assert (found.prompts, found.observations, found.sessions, found.created) == (7, 1, 1, 10)
     assert steps == [(2, 9), (4, 9), (5, 9), (7, 9), (8, 9), (9, 9)]
     with database.read() as connection:
@@ -120,7 +121,7 @@ def test_r4_6_the_backfill_goes_newest_first_in_batches_and_once(database: Datab
             connection, "select sqlite_id from memory_documents where doc_type = 'user_prompt' order by id"
         )
     assert len(made) == 7 and made[0] > made[2]
-    assert documents.backfill(database).created == 0
+    assert backfill(database).created == 0
 
 
 def test_r4_6_a_stopped_backfill_goes_on_where_it_was(database: Database) -> None:
@@ -134,8 +135,8 @@ def test_r4_6_a_stopped_backfill_goes_on_where_it_was(database: Database) -> Non
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        documents.backfill(database, stop, batch=2)
-    assert documents.backfill(database).created == 2
+        backfill(database, stop, batch=2)
+    assert backfill(database).created == 2
 
 
 def test_r4_7_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone(
