@@ -16,13 +16,14 @@ from capture.blank import BlankWatch
 from capture.clock import Clock, JumpWatch
 from capture.errors import SourceFailed
 from capture.holds import DiskFloor, Hold, away_hold, pause_hold
-from capture.idle import Activity, is_locker_shown
+from capture.idle import Activity
 from capture.keeping import Keeping
 from capture.screens import Screenshot
 from capture.sources import Observation, OpenSources, Sources, chosen, observe, read_windows
 from capture.status import Status, account
 from capture.triggers import Look
 from capture.trouble import Trouble, source_cause
+from capture.windows import is_locker_shown
 from store.capture_state import CaptureState
 from store.settings import CaptureSettings
 from store.spool import Spool

@@ -9,28 +9,15 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from capture.errors import DisplayLost
-from capture.windows import WindowInfo
-from store.private_windows import same_name
 
 log = logging.getLogger(__name__)
 
 ACTIVE_WITHIN_S = 60.0
 """A person is taken to be there for so long after the last input."""
-
-LOCKERS = frozenset(
-    same_name(name)
-    for name in (
-        "i3lock", "slock", "xlock", "xscreensaver", "xsecurelock", "xtrlock", "light-locker", "lightdm",
-        "gtklock", "swaylock", "hyprlock", "waylock", "kscreenlocker_greet", "gnome-screensaver",
-        "cinnamon-screensaver", "mate-screensaver", "xfce4-screensaver", "betterlockscreen",
-        "loginwindow", "ScreenSaverEngine", "LockApp", "LogonUI",
-    )
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +41,6 @@ class ActivitySource(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-def is_locker_shown(windows: Iterable[WindowInfo]) -> bool:
-    """Whether a screen locker covers something."""
-    return any(window.app_name and same_name(window.app_name) in LOCKERS for window in windows)
 
 
 class Present:

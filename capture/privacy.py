@@ -20,8 +20,7 @@ from capture.geometry import Rect, uncovered
 from capture.screens import Monitor, Pixels
 from capture.stamps import file_stamp
 from capture.toolbars import is_in_view, may_be_private, shown_parts, strip
-from capture.triggers import Identity
-from capture.windows import WindowInfo
+from capture.windows import Identity, WindowInfo
 from store.paths import DataDir
 from store.privacy import RuleSet, load_rules
 from store.settings import PrivacySettings

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from capture.difference import Restless, changed_tiles, same
 from capture.screens import Pixels, Screenshot
+from capture.windows import Identity
 from store.toolbar_words import Toolbar
 
 SWITCHES_AT_ONCE = 3
@@ -27,17 +28,6 @@ SWITCHES_AT_ONCE = 3
 SWITCH_WINDOW_S = 5.0
 
 Trigger = Literal["start", "app_switch", "window_change", "visual_change", "idle_floor"]
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Whose picture this is: the window in front on this monitor. Unknown is None."""
-
-    app_name: str | None = None
-    window_name: str | None = None
-    browser_url: str | None = None
-    focused: bool | None = None
-    pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,25 @@ treats "none" and "not known" differently (lesson PRI-3).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from capture.geometry import Rect
 from store.privacy import WindowFacts
+from store.private_windows import same_name
 
 Kind = Literal["window", "popup", "dock", "desktop"]
+
+LOCKERS = frozenset(
+    same_name(name)
+    for name in (
+        "i3lock", "slock", "xlock", "xscreensaver", "xsecurelock", "xtrlock", "light-locker", "lightdm",
+        "gtklock", "swaylock", "hyprlock", "waylock", "kscreenlocker_greet", "gnome-screensaver",
+        "cinnamon-screensaver", "mate-screensaver", "xfce4-screensaver", "betterlockscreen",
+        "loginwindow", "ScreenSaverEngine", "LockApp", "LogonUI",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +70,17 @@ class WindowInfo:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose picture this is: the window in front on this monitor. Unknown is None."""
+
+    app_name: str | None = None
+    window_name: str | None = None
+    browser_url: str | None = None
+    focused: bool | None = None
+    pid: int | None = None
+
+
 class WindowSource(Protocol):
     """A way to list windows."""
 
@@ -77,3 +100,8 @@ class WindowSource(Protocol):
     def close(self) -> None:
         """Let go of the display. Safe to call twice."""
         ...
+
+
+def is_locker_shown(windows: Iterable[WindowInfo]) -> bool:
+    """Whether a screen locker covers something."""
+    return any(window.app_name and same_name(window.app_name) in LOCKERS for window in windows)

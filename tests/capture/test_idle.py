@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from jeepney import HeaderFields, MessageType
 
-from capture.idle import Activity, LinuxActivity, Logind, is_locker_shown
+from capture.idle import Activity, LinuxActivity, Logind
+from capture.windows import is_locker_shown
 from tests.capture.fakes import window
 
 

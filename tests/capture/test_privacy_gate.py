@@ -8,8 +8,7 @@ import pytest
 from capture.geometry import Rect
 from capture.privacy import MASK_COLOUR, Rules, judge, mask
 from capture.screens import Monitor
-from capture.triggers import Identity
-from capture.windows import WindowInfo
+from capture.windows import Identity, WindowInfo
 from store.paths import DataDir
 from store.privacy import Rule, RuleSet, save_rules
 from store.settings import PrivacySettings

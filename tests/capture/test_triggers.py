@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from capture.screens import Pixels, Screenshot
-from capture.triggers import Extend, Identity, Keep, Keeper, Look, Wait
+from capture.triggers import Extend, Keep, Keeper, Look, Wait
+from capture.windows import Identity
 from tests.capture.fakes import MONITOR, draw, screen
 
 SHELL = Identity("XTerm", "shell", focused=True, pid=1)
