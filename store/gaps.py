@@ -196,7 +196,7 @@ def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
 def _spans(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
     """The union of the look batches that touch the range, holes of `CONTINUOUS_MS` closed.
 
-    It is kept joined as batches arrive (`m016_look_spans`).
+    It is kept joined as batches arrive (trigger `look_batches_join`).
     """
     spans = rows(
         connection,
