@@ -25,7 +25,7 @@ import numpy as np
 from bench.report import Report
 from engines.embedding import Vectors
 from engines.embedding_local import use_one_thread
-from engines.embedding_minilm import MiniLM, model_folder
+from engines.embedding_minilm import MiniLM, minilm_folder
 from engines.embedding_multilingual import ALIGNMENT, MultilingualEncoder
 
 ON_REQUEST = True
@@ -64,7 +64,7 @@ def fitted(given: Vectors, wanted: Vectors) -> tuple[Vectors, Vectors]:
 def texts(seed: int = 1) -> list[str]:
     """English texts of one to some twenty words; the same for the same Python."""
     rng = random.Random(seed)
-    vocabulary = (model_folder() / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    vocabulary = (minilm_folder() / "vocab.txt").read_text(encoding="utf-8").split("\n")
     words = [word for word in vocabulary if len(word) > 2 and word.isascii() and word.isalpha()]
     phrases = [" ".join(rng.sample(words, rng.randint(2, 4))) for _ in range(_PHRASES)]
     sentences = sorted(set(_sentences(Path(sysconfig.get_paths()["stdlib"]))))

@@ -26,7 +26,7 @@ from store.times import now_ms
 from webapp.assistant.answer_cases import of_sample
 from webapp.assistant.answer_check import Share, check, total
 from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 
 ON_REQUEST = True
 """Left out when all measurements run."""
@@ -54,7 +54,7 @@ def _make(home: Path) -> None:
 
 
 def _answers(report: Report, database: Database, name: str, week: SampleWeek) -> None:
-    deps = TurnDeps(database, ChatModels(ChatSettings()), now_ms)
+    deps = TurnServices(database, ChatModels(ChatSettings()), now_ms)
     checked = [check(deps, case, "extractive") for case in of_sample(week)]
     figures = total(checked)
     report.row(f"{name}: right", _told(figures.right))

@@ -25,7 +25,7 @@ from capture.screens.x11 import X11Screens
 from capture.screens.x11_grab import PillowGrab
 from capture.windows.linux_x11 import X11Windows
 from capture.writer import encode
-from store.capture_state import CaptureState, read_state
+from store.capture_state import CaptureState, read_capture_state
 from store.paths import DataDir
 
 WARM_UP_S = 10.0
@@ -81,10 +81,10 @@ def _daemon(report: Report, display: str, grab_ms: float) -> None:
         )
         try:
             time.sleep(WARM_UP_S)
-            before, begin, first = cpu_s(process.pid), time.monotonic(), read_state(data_dir.spool)
+            before, begin, first = cpu_s(process.pid), time.monotonic(), read_capture_state(data_dir.spool)
             time.sleep(MEASURED_S)
             used_s, took_s = cpu_s(process.pid) - before, time.monotonic() - begin
-            state = read_state(data_dir.spool)
+            state = read_capture_state(data_dir.spool)
             resident_mb, peak_mb = rss_mb(process.pid), _peak_mb(process.pid)
         finally:
             process.send_signal(signal.SIGTERM)

@@ -27,9 +27,9 @@ from store.paths import DataDir
 from store.settings import ChatSettings, ContextSettings, Settings
 from webapp.app import create_app
 from webapp.assistant import closing
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.context import VERSION, prepare
-from webapp.assistant.context_loading import Asking
+from webapp.assistant.context_loading import ContextRequest
 from webapp.assistant.models import ChatModels
 from webapp.query_embedder import Meaning
 from webapp.server import Server
@@ -71,7 +71,7 @@ def main(report: Report) -> None:
         models = ChatModels(ChatSettings(), {}, waits_s=())
         clock = _Clock()
         settings = ContextSettings(min_user_turns=1, build_budget_ms=60_000.0)
-        deps = ContextDeps(database, settings, models, made_up.asked, clock)
+        deps = ContextServices(database, settings, models, made_up.asked, clock)
         _fill(database, rng, made_up)
         clock.now_ms = _NOW_MS
         _packs(report, deps, rng, "spread over a year")
@@ -132,7 +132,7 @@ def _quantised(vector: np.ndarray) -> np.ndarray:
     return np.asarray(np.rint(vector * (127 / np.abs(vector).max())), np.int8)
 
 
-def _asked(deps: ContextDeps, rng: random.Random, turns: int) -> int:
+def _asked(deps: ContextServices, rng: random.Random, turns: int) -> int:
     database, now_ms = deps.database, deps.clock()
     chat_id = conversations.create(database, "a chat", now_ms)
     session_id = context_sessions.create(database, now_ms, chat_id)
@@ -159,7 +159,7 @@ def _crowd(database: Database) -> None:
     database.checkpoint()
 
 
-def _packs(report: Report, deps: ContextDeps, rng: random.Random, what: str) -> None:
+def _packs(report: Report, deps: ContextServices, rng: random.Random, what: str) -> None:
     session_id = _asked(deps, rng, 4)
     session = context_sessions.get(deps.database, session_id)
     assert session is not None
@@ -167,7 +167,7 @@ def _packs(report: Report, deps: ContextDeps, rng: random.Random, what: str) -> 
 
     def pack() -> None:
         message = f"What about the {' '.join(rng.choices(_WORDS, k=4))}?"
-        made = prepare(deps, Asking(message, session.chat_id, session_id, VERSION))
+        made = prepare(deps, ContextRequest(message, session.chat_id, session_id, VERSION))
         assert made.system_augmentation, made.reason
         sizes.append(len(made.system_augmentation))
 
@@ -181,7 +181,7 @@ def _packs(report: Report, deps: ContextDeps, rng: random.Random, what: str) -> 
     report.row("", f"{max(sizes):,} characters", goal="at most 3,000")
 
 
-def _closes(report: Report, deps: ContextDeps, rng: random.Random) -> None:
+def _closes(report: Report, deps: ContextServices, rng: random.Random) -> None:
     waiting = [_asked(deps, rng, 4) for _ in range(CLOSES)]
     cpu_s = time.process_time()
     taken = [timed_ms(partial(closing.close, deps, each, "window"), 1, warmup=0)[0] for each in waiting]

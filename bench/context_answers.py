@@ -25,10 +25,10 @@ from store.settings import ChatModelSettings, ChatSettings, ContextSettings, Emb
 from store.times import now_ms
 from tests.stub_model import StubModel
 from webapp.assistant.answer_cases import of_sample
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.context_check import compare
 from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.assistant.texts import matches, question_words
 from webapp.commands.context_checking import table
 from webapp.query_embedder import QueryEmbedder
@@ -54,8 +54,8 @@ def main(report: Report) -> None:
             entry = ChatModelSettings("gullible", stub.base_url, "gullible", context_tokens=32_768)
             models = ChatModels(ChatSettings(models=(entry,)), {}, waits_s=())
             embedder = QueryEmbedder(EmbeddingSettings(), database)
-            context = ContextDeps(database, ContextSettings(), models, embedder.asked, now_ms)
-            deps = TurnDeps(database, models, now_ms)
+            context = ContextServices(database, ContextSettings(), models, embedder.asked, now_ms)
+            deps = TurnServices(database, models, now_ms)
             found = compare(deps, context, list(of_sample(week)), "gullible")
             for line in table(found.without, found.told):
                 report.line(f"  {line}")

@@ -24,7 +24,7 @@ from store.database import Database, open_database, scalar
 from store.paths import DataDir
 from store.settings import ChatSettings
 from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import EvidenceEvent, TurnRequest
 from webapp.assistant.turn import run_turn
 
@@ -86,7 +86,7 @@ def _measure(report: Report, database: Database, made: Filled) -> None:
 
 
 def _first_card_ms(database: Database, message: str, start_ms: int, end_ms: int, now_ms: int) -> float:
-    deps = TurnDeps(database, ChatModels(ChatSettings(), {}), lambda: now_ms)
+    deps = TurnServices(database, ChatModels(ChatSettings(), {}), lambda: now_ms)
     request = TurnRequest(message, "Asia/Shanghai", now_ms, start_ms, end_ms)
     began = time.perf_counter()
     for event in run_turn(deps, request):

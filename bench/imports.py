@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from bench.exports import WRITERS
 from bench.report import Report
 from ingest.home import open_home
-from ingest.sources.importing import take_in
+from ingest.sources.importing import import_file
 from ingest.sources.source import Options
 from store.imports import Kind
 from store.paths import DataDir
@@ -74,7 +74,7 @@ def _import(folder: str, kind: Kind, path: Path) -> dict[str, Any]:
     options = Options(ZoneInfo("Europe/Berlin"), now_ms(), frozenset({"me", "me@example.org"}))
     before = _peak_mb()
     started, cpu_started = time.perf_counter(), time.process_time()
-    receipt = take_in(home, kind, path, options)
+    receipt = import_file(home, kind, path, options)
     seconds, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started
     found = {"seconds": seconds, "cpu_s": cpu_s, "added": receipt.added, "updated": receipt.updated}
     return {**found, "before_mb": before, "peak_mb": _peak_mb()}

@@ -21,7 +21,7 @@ from bench.synthetic import START_MS, VOCABULARY, filled
 from store import documents, memory, memory_timeline, observation_rows, vectors
 from store.database import Database, open_database, rows, scalar
 from store.frames import ID_STEP
-from store.memory import Asking, MemoryFilters
+from store.memory import MemoryFilters, RetrievalQuery
 from store.observations import HOUR_MS, Draft, Fact
 from store.paths import DataDir
 
@@ -55,13 +55,13 @@ def main(report: Report) -> None:
 def _searches(
     report: Report, database: Database, rng: random.Random, made_up: _MadeUp, words: list[str]
 ) -> None:
-    def asked(text: str, *, by_meaning: bool = False) -> Asking:
-        return Asking(text, made_up.vectors(1)[0], _MODEL) if by_meaning else Asking(text)
+    def asked(text: str, *, by_meaning: bool = False) -> RetrievalQuery:
+        return RetrievalQuery(text, made_up.vectors(1)[0], _MODEL) if by_meaning else RetrievalQuery(text)
 
     def two() -> str:
         return " ".join(rng.choices(words[:2_000], k=2))
 
-    ways: dict[str, tuple[Callable[[], Asking], MemoryFilters]] = {
+    ways: dict[str, tuple[Callable[[], RetrievalQuery], MemoryFilters]] = {
         "by words, 90 days": (lambda: asked(two()), _QUARTER),
         "by words, everything": (lambda: asked(two()), _EVERYTHING),
         "by words, the commonest, everything": (lambda: asked(words[0]), _EVERYTHING),
@@ -75,11 +75,12 @@ def _searches(
             lambda: asked(two(), by_meaning=True),
             MemoryFilters(start_ms=START_MS, kind="coding"),
         ),
-        "newest, everything": (lambda: Asking(""), _EVERYTHING),
+        "newest, everything": (lambda: RetrievalQuery(""), _EVERYTHING),
     }
     for name, (ask, filters) in ways.items():
         calls = [
-            partial(memory.search, database, ask(), filters=filters, now_ms=_NOW_MS) for _ in range(QUERIES)
+            partial(memory.search_memory, database, ask(), filters=filters, now_ms=_NOW_MS)
+            for _ in range(QUERIES)
         ]
         assert any(call().entries for call in calls), name
         _row(report, name, calls)
@@ -103,12 +104,12 @@ def _row(report: Report, name: str, calls: list[Callable[[], object]]) -> None:
 
 
 def _fill(database: Database, rng: random.Random, made_up: _MadeUp, words: list[str]) -> None:
-    vectors.use_model(database, _MODEL, _DIMENSION)
+    vectors.activate_model(database, _MODEL, _DIMENSION)
     with database.write() as connection:
         for n in range(OBSERVATIONS):
             observation_rows.put(connection, _draft(rng, words, START_MS + n * _EVERY_MS), _NOW_MS)
         ids = [number for (number,) in rows(connection, "select id from memory_documents order by id")]
-        for number, vector in zip(ids, vectors.quantised(made_up.vectors(len(ids))), strict=True):
+        for number, vector in zip(ids, vectors.quantize(made_up.vectors(len(ids))), strict=True):
             vectors.add(connection, "document", number, _MODEL, [(0, 1, vector)])
 
 

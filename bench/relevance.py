@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.report import Report
 from engines.embedding import Embedder, EmbedderUnavailable, open_embedder
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop
 from store import vectors
 from store.database import Database, open_database
@@ -28,7 +28,7 @@ from store.filters import Filters
 from store.meaning import Mode
 from store.paths import DataDir
 from store.times import now_ms
-from store.tolerant import search
+from store.tolerant import fuzzy_search
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.paraphrases import KINDS
 from tests.relevance.screens import Question, RelevanceSet, relevance_set
@@ -101,7 +101,7 @@ def _asked(
         if embedder and mode != "fts" and embedder.reads(question.text)
         else None
     )
-    page = search(
+    page = fuzzy_search(
         database,
         question.text,
         Filters(0, _START_MS * 2),
@@ -132,7 +132,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _embed(database: Database, embedder: Embedder) -> None:
-    loop = EmbeddingLoop(database, Account(now_ms), lambda: embedder, threading.Event())
+    loop = EmbeddingLoop(database, WorkerStats(now_ms), lambda: embedder, threading.Event())
     vectors.request_more(database)
     while loop.step():
         pass

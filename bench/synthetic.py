@@ -71,7 +71,7 @@ def add_vectors(database: Database, embedder: Embedder, vocabulary: list[str]) -
     rng, chance = random.Random(_SEED), np.random.default_rng(_SEED)
     lines = [" ".join(_drawn(rng, vocabulary, _WORDS_PER_LINE)) for _ in range(_LINES)]
     embedded = embedder.embed(lines)
-    vectors.use_model(database, embedder.name, embedder.dimension)
+    vectors.activate_model(database, embedder.name, embedder.dimension)
     with database.write() as connection:
         model = vectors.active(connection)
         assert model is not None
@@ -82,7 +82,7 @@ def add_vectors(database: Database, embedder: Embedder, vocabulary: list[str]) -
         for start in range(0, len(ids), _LINES):
             of_frames = ids[start : start + _LINES]
             noise = chance.normal(0, embedder.dimension**-0.5, (len(of_frames), embedder.dimension))
-            packed = vectors.quantised(embedded[chance.integers(_LINES, size=len(of_frames))] + noise)
+            packed = vectors.quantize(embedded[chance.integers(_LINES, size=len(of_frames))] + noise)
             connection.executemany(
                 "insert into vectors (kind, thing_id, model_id, chunk_start, chunk_end, vector)"
                 " values ('frame', ?, ?, 0, 60, ?)",

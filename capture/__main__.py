@@ -19,8 +19,8 @@ from capture.holds import DiskFloor
 from capture.opening import open_sources, parse_source
 from capture.privacy import Rules
 from capture.sources import Sources
-from capture.windows.browser import BrowserWords, WitnessedWindows
-from capture.windows.marked import MarkedWindows, ToolbarsRead
+from capture.windows.browser import ExtensionHints, ExtensionWindows
+from capture.windows.marked import PrivateWindowDetector, ToolbarsRead
 from store import settings as settings_module
 from store.errors import SettingsError
 from store.paths import DataDir, default_home, restrict_umask
@@ -65,12 +65,12 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         max_bytes=round(settings.spool.max_gb * 1e9),
         max_entries=settings.spool.max_entries,
     )
-    words, toolbars = BrowserWords(data_dir.spool), ToolbarsRead(data_dir.spool)
+    words, toolbars = ExtensionHints(data_dir.spool), ToolbarsRead(data_dir.spool)
 
     def open_told() -> Sources:
         sources = open_sources(settings.capture, clock)
-        witnessed = WitnessedWindows(sources.windows, words, clock.now_ms)
-        windows = MarkedWindows(witnessed, toolbars, processes.command_line, processes.started)
+        witnessed = ExtensionWindows(sources.windows, words, clock.now_ms)
+        windows = PrivateWindowDetector(witnessed, toolbars, processes.command_line, processes.started)
         return replace(sources, windows=windows)
 
     parts = Parts(

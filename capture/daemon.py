@@ -15,14 +15,14 @@ from capture import privacy
 from capture.blank import BlankWatch
 from capture.clock import Clock, JumpWatch
 from capture.errors import SourceFailed
-from capture.holds import DiskFloor, Hold, away_hold, pause_hold
+from capture.holds import DiskFloor, PauseReason, away_hold, pause_hold
 from capture.idle import Activity
-from capture.keeping import Keeping
+from capture.keeping import FrameRecorder
 from capture.screens import Screenshot
 from capture.sources import Observation, OpenSources, Sources, chosen, observe, read_windows
 from capture.status import Status, account
-from capture.triggers import Look
-from capture.trouble import Trouble, source_cause
+from capture.triggers import Candidate
+from capture.trouble import Backoff, source_cause
 from capture.windows import is_locker_shown
 from store.capture_state import CaptureState
 from store.settings import CaptureSettings
@@ -54,9 +54,9 @@ class Daemon:
         self._parts = parts
         self._clock = parts.clock
         self._sources: Sources | None = None
-        self.keeping = Keeping(parts.spool, parts.settings, parts.clock)
+        self.keeping = FrameRecorder(parts.spool, parts.settings, parts.clock)
         self._status = Status(parts.spool.folder, self._clock.now_ms())
-        self._trouble = Trouble()
+        self._trouble = Backoff()
         self._blank = BlankWatch()
         self._noticed: dict[str, str] = {}  # what could not be seen at the last look, and why
         self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
@@ -107,7 +107,7 @@ class Daemon:
 
     # -- looking --------------------------------------------------------------------------
 
-    def _look_safely(self, due_s: float) -> Hold | None:
+    def _look_safely(self, due_s: float) -> PauseReason | None:
         try:
             return self._look(due_s)
         except Exception as error:  # the loop's outer edge: whatever it was, say it and go on (CAP-1)
@@ -118,7 +118,7 @@ class Daemon:
             self._let_go()
             return None
 
-    def _look(self, due_s: float) -> Hold | None:
+    def _look(self, due_s: float) -> PauseReason | None:
         sources = self._sources or self._open()
         activity = sources.activity.read()
         monitors = sources.screens.monitors()
@@ -157,7 +157,7 @@ class Daemon:
             self.keeping.leave_out(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
-        look = Look(shot, verdict.identity, due_s, verdict.toolbars)
+        look = Candidate(shot, verdict.identity, due_s, verdict.toolbars)
         self.keeping.decide(look, activity, self._sources.kind)
         return ""
 
@@ -211,7 +211,7 @@ class Daemon:
             log.warning("the clock was set back")
             self.keeping.clock_set_back(jump.last_ms, now_ms)
 
-    def _tell(self, hold: Hold | None) -> bool:
+    def _tell(self, hold: PauseReason | None) -> bool:
         trouble = self.keeping.trouble if self.keeping.trouble.reason else self._trouble
         next_try_ms = None
         if trouble.reason and not hold:

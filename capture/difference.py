@@ -80,7 +80,7 @@ class _History:
     contents: deque[int] = field(default_factory=lambda: deque(maxlen=_OFTEN))
 
 
-class Restless:
+class FlickerFilter:
     """Learns which tiles of one monitor flicker. Fed every look, in order."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ _DISK_CHECK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class PauseReason:
     """Nothing is looked at. `decision` and `reason` go to the ledger, `state` and `detail` to the status."""
 
     state: str
@@ -28,7 +28,7 @@ class Hold:
     detail: str
 
 
-def pause_hold(spool_folder: Path, now_ms: int) -> Hold | None:
+def pause_hold(spool_folder: Path, now_ms: int) -> PauseReason | None:
     """The pause a person ordered, if one is in force. Costs one failed open while there is none."""
     pause = read_pause(spool_folder, now_ms)
     if pause is None:
@@ -38,7 +38,7 @@ def pause_hold(spool_folder: Path, now_ms: int) -> Hold | None:
     else:
         until = time.strftime("%H:%M:%S", time.localtime(pause.until_ms / 1000))
         detail = f"Paused until {until}; resume at any time."
-    return Hold("paused", "paused", "paused", detail)
+    return PauseReason("paused", "paused", "paused", detail)
 
 
 _AWAY = {
@@ -49,10 +49,10 @@ _AWAY = {
 }
 
 
-def away_hold(activity: Activity, locker_shown: bool) -> Hold | None:
+def away_hold(activity: Activity, locker_shown: bool) -> PauseReason | None:
     """Locked, asleep, screen saver or another user's session."""
     away = activity.away or ("locked" if locker_shown else "")
-    return Hold("locked", "paused", away, _AWAY[away]) if away else None
+    return PauseReason("locked", "paused", away, _AWAY[away]) if away else None
 
 
 class DiskFloor:
@@ -65,9 +65,9 @@ class DiskFloor:
         self._floor = min_free_gb * 1e9
         self._free_bytes = free_bytes or _free_bytes
         self._checked_s = float("-inf")
-        self._hold: Hold | None = None
+        self._hold: PauseReason | None = None
 
-    def hold(self, monotonic_s: float) -> Hold | None:
+    def hold(self, monotonic_s: float) -> PauseReason | None:
         if self._floor and monotonic_s - self._checked_s >= _DISK_CHECK_S:
             self._checked_s = monotonic_s
             free = self._free_bytes(self._folder)
@@ -75,13 +75,13 @@ class DiskFloor:
             self._hold = self._full(free) if free < needed else None
         return self._hold
 
-    def _full(self, free: int) -> Hold:
+    def _full(self, free: int) -> PauseReason:
         detail = (
             f"Only {free / 1e9:.1f} GB of disk are free and capture stops below {self._floor / 1e9:.1f} GB. "
             f"It goes on by itself above {self._floor * _SLACK / 1e9:.1f} GB: free some space, or change "
             "capture.min_free_gb."
         )
-        return Hold("failing", "failed", "disk_full", detail)
+        return PauseReason("failing", "failed", "disk_full", detail)
 
 
 def _free_bytes(folder: Path) -> int:

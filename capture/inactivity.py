@@ -16,7 +16,7 @@ _JITTER_MS = 1_000
 _CONTINUOUS_MS = 5_000
 """Between two readings further apart than this, more may have happened than the last input."""
 
-Stretch = tuple[int, int]
+IdleInterval = tuple[int, int]
 
 
 class Inactivity:
@@ -31,7 +31,7 @@ class Inactivity:
         self._earliest_ms = now_ms
         self._input_ms: int | None = None  # the input that the open stretch follows
         self._taken_ms = self._until_ms = now_ms
-        self._ended: list[Stretch] = []
+        self._ended: list[IdleInterval] = []
 
     def read(self, activity: Activity, now_ms: int) -> None:
         """What is known now. A person who is away is told so by another word from here on."""
@@ -57,7 +57,7 @@ class Inactivity:
         self._end()
         self._earliest_ms = max(self._earliest_ms, now_ms)
 
-    def take(self) -> list[Stretch]:
+    def take(self) -> list[IdleInterval]:
         """The stretches, or parts of them, that were not given before."""
         found, self._ended = self._ended, []
         if self._input_ms is not None and self._until_ms > self._taken_ms:

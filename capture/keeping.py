@@ -13,10 +13,10 @@ from capture.clock import Clock
 from capture.idle import Activity
 from capture.inactivity import Inactivity
 from capture.ledger import Ledger
-from capture.reports import Reports
-from capture.triggers import Extend, Keep, Keeper, Look
-from capture.trouble import Trouble, spool_cause
-from capture.writer import Writer, Writing
+from capture.reports import ReportQueue
+from capture.triggers import Candidate, Extend, FrameTrigger, Keep
+from capture.trouble import Backoff, spool_cause
+from capture.writer import PendingWrite, Writer
 from store.errors import StoreError
 from store.settings import CaptureSettings
 from store.spool import Capture, Spool
@@ -25,11 +25,11 @@ from store.times import utc_offset_min
 log = logging.getLogger(__name__)
 
 
-class Keeping:
+class FrameRecorder:
     """The frames and counts of one daemon."""
 
     def __init__(self, spool: Spool, settings: CaptureSettings, clock: Clock) -> None:
-        self.trouble = Trouble()
+        self.trouble = Backoff()
         self.looks = 0
         self.kept = 0
         self.kept_ms: int | None = None
@@ -37,11 +37,11 @@ class Keeping:
         self._settings = settings
         self._clock = clock
         self._writer = Writer(spool)
-        self._reports = Reports(spool)
+        self._reports = ReportQueue(spool)
         self._ledger = Ledger(clock.now_ms())
         self._inactivity = Inactivity(settings.idle_after_s, clock.now_ms())
-        self._keepers: dict[str, Keeper] = {}
-        self._writing: dict[str, Writing] = {}
+        self._keepers: dict[str, FrameTrigger] = {}
+        self._writing: dict[str, PendingWrite] = {}
 
     # -- looks ----------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ class Keeping:
         self._inactivity.left(now_ms)
         self.leave_all_out(now_ms, decision, reason)
 
-    def decide(self, look: Look, activity: Activity, source: str) -> None:
+    def decide(self, look: Candidate, activity: Activity, source: str) -> None:
         """Keep this look, or extend the frame before it, or let it wait."""
         name, at_ms = look.shot.monitor.name, look.shot.captured_ms
         keeper = self._keepers[name]
@@ -133,8 +133,8 @@ class Keeping:
         self.flush(now_ms)
         self._writer.close()
 
-    def _new_keeper(self) -> Keeper:
-        return Keeper(self._settings.interval_s, self._settings.idle_interval_s)
+    def _new_keeper(self) -> FrameTrigger:
+        return FrameTrigger(self._settings.interval_s, self._settings.idle_interval_s)
 
     def _capture(self, keep: Keep, source: str) -> Capture:
         shot, identity = keep.look.shot, keep.look.identity

@@ -14,7 +14,7 @@ from capture.clock import Clock
 from capture.errors import BackendRefused, NoDisplay
 from capture.idle import Present
 from capture.sources import Sources
-from capture.windows.guarded import GuardedWindows, NoWindows
+from capture.windows.guarded import NoWindows, WindowsWithTimeout
 from store.errors import SettingsError
 from store.settings import CaptureSettings
 
@@ -75,7 +75,7 @@ def _open_x11(display_name: str) -> Sources:
 
     with ExitStack() as opened:  # closes what is open already when the display goes meanwhile
         screens = opened.enter_context(closing(X11Screens(display_name)))
-        windows = opened.enter_context(closing(GuardedWindows(X11Windows(display_name))))
+        windows = opened.enter_context(closing(WindowsWithTimeout(X11Windows(display_name))))
         activity = LinuxActivity(X11Idle(display_name), Logind())
         opened.pop_all()
     return Sources(screens, windows, activity)

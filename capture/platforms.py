@@ -10,7 +10,7 @@ from capture.idle import LinuxActivity, Logind
 from capture.screens import ScreenSource
 from capture.sources import Sources
 from capture.windows import WindowSource
-from capture.windows.guarded import GuardedWindows, UnknownWindows
+from capture.windows.guarded import UnknownWindows, WindowsWithTimeout
 
 
 def open_macos() -> Sources:
@@ -21,7 +21,7 @@ def open_macos() -> Sources:
     quartz: Any = importlib.import_module("Quartz")
     app_kit: Any = importlib.import_module("AppKit")
     windows = MacWindows(quartz, app_kit.NSWorkspace.sharedWorkspace())
-    return Sources(MacScreens(quartz), GuardedWindows(windows), MacActivity(quartz))
+    return Sources(MacScreens(quartz), WindowsWithTimeout(windows), MacActivity(quartz))
 
 
 def open_windows() -> Sources:
@@ -33,7 +33,7 @@ def open_windows() -> Sources:
 
     errors: Any = importlib.import_module("pywintypes")
     api = Pywin32Api()
-    windows = GuardedWindows(WindowsWindows(api, (OSError, errors.error)))
+    windows = WindowsWithTimeout(WindowsWindows(api, (OSError, errors.error)))
     return Sources(WindowsScreens(mss.MSS), windows, WindowsActivity(api.idle_ms, api.is_locked))
 
 
@@ -46,10 +46,10 @@ def open_wayland(backend: str, environ: Mapping[str, str]) -> Sources:
     screen: ScreenSource
     if environ.get("SWAYSOCK"):
         screen = screens.GrimScreens(screens.sway_outputs)
-        source = GuardedWindows(windows.ToolWindows("swaymsg", windows.sway_windows))
+        source = WindowsWithTimeout(windows.ToolWindows("swaymsg", windows.sway_windows))
     elif environ.get("HYPRLAND_INSTANCE_SIGNATURE"):
         screen = screens.GrimScreens(screens.hyprland_outputs)
-        source = GuardedWindows(windows.ToolWindows("hyprctl", windows.hyprland_windows))
+        source = WindowsWithTimeout(windows.ToolWindows("hyprctl", windows.hyprland_windows))
     else:
         screen = screens.SpectacleScreens() if backend == "spectacle" else screens.GrimScreens(None)
         source = UnknownWindows(

@@ -13,7 +13,7 @@ MOST = 1000
 """Reports held back while the disk refuses: about three hours."""
 
 
-class Reports:
+class ReportQueue:
     """Writes reports in order and holds back what cannot be written."""
 
     def __init__(self, spool: Spool) -> None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from capture.holds import Hold
-from capture.trouble import Trouble
-from store.capture_state import CaptureState, write_state
+from capture.holds import PauseReason
+from capture.trouble import Backoff
+from store.capture_state import CaptureState, write_capture_state
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Status:
         if turned or is_due or before.detail != self._state.detail:
             self._written_s = monotonic_s
             try:
-                write_state(self._folder, self._state)
+                write_capture_state(self._folder, self._state)
             except OSError as error:  # a full disk: the looks themselves must go on and say so
                 log.warning("capture.json cannot be written: %s", error)
         return turned
@@ -65,7 +65,7 @@ _EXCLUDED = "A window that a privacy rule leaves out is in view; nothing is kept
 
 
 def account(
-    hold: Hold | None, trouble: Trouble, blank: str, excluded: str, unknown: str = ""
+    hold: PauseReason | None, trouble: Backoff, blank: str, excluded: str, unknown: str = ""
 ) -> dict[str, str]:
     """State, reason and detail: what holds capture first, then trouble, then what privacy leaves out.
 

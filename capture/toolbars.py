@@ -13,7 +13,7 @@ from capture.geometry import Rect, uncovered
 from capture.screens import Monitor
 from capture.windows import WindowInfo
 from store.privacy import Decision, RuleSet
-from store.private_windows import toolbar_words
+from store.private_windows import private_toolbar_words
 from store.toolbar_words import Toolbar
 
 STRIP_HEIGHT = 230
@@ -30,7 +30,7 @@ def may_be_private(rules: RuleSet, decision: Decision, window: WindowInfo) -> bo
         and decision.private == "unknown"
         and window.kind == "window"
         and window.incognito is None
-        and bool(toolbar_words(window.app_name))
+        and bool(private_toolbar_words(window.app_name))
     )
 
 

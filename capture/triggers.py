@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from capture.difference import Restless, changed_tiles, same
+from capture.difference import FlickerFilter, changed_tiles, same
 from capture.screens import Pixels, Screenshot
 from capture.windows import Identity
 from store.toolbar_words import Toolbar
@@ -31,7 +31,7 @@ Trigger = Literal["start", "app_switch", "window_change", "visual_change", "idle
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Candidate:
     """A screenshot with the window in front of it, ready to be judged.
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
@@ -47,7 +47,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    look: Look
+    look: Candidate
     trigger: Trigger
 
 
@@ -64,17 +64,17 @@ class Wait:
 
 @dataclass(slots=True)
 class _Kept:
-    look: Look
+    look: Candidate
     capture_id: str
 
 
-class Keeper:
+class FrameTrigger:
     """Decides for one monitor. Call `judge` for every look, `kept` for every frame accepted."""
 
     def __init__(self, interval_s: float, idle_interval_s: float) -> None:
         self._interval_s = interval_s
         self._idle_interval_s = idle_interval_s
-        self._restless = Restless()
+        self._restless = FlickerFilter()
         self._kept: _Kept | None = None
         self._last_due_s: float | None = None  # of the last frame; outlives a reset
         self._previous: Pixels | None = None
@@ -82,7 +82,7 @@ class Keeper:
         self._waiting: Keep | None = None
         self._switches: deque[float] = deque(maxlen=SWITCHES_AT_ONCE)
 
-    def judge(self, look: Look, *, is_active: bool, is_writing: bool = False) -> Keep | Extend | Wait:
+    def judge(self, look: Candidate, *, is_active: bool, is_writing: bool = False) -> Keep | Extend | Wait:
         """What becomes of this look. `is_writing`: the last frame is still on its way to the spool."""
         verdict = self._first_verdict(look, is_active)
         if isinstance(verdict, Extend):
@@ -107,7 +107,7 @@ class Keeper:
         """Forget what was kept: the next look is a new frame, and no interval spans the gap."""
         self._kept = self._waiting = self._previous = self._changed = None
 
-    def _first_verdict(self, look: Look, is_active: bool) -> Keep | Extend:
+    def _first_verdict(self, look: Candidate, is_active: bool) -> Keep | Extend:
         pixels, kept = look.shot.pixels, self._kept
         if kept is None:
             self._previous = pixels
@@ -124,7 +124,7 @@ class Keeper:
             return Keep(look, "idle_floor")
         return verdict
 
-    def _compare(self, kept: _Kept, look: Look) -> Keep | Extend:
+    def _compare(self, kept: _Kept, look: Candidate) -> Keep | Extend:
         pixels, before = look.shot.pixels, kept.look.shot.pixels
         is_still = self._previous is not None and same(self._previous, pixels)
         if not is_still:

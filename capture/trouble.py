@@ -12,7 +12,7 @@ LONGEST_WAIT_S = 30.0
 
 
 @dataclass(slots=True)
-class Trouble:
+class Backoff:
     """One kind of trouble that may come and go. `reason` is "" while there is none."""
 
     reason: str = ""

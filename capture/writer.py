@@ -28,7 +28,7 @@ def encode(pixels: Pixels) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class PendingWrite:
     """A frame that was handed over. `done` ends with None, or with why it could not be written."""
 
     capture: Capture
@@ -42,9 +42,9 @@ class Writer:
         self._spool = spool
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
 
-    def submit(self, capture: Capture, pixels: Pixels) -> Writing:
+    def submit(self, capture: Capture, pixels: Pixels) -> PendingWrite:
         """Hand over a frame. The pixels must not be changed any more."""
-        return Writing(capture, self._thread.submit(self._write, capture, pixels))
+        return PendingWrite(capture, self._thread.submit(self._write, capture, pixels))
 
     def close(self) -> None:
         """Finish what was handed over."""

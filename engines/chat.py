@@ -82,7 +82,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class OutgoingRequest:
     """One request just before it leaves: where to, without secrets, and the very bytes of its body.
 
     For vectors also the model, and how many texts the body holds.
@@ -99,7 +99,7 @@ class Sending:
         return is_local(self.url)
 
 
-OnSend = Callable[[Sending], None]
+RequestHook = Callable[[OutgoingRequest], None]
 """Called for every request, retries included, before anything leaves. What it raises stops the request."""
 
 
@@ -137,7 +137,7 @@ class ChatModel(Protocol):
         *,
         schema: Schema | None = None,
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Completion:
         """The model's answer to `messages`, within `timeout_s` with everything it takes.
 
@@ -159,7 +159,7 @@ class StreamingModel(ChatModel, Protocol):
         schema: Schema | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
         """Pieces of the answer's text as they come, and the whole as the last item.
 

@@ -22,15 +22,15 @@ from engines.chat import (
     ModelTimeout,
     ModelUnauthorized,
     ModelUnreachable,
-    OnSend,
+    RequestHook,
     Schema,
 )
-from engines.chat_client import FormatRefused, connect, speaking
+from engines.chat_client import FormatRefused, connect, translated_errors
 from engines.chat_errors import short
 from engines.chat_listing import ListedModel, list_models
 from engines.chat_openai import formats
 from engines.chat_responses import OpenAIResponsesModel
-from engines.cutoff import Cutoff
+from engines.cutoff import Cancellation
 
 Verdict = Literal["ok", "failed", "unknown"]
 StepName = Literal["address", "key", "model", "answer", "json_schema", "streaming", "responses"]
@@ -86,7 +86,7 @@ def check(
     api_key: str = "",
     *,
     timeout_s: float = 60.0,
-    on_send: OnSend | None = None,
+    on_send: RequestHook | None = None,
 ) -> Report:
     """Try an endpoint. Without a model, as far as that goes. Raises only what `on_send` raises."""
     steps: list[Step] = []
@@ -144,7 +144,7 @@ def _worked(answer: _Answer, model: str, api_key: str, duration_ms: int) -> list
 
 
 def _responses_step(
-    base_url: str, model: str, api_key: str, timeout_s: float, on_send: OnSend | None
+    base_url: str, model: str, api_key: str, timeout_s: float, on_send: RequestHook | None
 ) -> Step:
     """Whether it has the Responses protocol, too; chat needs it nowhere."""
     asked = OpenAIResponsesModel(model, base_url, model, api_key, waits_s=())
@@ -175,9 +175,9 @@ def _fits(text: str) -> bool:
     return isinstance(document, dict) and set(document) == {"ready"} and isinstance(document["ready"], bool)
 
 
-def _ask(base_url: str, model: str, api_key: str, timeout_s: float, on_send: OnSend | None) -> _Answer:
+def _ask(base_url: str, model: str, api_key: str, timeout_s: float, on_send: RequestHook | None) -> _Answer:
     """The small call: streamed, and as a whole where that gives nothing."""
-    until, cutoff = time.monotonic() + timeout_s, Cutoff()
+    until, cutoff = time.monotonic() + timeout_s, Cancellation()
     client = connect(base_url, api_key)
     payload: Any = [{"role": "user", "content": _QUESTION}]
     try:
@@ -187,7 +187,7 @@ def _ask(base_url: str, model: str, api_key: str, timeout_s: float, on_send: OnS
                 if left_s <= 0:
                     raise ModelTimeout(f"no answer within {timeout_s:g} s")
                 try:
-                    with cutoff.at(until), speaking(base_url, api_key, timeout_s, on_send, cutoff):
+                    with cutoff.at(until), translated_errors(base_url, api_key, timeout_s, on_send, cutoff):
                         answer = client.chat.completions.create(
                             model=model, messages=payload, stream=stream, timeout=left_s, **response_format
                         )

@@ -20,11 +20,11 @@ from engines.chat import (
     ModelStopped,
     ModelTimeout,
     ModelUnreachable,
-    OnSend,
-    Sending,
+    OutgoingRequest,
+    RequestHook,
 )
 from engines.chat_errors import detail_of, error_of, refuses_format, short
-from engines.cutoff import Cutoff, current, tracing
+from engines.cutoff import Cancellation, current, tracing
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NO_KEY = "not-needed"
 """Sent where no key is set: local servers want none, and the client insists on something."""
 
-_on_send: ContextVar[OnSend | None] = ContextVar("on_send", default=None)
+_on_send: ContextVar[RequestHook | None] = ContextVar("on_send", default=None)
 
 
 class FormatRefused(Exception):
@@ -65,8 +65,8 @@ def connect(base_url: str, api_key: str, retries: int = 0) -> OpenAI:
 
 
 @contextmanager
-def speaking(
-    base_url: str, api_key: str, timeout_s: float, on_send: OnSend | None, cutoff: Cutoff
+def translated_errors(
+    base_url: str, api_key: str, timeout_s: float, on_send: RequestHook | None, cutoff: Cancellation
 ) -> Iterator[None]:
     """For the length of one request: it is announced, `cutoff` can end it, and what goes wrong is of our
     tree.
@@ -76,7 +76,7 @@ def speaking(
     import openai
 
     check(cutoff, timeout_s)
-    with cutoff.here(), announced(on_send) as stopped:
+    with cutoff.here(), with_request_hook(on_send) as stopped:
         try:
             yield
             check(cutoff, timeout_s)  # a socket that is shut down reads like an end
@@ -87,7 +87,7 @@ def speaking(
             raise _typed(error, base_url, api_key, timeout_s) from error
 
 
-def check(cutoff: Cutoff, timeout_s: float) -> None:
+def check(cutoff: Cancellation, timeout_s: float) -> None:
     """Raises `ModelTimeout` once the time of a request is up, `ModelStopped` once nobody waits for it."""
     if cutoff.is_late:
         raise ModelTimeout(f"no answer within {timeout_s:g} s")
@@ -96,7 +96,7 @@ def check(cutoff: Cutoff, timeout_s: float) -> None:
 
 
 @contextmanager
-def announced(on_send: OnSend | None) -> Iterator[list[BaseException]]:
+def with_request_hook(on_send: RequestHook | None) -> Iterator[list[BaseException]]:
     """`on_send` hears of every request made in here; what it raised, which stops one, is in the list."""
     stopped: list[BaseException] = []
     token = _on_send.set(_remembering(on_send, stopped) if on_send else None)
@@ -115,13 +115,13 @@ def _watch(request: Any) -> None:
 def _announce(request: Any) -> None:
     on_send = _on_send.get()
     if on_send is not None:
-        on_send(Sending(public_url(str(request.url)), request.content))
+        on_send(OutgoingRequest(public_url(str(request.url)), request.content))
 
 
-def _remembering(on_send: OnSend, stopped: list[BaseException]) -> OnSend:
+def _remembering(on_send: RequestHook, stopped: list[BaseException]) -> RequestHook:
     """The client turns every exception below it into one of its own; this one is wanted as it is."""
 
-    def announce(sending: Sending) -> None:
+    def announce(sending: OutgoingRequest) -> None:
         try:
             on_send(sending)
         except BaseException as error:

@@ -36,7 +36,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownApp:
     """A frame: when by the reader's clock, in which window, and the lines worth quoting."""
 
     id: str
@@ -56,18 +56,18 @@ class AppTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class Evidence:
     """All an answer may be made of. `asked` are the question's words, none for "what did I do"."""
 
     language: Literal["en", "zh"]
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownApp, ...]
     times: tuple[AppTime, ...]
     asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Quote:
-    shown: Shown
+    shown: ShownApp
     text: str
     weight: float
 
@@ -82,7 +82,7 @@ class ExtractiveModel:
 
     name = "extractive"
 
-    def compose(self, material: Material) -> Completion:
+    def compose(self, material: Evidence) -> Completion:
         """JSON text ``{answer_md, evidence: [{id, quote}]}``; ``evidence`` proves every line of it."""
         answers = _answers(material)
         if answers:
@@ -93,7 +93,7 @@ class ExtractiveModel:
         return _completion(lines, quotes)
 
 
-def _answers(material: Material) -> list[_Quote]:
+def _answers(material: Evidence) -> list[_Quote]:
     """The lines that answer best, in order of time; what says the same is quoted once, at its best."""
     found: list[_Quote] = []
     for quote in sorted(_quotes(material.shown), key=lambda quote: -quote.weight):
@@ -124,9 +124,9 @@ def _numbers(words: Iterable[str]) -> set[str]:
     return {word for word in words if word[0].isdigit()}
 
 
-def _summary(material: Material) -> tuple[list[str], list[_Quote]]:
+def _summary(material: Evidence) -> tuple[list[str], list[_Quote]]:
     """A line for each app, the one used longest first."""
-    by_app: dict[str, list[Shown]] = {}
+    by_app: dict[str, list[ShownApp]] = {}
     for shown in material.shown:
         by_app.setdefault(shown.app_name, []).append(shown)
     times = {time.app_name: time for time in material.times}
@@ -140,7 +140,7 @@ def _summary(material: Material) -> tuple[list[str], list[_Quote]]:
     return lines, quotes
 
 
-def _best_quotes(shown: Sequence[Shown]) -> list[_Quote]:
+def _best_quotes(shown: Sequence[ShownApp]) -> list[_Quote]:
     """The most telling lines of the app's frames, of different frames and in different words."""
     chosen: list[_Quote] = []
     for quote in sorted(_quotes(shown), key=lambda quote: -_substance(quote.text)):
@@ -151,7 +151,7 @@ def _best_quotes(shown: Sequence[Shown]) -> list[_Quote]:
     return sorted(chosen, key=lambda quote: shown.index(quote.shown))
 
 
-def _quotes(shown: Iterable[Shown]) -> Iterable[_Quote]:
+def _quotes(shown: Iterable[ShownApp]) -> Iterable[_Quote]:
     return (_Quote(frame, line.text, line.weight) for frame in shown for line in frame.lines)
 
 
@@ -160,7 +160,7 @@ def _substance(text: str) -> int:
 
 
 def _app_line(
-    app: str, shown: Sequence[Shown], time: AppTime | None, quotes: Sequence[_Quote], language: str
+    app: str, shown: Sequence[ShownApp], time: AppTime | None, quotes: Sequence[_Quote], language: str
 ) -> str:
     windows = dict.fromkeys(quote.shown.window_name for quote in quotes if quote.shown.window_name)
     names = ", ".join(f"“{plain(name)}”" for name in windows)
@@ -177,7 +177,7 @@ def _answer_line(quote: _Quote) -> str:
     return f"- {quote.shown.clock} {where}: “{plain(quote.text)}” [[{quote.shown.id}]]"
 
 
-def _nothing_found(material: Material) -> str:
+def _nothing_found(material: Evidence) -> str:
     words = ", ".join(material.asked)
     if material.language == "zh":
         return f"看过的 {len(material.shown)} 帧画面里没有找到“{words}”。这段时间屏幕上显示的是："

@@ -16,20 +16,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from engines.addresses import public_url
-from engines.chat import (
-    Completion,
-    Message,
-    ModelNoKey,
-    ModelRefused,
-    ModelUnknown,
-    OnSend,
-    Schema,
-)
-from engines.chat_client import FormatRefused, check, connect, speaking
+from engines.chat import Completion, Message, ModelNoKey, ModelRefused, ModelUnknown, RequestHook, Schema
+from engines.chat_client import FormatRefused, check, connect, translated_errors
 from engines.chat_messages import completion_of, sent_messages
 from engines.chat_stream import read_stream
-from engines.cutoff import Cutoff
-from engines.retrying import WAITS_S, retried
+from engines.cutoff import Cancellation
+from engines.retrying import WAITS_S, with_retries
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -86,7 +78,7 @@ class OpenAIChatModel:
         *,
         schema: Schema | None = None,
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Completion:
         """One completion; `ModelError` says what went wrong."""
 
@@ -104,7 +96,7 @@ class OpenAIChatModel:
         schema: Schema | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
         """The answer piece by piece, then as a whole; `ModelError` says what went wrong.
 
@@ -147,12 +139,12 @@ class OpenAIChatModel:
         def request(response_format: Mapping[str, Any]) -> Any:
             if self._is_over:
                 raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
-            with speaking(self.base_url, self._api_key, call.timeout_s, call.on_send, call.cutoff):
+            with translated_errors(self.base_url, self._api_key, call.timeout_s, call.on_send, call.cutoff):
                 return send(max(0.001, call.left_s()), {"model": self.model, **parameters, **response_format})
 
         for level, response_format in formats(schema, self._format):
             try:
-                return retried(
+                return with_retries(
                     partial(request, response_format),
                     left_s=call.left_s,
                     waits_s=self._waits_s,
@@ -204,10 +196,10 @@ class OpenAIChatModel:
 class Call:
     """One question with everything it takes: its time, and what ends it."""
 
-    def __init__(self, timeout_s: float, on_send: OnSend | None) -> None:
+    def __init__(self, timeout_s: float, on_send: RequestHook | None) -> None:
         self.timeout_s = timeout_s
         self.on_send = on_send
-        self.cutoff = Cutoff()
+        self.cutoff = Cancellation()
         self._until_s = time.monotonic() + timeout_s
 
     def left_s(self) -> float:

@@ -18,7 +18,7 @@ from engines.chat import (
     ModelMalformed,
     ModelRefused,
     ModelUnreachable,
-    OnSend,
+    RequestHook,
     Schema,
     Usage,
 )
@@ -39,7 +39,7 @@ class OpenAIResponsesModel(OpenAIChatModel):
         *,
         schema: Schema | None = None,
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Completion:
         """One completion; `ModelError` says what went wrong."""
         with self._answer_under_way(), Call(timeout_s, on_send).timed() as call:
@@ -54,17 +54,17 @@ class OpenAIResponsesModel(OpenAIChatModel):
         schema: Schema | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
         """The answer piece by piece, then as a whole; `ModelError` says what went wrong."""
         yield from self._streamed(messages, "", schema, tools, timeout_s, on_send)
 
-    def after(self, response_id: str, known: Sequence[Message]) -> Continued:
+    def after(self, response_id: str, known: Sequence[Message]) -> ChainedResponse:
         """The same model in a conversation that the endpoint has up to a response of its own.
 
         `known` are the messages that it has: they are not sent again, unless it has forgotten the response.
         """
-        return Continued(self, response_id, tuple(known))
+        return ChainedResponse(self, response_id, tuple(known))
 
     def _streamed(
         self,
@@ -73,7 +73,7 @@ class OpenAIResponsesModel(OpenAIChatModel):
         schema: Schema | None,
         tools: Sequence[Mapping[str, Any]],
         timeout_s: float,
-        on_send: OnSend | None,
+        on_send: RequestHook | None,
     ) -> Iterator[str | Completion]:
         parameters: dict[str, Any] = {**sent_input(messages), "stream": True}
         if previous:
@@ -98,7 +98,7 @@ class OpenAIResponsesModel(OpenAIChatModel):
 
 
 @dataclass(slots=True)
-class Continued:
+class ChainedResponse:
     """A `StreamingModel` that goes on from a response. Once that is unknown it sends everything, for good."""
 
     base: OpenAIResponsesModel
@@ -119,7 +119,7 @@ class Continued:
         *,
         schema: Schema | None = None,
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Completion:
         """The whole answer. Raises as `stream` does."""
         for piece in self.stream(messages, schema=schema, timeout_s=timeout_s, on_send=on_send):
@@ -134,7 +134,7 @@ class Continued:
         schema: Schema | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
         """The answer piece by piece. Raises `ModelError`, and whatever `on_send` raises."""
         if self.response_id:

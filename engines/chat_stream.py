@@ -33,7 +33,7 @@ class Growing(Protocol):
         ...
 
 
-Whole = Callable[[dict[str, Any], str], Completion]
+CompleteAnswer = Callable[[dict[str, Any], str], Completion]
 
 
 def read_stream(
@@ -42,7 +42,7 @@ def read_stream(
     check: Callable[[], None],
     api_key: str = "",
     growing: Callable[[str], Growing] | None = None,
-    whole: Whole | None = None,
+    whole: CompleteAnswer | None = None,
 ) -> Iterator[str | Completion]:
     """Pieces of text, then the `Completion`. Raises `ModelError`.
 
@@ -60,7 +60,7 @@ def read_stream(
 
 
 def _read(
-    answer: Any, asked_model: str, api_key: str, growing: Callable[[str], Growing], whole: Whole
+    answer: Any, asked_model: str, api_key: str, growing: Callable[[str], Growing], whole: CompleteAnswer
 ) -> Iterator[str | Completion]:
     import httpx2
     import openai
@@ -93,7 +93,7 @@ def _read(
         response.close()
 
 
-def _as_a_whole(answer: Any, asked_model: str, whole: Whole) -> Iterator[str | Completion]:
+def _as_a_whole(answer: Any, asked_model: str, whole: CompleteAnswer) -> Iterator[str | Completion]:
     document = answer.http_response.json() if answer.http_response.read() else {}
     if not isinstance(document, dict):
         raise ModelMalformed("the answer is no completion; is the base URL right?")

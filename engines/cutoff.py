@@ -25,12 +25,12 @@ from contextvars import ContextVar
 from typing import Any, Self
 from weakref import WeakSet
 
-_current: ContextVar[Cutoff | None] = ContextVar("cutoff", default=None)
+_current: ContextVar[Cancellation | None] = ContextVar("cutoff", default=None)
 
 _CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 
 
-class Cutoff:
+class Cancellation:
     """Holds the connections of a piece of work, within the one that is current where it is made."""
 
     def __init__(self) -> None:
@@ -99,12 +99,12 @@ class Cutoff:
         self.now()
 
 
-def current() -> Cutoff | None:
+def current() -> Cancellation | None:
     """The cutoff of what this thread does."""
     return _current.get()
 
 
-def tracing(cutoff: Cutoff) -> Callable[[str, Mapping[str, Any]], None]:
+def tracing(cutoff: Cancellation) -> Callable[[str, Mapping[str, Any]], None]:
     """A ``trace`` extension of an HTTP client's request (https://www.python-httpx.org/advanced/extensions/)
     that lets `cutoff` hold its connection. Only a connection that is opened for the request is told, so
     such a client keeps none.

@@ -28,7 +28,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engines.chat import Sending
+from engines.chat import OutgoingRequest
 from engines.registry import Registry, UnknownName
 
 Vectors = npt.NDArray[np.float32]
@@ -46,10 +46,10 @@ class EmbeddingRefused(EmbeddingError):
     """These very texts cannot be embedded (too long, refused by the endpoint); others may be."""
 
 
-class Notes(Protocol):
+class RequestLog(Protocol):
     """Who keeps account of the requests of an embedder that asks an endpoint."""
 
-    def __call__(self, sending: Sending) -> None:
+    def __call__(self, sending: OutgoingRequest) -> None:
         """Called for every request before anything leaves. What it raises stops the request."""
         ...
 
@@ -70,7 +70,7 @@ class EmbedderOptions:
     base_url: str = ""
     api_key: str = ""
     timeout_s: float = 30.0
-    notes: Notes | None = None
+    notes: RequestLog | None = None
 
 
 class Embedder(Protocol):

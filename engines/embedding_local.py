@@ -40,7 +40,7 @@ class LocalEmbedder:
             )
         self._is_multilingual = chosen == MULTILINGUAL or (not chosen and _is_installed())
         if self._is_multilingual:
-            embedding_multilingual.model_folder()
+            embedding_multilingual.multilingual_folder()
         self.name = MULTILINGUAL if self._is_multilingual else ENGLISH
         use_one_thread()
         self._english: MiniLM | None = MiniLM()
@@ -87,7 +87,7 @@ def _is_english(text: str) -> bool:
 
 def _is_installed() -> bool:
     try:
-        embedding_multilingual.model_folder()
+        embedding_multilingual.multilingual_folder()
     except EmbedderUnavailable:
         return False
     return True

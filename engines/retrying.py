@@ -22,7 +22,7 @@ MAX_WAIT_S = 15.0
 """An endpoint that says to come back later than this is not waited for."""
 
 
-def retried(
+def with_retries(
     request: Callable[[], T],
     *,
     left_s: Callable[[], float],

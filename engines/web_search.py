@@ -23,8 +23,8 @@ from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
 from engines.addresses import host_of, is_local, problem_of, public_url
-from engines.chat import OnSend, Sending
-from engines.cutoff import Cutoff
+from engines.chat import OutgoingRequest, RequestHook
+from engines.cutoff import Cancellation
 
 MAX_BYTES = 1_000_000
 """Of an answer; SearXNG's for one page is some 30 kB."""
@@ -99,13 +99,13 @@ class WebSearch:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
     def search(
-        self, query: str, limit: int, *, timeout_s: float, on_send: OnSend | None = None
+        self, query: str, limit: int, *, timeout_s: float, on_send: RequestHook | None = None
     ) -> list[WebHit]:
         """Up to `limit` results, within `timeout_s`. Raises `SearchFailed`, and what `on_send` raises."""
         request = self.request(query)
         if on_send:
-            on_send(Sending(public_url(self.endpoint.partition("?")[0]), request))
-        until_s, cutoff = time.monotonic() + timeout_s, Cutoff()
+            on_send(OutgoingRequest(public_url(self.endpoint.partition("?")[0]), request))
+        until_s, cutoff = time.monotonic() + timeout_s, Cancellation()
         try:
             with cutoff.at(until_s), _connected(self.endpoint, timeout_s, cutoff) as connection:
                 connection.sendall(request)
@@ -125,7 +125,7 @@ class WebSearch:
 
 
 @contextmanager
-def _connected(url: str, timeout_s: float, cutoff: Cutoff) -> Iterator[socket.socket]:
+def _connected(url: str, timeout_s: float, cutoff: Cancellation) -> Iterator[socket.socket]:
     """A connection to the address's host that `cutoff` can end."""
     parts = urlsplit(url)
     secure = parts.scheme == "https"

@@ -24,7 +24,7 @@ from ingest.demo.command import demo
 from ingest.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.importers import images as image_import
 from ingest.importers import video as video_import
-from ingest.importers.feeding import Feeding
+from ingest.importers.feeding import ImportFeed
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.importers.progress import Progress
 from ingest.importers.zones import moment_ms, zone_named
@@ -35,9 +35,9 @@ from ingest.taking_in import (
     engine_of,
     leave_at_once,
     memory_of,
+    print_summary,
+    run_import,
     stop_on_signals,
-    take_in,
-    tell,
 )
 from ingest.worker import Worker
 from store.errors import StoreError
@@ -80,9 +80,9 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     found = image_import.find(directory, zone)
     items = image_import.read(found, zone)
     with Progress(len(found)) as progress:
-        feeding = Feeding(home, items, lambda _: progress.advance(1))
-        code = take_in(feeding, progress)
-    tell(feeding, as_json, code)
+        feeding = ImportFeed(home, items, lambda _: progress.advance(1))
+        code = run_import(feeding, progress)
+    print_summary(feeding, as_json, code)
 
 
 @imports.command()
@@ -104,9 +104,9 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
             if isinstance(found, Item):
                 progress.reach(round((found.capture.captured_ms - start_ms) / 1000))
 
-        feeding = Feeding(home, items, step)
-        code = take_in(feeding, progress)
-    tell(feeding, as_json, code)
+        feeding = ImportFeed(home, items, step)
+        code = run_import(feeding, progress)
+    print_summary(feeding, as_json, code)
 
 
 for _command in commands():

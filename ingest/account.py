@@ -15,7 +15,7 @@ from store.ingest_state import IngestState
 _RATE_OVER_MS = 60_000
 
 
-class Account:
+class WorkerStats:
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
         self._lock = threading.Lock()

@@ -26,7 +26,7 @@ _ALIKE = 0.88  # one wrong letter of nine; "Cognito" is not "Incognito"
 _LONG_ENOUGH_TO_MISREAD = 7
 
 
-def says_private(lines: Iterable[OcrLine], width: int, labels: Sequence[str]) -> bool:
+def shows_incognito(lines: Iterable[OcrLine], width: int, labels: Sequence[str]) -> bool:
     """Whether one of `labels` stands where a chip would.
 
     `lines` were read in a picture whose upper edge is the window's and whose right edge, `width`, is

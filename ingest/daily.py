@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
-from ingest.observing import spoken
+from ingest.observing import duration_text
 from store import days
 from store.daily_hours import Hour, Point, Quote
 from store.days import Day
@@ -49,9 +49,9 @@ def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals) ->
     if not points:
         return ""
     apps = ", ".join(
-        f"{app.name or 'unknown app'} {spoken(app.duration_ms)}" for app in totals.by_app[:_TOP_APPS]
+        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:_TOP_APPS]
     )
-    spent = f"{spoken(totals.covered_ms)} at the screen" + (f": {apps}." if apps else ".")
+    spent = f"{duration_text(totals.covered_ms)} at the screen" + (f": {apps}." if apps else ".")
     named = f"{day.date.strftime('%A')}, {day.date.day} {day.date.strftime('%B %Y')}"
     return "\n".join([f"{named}. {spent}", *(_line(point, zone) for point in points)])
 
@@ -66,12 +66,14 @@ def _point(one: Observation) -> Point:
 def _said(one: Observation) -> str:
     """A sentence of a person or a model as it is; of the rules, what was open and for how long."""
     is_by_rule = one.source == "rule" or (one.source == "user" and "narrative" not in one.edited)
-    said = f"{one.title}, {spoken(one.active_ms)}." if is_by_rule or not one.narrative else one.narrative
+    said = (
+        f"{one.title}, {duration_text(one.active_ms)}." if is_by_rule or not one.narrative else one.narrative
+    )
     return " ".join(said.split())[:_MAX_POINT_CHARS]
 
 
 def _line(point: Point, zone: ZoneInfo) -> str:
-    at = days.local(point.at_ms, zone)
+    at = days.to_local(point.at_ms, zone)
     quotes = " ".join(f"“{quote.text}”" for quote in point.quotes if quote.text)
     return f"{at:%H:%M} {point.text} {quotes}".rstrip()
 

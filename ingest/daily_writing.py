@@ -17,7 +17,7 @@ from collections.abc import Callable
 import apsw
 
 from ingest import daily
-from ingest.daily_telling import DayTeller
+from ingest.daily_telling import DailySummaryRefiner
 from ingest.refining_model import Refiner
 from store import activity, daily_hours, daily_summaries, memory_hours, observations
 from store.database import Database
@@ -31,13 +31,13 @@ SETTLED_AFTER_MS = 2 * 60_000
 """An hour is derived for the last time a minute and a half after it (`ingest.observations`)."""
 
 
-class DayWriter:
+class DailySummaryWriter:
     """Tells hours and writes days; an hour is told `SETTLED_AFTER_MS` after it is over."""
 
     def __init__(self, database: Database, clock: Callable[[], int], timeout_s: float = 60.0) -> None:
         self._database = database
         self._clock = clock
-        self._teller = DayTeller(database, clock, timeout_s)
+        self._teller = DailySummaryRefiner(database, clock, timeout_s)
 
     def step(self) -> bool:
         """Follow another clock, tell one hour, or write the days of one; False when nothing is due."""

@@ -32,12 +32,12 @@ REAL_FRAME_EVERY_MS = 30_000
 Likeness = Literal["exact", "near"]
 
 
-def is_asked(capture: Capture) -> bool:
+def may_be_duplicate(capture: Capture) -> bool:
     """Whether ingest may fold this capture into an earlier frame at all."""
     return capture.batch_id is None and capture.source != "screen"
 
 
-def find(
+def find_duplicate(
     database: Database, shelf: Media, capture: Capture, image: Image.Image
 ) -> tuple[FrameRow, Likeness] | None:
     """The frame just before on the same monitor that already shows this picture, or None.

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from engines.embedding import Embedder, EmbeddingError, EmbeddingRefused
 from ingest import chunks
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.chunks import Chunk
 from ingest.embedding_noted import texts_of
 from store import daily_summaries, documents, frames, messages, readings, vectors
@@ -71,7 +71,7 @@ class EmbeddingLoop(threading.Thread):
     """Opens its embedder with the first step, so that another model than before is noticed then."""
 
     def __init__(
-        self, database: Database, account: Account, open_embedder: OpenEmbedder, stop: threading.Event
+        self, database: Database, account: WorkerStats, open_embedder: OpenEmbedder, stop: threading.Event
     ) -> None:
         # A daemon: what is under way at shutdown is abandoned and still in the queue.
         super().__init__(name="embedding", daemon=True)
@@ -144,7 +144,7 @@ class EmbeddingLoop(threading.Thread):
             except EmbeddingError as error:
                 self._lost(str(error))
                 return None
-            queued = vectors.use_model(self._database, embedder.name, embedder.dimension)
+            queued = vectors.activate_model(self._database, embedder.name, embedder.dimension)
             log.info("embedding with %s, %d things are to be embedded anew", embedder.name, queued)
             self._embedder = embedder
             self._lines.clear()
@@ -200,7 +200,7 @@ class EmbeddingLoop(threading.Thread):
         known = {key: found for key in texts if (found := self._lines.get(key)) is not None}
         lacking = {key: text for key, text in texts.items() if key not in known}
         if lacking:
-            made = vectors.quantised(embedder.embed(list(lacking.values())))
+            made = vectors.quantize(embedder.embed(list(lacking.values())))
             known |= dict(zip(lacking, made, strict=True))
         for key, vector in known.items():
             self._lines.put(key, vector)
@@ -278,7 +278,7 @@ def _text(database: Database, kind: Kind, thing_id: int) -> _Text | None:
         text = _TEXTS[kind](database, [thing_id]).get(thing_id)
         return None if text is None else _Text(text, text)
     frame = frames.get_many(database, [thing_id]).get(thing_id)
-    reading = readings.current(database, thing_id) if frame else None
+    reading = readings.current_reading(database, thing_id) if frame else None
     if frame is None or reading is None:
         return None
     window = (frame.app_name, frame.window_name, frame.browser_url, frame.focused, frame.monitor)

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from engines.chat import Sending
+from engines.chat import OutgoingRequest
 from store.database import Database
 from store.frames import ID_STEP
-from store.sent_noting import About, Noting
+from store.sent_noting import EgressRecorder, RequestContext
 from store.vectors import Kind
 
 
@@ -40,14 +40,14 @@ def texts_of(kind: Kind, ids: Iterable[int]) -> Iterator[None]:
         _span.reset(token)
 
 
-class EmbeddingNotes:
-    """The `engines.embedding.Notes` of the endpoint in the settings of embeddings."""
+class EmbeddingRequestLog:
+    """The `engines.embedding.RequestLog` of the endpoint in the settings of embeddings."""
 
     def __init__(self, database: Database, clock: Callable[[], int]) -> None:
-        self._about = About("embed", "embedding")
-        self._noting = Noting(database, clock, self._about)
+        self._about = RequestContext("embed", "embedding")
+        self._noting = EgressRecorder(database, clock, self._about)
 
-    def __call__(self, sending: Sending) -> None:
+    def __call__(self, sending: OutgoingRequest) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
         span = _span.get()
         # Outside of `texts_of` only the length of vectors is asked for, with a word of our own.

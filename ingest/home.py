@@ -45,7 +45,7 @@ def only_worker(data_dir: DataDir) -> Iterator[None]:
 
     Two workers would both take the spool's `taken` folder for their own.
     """
-    with locks.held(data_dir.spool / LOCK_NAME) as is_ours:
+    with locks.file_lock(data_dir.spool / LOCK_NAME) as is_ours:
         if not is_ours:
             raise AlreadyRunning("an ingest worker is already running for this home folder")
         yield

@@ -30,7 +30,7 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _OPEN_FLAGS |= getattr(os, _flag, 0)
 
 
-class Rejected(Exception):
+class InvalidImage(Exception):
     """A capture that cannot be taken in, now or later. `code` is its machine word."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -46,7 +46,7 @@ def read_checked(path: Path, media_type: str, sha256: str | None = None) -> byte
     content = _read_own_file(path)
     check(content, media_type)
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
-        raise Rejected("wrong_checksum", "the picture is not the one that was captured (SHA-256 differs)")
+        raise InvalidImage("wrong_checksum", "the picture is not the one that was captured (SHA-256 differs)")
     return content
 
 
@@ -54,18 +54,18 @@ def check(content: bytes, media_type: str) -> None:
     """Type and dimensions, from the first bytes alone. Raises `Rejected`."""
     actual = media_type_of(content)
     if actual != media_type:
-        raise Rejected("wrong_type", f"declared {media_type}, but the bytes are {actual or 'no picture'}")
+        raise InvalidImage("wrong_type", f"declared {media_type}, but the bytes are {actual or 'no picture'}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(content), formats=[_pillow_name(media_type)]) as image:
                 width, height = image.size
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        raise Rejected("too_large", f"more than {MAX_PIXELS} pixels") from error
+        raise InvalidImage("too_large", f"more than {MAX_PIXELS} pixels") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise Rejected("bad_picture", f"the {media_type} header cannot be read") from error
+        raise InvalidImage("bad_picture", f"the {media_type} header cannot be read") from error
     if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
-        raise Rejected(
+        raise InvalidImage(
             "too_large", f"{width}x{height} is more than {MAX_SIDE_PX} a side or {MAX_PIXELS} pixels"
         )
 
@@ -75,7 +75,7 @@ def decode(content: bytes, media_type: str) -> Image.Image:
     try:
         return media.decode(content, media_type)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise Rejected("bad_picture", f"the {media_type} is damaged or cut short") from error
+        raise InvalidImage("bad_picture", f"the {media_type} is damaged or cut short") from error
 
 
 def media_type_of(content: bytes) -> str | None:
@@ -91,17 +91,17 @@ def _read_own_file(path: Path) -> bytes:
     try:
         descriptor = os.open(path, _OPEN_FLAGS)
     except OSError as error:
-        raise Rejected("not_a_file", "the picture is a link or cannot be opened") from error
+        raise InvalidImage("not_a_file", "the picture is a link or cannot be opened") from error
     with os.fdopen(descriptor, "rb") as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
-            raise Rejected("not_a_file", "the picture is not a file")
+            raise InvalidImage("not_a_file", "the picture is not a file")
         if hasattr(os, "getuid") and facts.st_uid != os.getuid():
-            raise Rejected("not_ours", "the picture belongs to another user")
+            raise InvalidImage("not_ours", "the picture belongs to another user")
         if facts.st_size == 0:
-            raise Rejected("empty", "the picture has 0 bytes")
+            raise InvalidImage("empty", "the picture has 0 bytes")
         if facts.st_size > MAX_IMAGE_BYTES:
-            raise Rejected("too_large", f"{facts.st_size} bytes are more than {MAX_IMAGE_BYTES}")
+            raise InvalidImage("too_large", f"{facts.st_size} bytes are more than {MAX_IMAGE_BYTES}")
         return file.read(MAX_IMAGE_BYTES + 1)
 
 

@@ -22,7 +22,7 @@ import apsw
 
 from engines.chat import ModelError
 from ingest import observing, sessions
-from ingest.daily_writing import DayWriter
+from ingest.daily_writing import DailySummaryWriter
 from ingest.refining_model import Refiner
 from ingest.refining_noted import NOT_ITS_FAULT, refine
 from ingest.tagging import tag_some
@@ -53,7 +53,7 @@ class ObservationLoop(threading.Thread):
         stop: threading.Event,
         refiner: Callable[[], Refiner | None] = lambda: None,
         timeout_s: float = 60.0,
-        days: DayWriter | None = None,
+        days: DailySummaryWriter | None = None,
     ) -> None:
         # A daemon: what is under way at shutdown is abandoned and still on the list.
         super().__init__(name="observations", daemon=True)
@@ -128,12 +128,12 @@ class ObservationLoop(threading.Thread):
                 return  # it changed meanwhile: the next step derives it again
             changed = observation_rows.put_hour(connection, hour, drafts, now_ms)
             if is_over:
-                memory_hours.finish(connection, hour)
+                memory_hours.finish_hour(connection, hour)
         if is_over:
             self._later.pop(hour, None)
         else:
             self._later[hour] = now_ms + RUNNING_HOUR_EVERY_MS
-        found = sessions.derive(self._database, hour, now_ms)
+        found = sessions.summarize_sessions(self._database, hour, now_ms)
         log.info(
             "hour %d: %d observations, %d of them new or changed, %d sessions, %d ms",
             hour, len(drafts), changed, found, round((time.monotonic() - started) * 1000),
@@ -180,5 +180,5 @@ def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int |
 
     The hour that still runs gets frames all the time, which belong to activity that has not ended.
     """
-    changes = memory_hours.changes(connection, hour) if is_over else None
+    changes = memory_hours.hour_changes(connection, hour) if is_over else None
     return changes, memory_hours.last_deletion(connection)

@@ -119,7 +119,7 @@ def _titles(visits: Sequence[Segment]) -> list[str]:
     """Titles of the windows, those with the most time first."""
     spent: Counter[str] = Counter()
     for visit in visits:
-        title = places.steady(visit.window_name, visit.app_name)
+        title = places.stable_title(visit.window_name, visit.app_name)
         if title:
             spent[title] += max(1, visit.duration_ms)
     return [title for title, _ in spent.most_common()]
@@ -141,7 +141,7 @@ def _narrative(
     host = places.host(first.browser_url)
     where = f"{host} in {first.app_name or 'a browser'}" if host else first.app_name or "an unknown app"
     times = "" if len(visits) == 1 else f" in {len(visits)} visits"
-    parts = [f"{spoken(_active_ms(visits))} on {where}{times}."]
+    parts = [f"{duration_text(_active_ms(visits))} on {where}{times}."]
     if titles:
         parts.append(f"Windows: {_listed(titles)}.")
     if files:
@@ -156,7 +156,7 @@ def _listed(names: Sequence[str], most: int = _NAMED) -> str:
     return "; ".join(names[:most]) + more
 
 
-def spoken(duration_ms: int) -> str:
+def duration_text(duration_ms: int) -> str:
     """``45 s``, ``12 min``, ``2 h 5 min``"""
     minutes = round(duration_ms / 60_000)
     if minutes == 0:

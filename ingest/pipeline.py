@@ -19,16 +19,16 @@ from dataclasses import dataclass
 
 from ingest import duplicates, places
 from ingest.home import Home
-from ingest.images import Rejected, decode, read_checked
-from ingest.records import checked
-from ingest.toolbars import ReaderBusy, Toolbars
+from ingest.images import InvalidImage, decode, read_checked
+from ingest.records import checked_capture
+from ingest.toolbars import BadgeReader, ReaderBusy
 from store import activity, decisions, deletion, frame_tags, frames, outcomes, sample_week
 from store.media import path_of, temporary_of
 from store.privacy import WindowFacts, load_rules
 from store.spool import Capture, Entry, LookReport
 
 
-class NotNow(Exception):
+class TryLater(Exception):
     """The entry is fine but cannot be judged at the moment; it stays in the queue."""
 
 
@@ -45,27 +45,27 @@ class Result:
     captured_ms: int | None = None
 
 
-def take_in(home: Home, entry: Entry, now_ms: int, toolbars: Toolbars | None = None) -> Result:
+def store_entry(home: Home, entry: Entry, now_ms: int, toolbars: BadgeReader | None = None) -> Result:
     """Store one claimed entry. Raises `Rejected`, `NotNow`, and what the store raises.
 
     `toolbars` reads those of windows that may be private; without it they cannot be stored.
     """
     if isinstance(entry.record, LookReport):
         return _take_in_report(home, entry.record)
-    capture = checked(entry.record)
+    capture = checked_capture(entry.record)
     _refuse_mixing(home, capture)
     known = _known(home, capture)
     if known is not None:
         return known
     if entry.image is None or entry.folder.is_symlink():
-        raise Rejected("not_a_file", "the entry is a link or has no picture")
+        raise InvalidImage("not_a_file", "the entry is a link or has no picture")
     content = read_checked(entry.image, capture.image_type, capture.sha256)
     reason = _excluded_because(home, capture)
     if reason:
         return _exclude(home, capture, reason)
-    if duplicates.is_asked(capture):
+    if duplicates.may_be_duplicate(capture):
         image = decode(content, capture.image_type)
-        same = duplicates.find(home.database, home.media, capture, image)
+        same = duplicates.find_duplicate(home.database, home.media, capture, image)
         if same is not None:
             return _fold(home, capture, *same)
     if capture.toolbars:
@@ -82,7 +82,7 @@ def _take_in_report(home: Home, report: LookReport) -> Result:
 def _refuse_mixing(home: Home, capture: Capture) -> None:
     """A sample week stays one, whoever writes into its spool: no answer mixes it with memories."""
     if (capture.source == sample_week.SOURCE) != sample_week.is_sample(home.data_dir):
-        raise Rejected("sample_week", "a sample week and real captures never share a home folder")
+        raise InvalidImage("sample_week", "a sample week and real captures never share a home folder")
 
 
 def _excluded_because(home: Home, capture: Capture) -> str:
@@ -97,12 +97,12 @@ def _excluded_because(home: Home, capture: Capture) -> str:
     window = WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
     decision = load_rules(home.data_dir, home.settings.privacy).decide(window)
     if decision.reason == "rules_unreadable":
-        raise NotNow(decision.detail)
+        raise TryLater(decision.detail)
     return "" if decision.reason == "unknown_window" else decision.reason
 
 
 def _store_unless_private(
-    home: Home, capture: Capture, content: bytes, now_ms: int, toolbars: Toolbars | None
+    home: Home, capture: Capture, content: bytes, now_ms: int, toolbars: BadgeReader | None
 ) -> Result:
     """Some window in this picture may be private: its toolbar tells."""
     if toolbars is None:
@@ -115,11 +115,11 @@ def _store_unless_private(
         return result
     earlier = toolbars.take_since_read(capture.toolbars)
     if earlier:
-        deletion.leave_out(home.database, home.media, earlier, reason)
+        deletion.delete_skipped(home.database, home.media, earlier, reason)
     return _exclude(home, capture, reason)
 
 
-def _private_by_toolbar(toolbars: Toolbars, capture: Capture, content: bytes) -> str:
+def _private_by_toolbar(toolbars: BadgeReader, capture: Capture, content: bytes) -> str:
     """Why a window keeps this picture from being stored, or ""."""
     if toolbars.is_known_private(capture.toolbars):
         return "private_window"
@@ -129,18 +129,18 @@ def _private_by_toolbar(toolbars: Toolbars, capture: Capture, content: bytes) ->
         image = decode(content, capture.image_type)
         return toolbars.judge(capture.toolbars, image, capture.captured_ms)
     except ReaderBusy as error:
-        raise NotNow(str(error)) from error
+        raise TryLater(str(error)) from error
 
 
 def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
     try:
         still = home.media.keep(content, capture.image_type, capture.captured_ms, capture.capture_id)
     except (ValueError, SyntaxError) as error:
-        raise Rejected("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
+        raise InvalidImage("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:
         known = _known(home, capture)
         if known is None:
-            outcomes.forgive(connection, capture)
+            outcomes.clear_failure(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
             activity.heartbeat(connection, frames.get(home.database, frame_id))
             tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
@@ -156,16 +156,16 @@ def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: dupl
         if known is not None:
             return known
         if frames.extend(connection, earlier.capture_id, capture.captured_ms) is None:
-            raise NotNow("the frame that shows the same picture has just been deleted")
+            raise TryLater("the frame that shows the same picture has just been deleted")
         activity.extend(connection, earlier.id, capture.captured_ms)
-        outcomes.leave_out(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
+        outcomes.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _sweep(home, capture)
     return Result("deduplicated", earlier.id, capture.captured_ms)
 
 
 def _exclude(home: Home, capture: Capture, reason: str) -> Result:
     with home.database.write() as connection:
-        outcomes.leave_out(connection, capture, "excluded", reason)
+        outcomes.record_skipped(connection, capture, "excluded", reason)
     _sweep(home, capture)
     return Result("excluded", None, capture.captured_ms)
 

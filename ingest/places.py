@@ -56,7 +56,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 def place(app_name: str | None, window_name: str | None, browser_url: str | None) -> str:
     """One spelling for one place: the app with the site, or with the window where there is none."""
-    return f"{app_name or ''}\n{host(browser_url) or steady(window_name, app_name)}"
+    return f"{app_name or ''}\n{host(browser_url) or stable_title(window_name, app_name)}"
 
 
 def host(browser_url: str | None) -> str:
@@ -67,7 +67,7 @@ def host(browser_url: str | None) -> str:
         return ""
 
 
-def steady(window_name: str | None, app_name: str | None = None) -> str:
+def stable_title(window_name: str | None, app_name: str | None = None) -> str:
     """A window's title without counters, marks and the app's own name at its end."""
     title = _UNSTEADY.sub("", (window_name or "").strip()).strip()
     parts = _DASHES.split(title)
@@ -85,7 +85,7 @@ def kind(app_name: str | None, browser_url: str | None) -> str:
 
 def project(app_name: str | None, window_name: str | None) -> str | None:
     """The project an editor names in its title: ``main.py - recall - Visual Studio Code``."""
-    parts = [part.strip() for part in _DASHES.split(steady(window_name))]
+    parts = [part.strip() for part in _DASHES.split(stable_title(window_name))]
     if len(parts) < 3 or not _EDITORS.search(app_name or ""):
         return None
     return parts[-2] or None

@@ -18,16 +18,17 @@ from collections.abc import Callable, Iterable
 from engines.ocr import OcrEngine, OcrError, OcrLine
 from engines.registry import UnknownName
 from ingest import urls
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.backlog import Backlog
 from ingest.home import Home
 from ingest.reading import IncrementalReader
-from ingest.suspect import Suspect
-from ingest.toolbars import Toolbars
+from ingest.suspect import CrashGuard
+from ingest.toolbars import BadgeReader
 from store import activity, frames, reading_queue, readings
 from store.errors import FrameNotFound, MediaGone, StoreBusy
 from store.frames import FrameRow
-from store.readings import Box, DraftLine, DraftWord, TextDraft
+from store.readings import Box as StoredBox
+from store.readings import DraftLine, DraftWord, TextDraft
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +48,12 @@ class ReaderLoop(threading.Thread):
         self,
         home: Home,
         backlog: Backlog,
-        account: Account,
+        account: WorkerStats,
         open_engine: OpenEngine,
         clock: Callable[[], int],
         stop: threading.Event,
         number: int = 0,
-        toolbars: Toolbars | None = None,
+        toolbars: BadgeReader | None = None,
     ) -> None:
         # A daemon: a read that is under way at shutdown is abandoned, its frame stays pending.
         super().__init__(name=f"reader-{number}", daemon=True)
@@ -63,7 +64,7 @@ class ReaderLoop(threading.Thread):
         self._clock = clock
         self._stopping = stop
         self._toolbars = toolbars
-        self._suspect = Suspect(home.data_dir.spool, number)
+        self._suspect = CrashGuard(home.data_dir.spool, number)
         self._engine: OcrEngine | None = None
         self._reader: IncrementalReader | None = None
         self._next_open_s = 0.0
@@ -139,7 +140,7 @@ class ReaderLoop(threading.Thread):
 
     def _park(self) -> bool:
         """Without an engine: mark what is due as unavailable, with the reason."""
-        due = reading_queue.to_read(self._home.database, self._clock(), _PARKED_AT_ONCE)
+        due = reading_queue.pending_frames(self._home.database, self._clock(), _PARKED_AT_ONCE)
         if not due:
             return False
         with self._home.database.write() as connection:
@@ -179,10 +180,10 @@ class ReaderLoop(threading.Thread):
     def _store(self, frame: FrameRow, lines: list[OcrLine], duration_ms: int) -> None:
         assert self._engine is not None
         draft = draft_of(self._engine, lines, duration_ms)
-        found = urls.in_text(line.text for line in lines)
+        found = urls.urls_in_text(line.text for line in lines)
         address = None
         if frame.browser_url is None:
-            address = urls.of_browser(frame.app_name, lines, frame.height_px)
+            address = urls.address_bar_url(frame.app_name, lines, frame.height_px)
         with self._home.database.write() as connection:
             if not _exists(self._home, frame.id):
                 return  # deleted while it was being read
@@ -222,8 +223,8 @@ def draft_of(engine: OcrEngine, lines: Iterable[OcrLine], duration_ms: int) -> T
 
 def _draft(line: OcrLine) -> DraftLine:
     words = tuple(
-        DraftWord(word.text, Box(word.box.x, word.box.y, word.box.w, word.box.h), word.confidence)
+        DraftWord(word.text, StoredBox(word.box.x, word.box.y, word.box.w, word.box.h), word.confidence)
         for word in line.words
     )
-    box = Box(line.box.x, line.box.y, line.box.w, line.box.h)
+    box = StoredBox(line.box.x, line.box.y, line.box.w, line.box.h)
     return DraftLine(box, line.confidence, words, line.text)

@@ -32,7 +32,7 @@ from ingest.regions import (
     has_changed,
     same_place,
 )
-from ingest.scroll import shifted, vertical_shift
+from ingest.scroll import shift_lines, vertical_shift
 
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
 _SCROLL_ABOVE = 0.04  # of the tiles: less than a strip of lines is cheaper to read than to explain
@@ -137,7 +137,7 @@ def _follow_scroll(
     shift = vertical_shift(before, after, box)
     if shift == 0:
         return tiles, list(words)
-    still = changed_tiles(shifted(before, box, shift), after)
+    still = changed_tiles(shift_lines(before, box, shift), after)
     if still.sum() >= tiles.sum():
         return tiles, list(words)
     moved = [_moved(word, 0, shift) for word in words if centre_inside(word.box, box)]

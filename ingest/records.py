@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ingest.images import Rejected
+from ingest.images import InvalidImage
 from store.spool import Capture
 from store.toolbar_words import Toolbar
 
@@ -21,28 +21,30 @@ _REQUIRED = ("source", "monitor")
 _NUMBERS = {"pid": (0, 2**32), "utc_offset_min": (-24 * 60, 24 * 60)}
 
 
-def checked(capture: Capture) -> Capture:
+def checked_capture(capture: Capture) -> Capture:
     """The same capture. Raises `Rejected` naming the field that is wrong."""
     if not _is_whole(capture.captured_ms, 1, MAX_MS):
-        raise Rejected("bad_record", "captured_ms must be a whole number of milliseconds since 1970")
+        raise InvalidImage("bad_record", "captured_ms must be a whole number of milliseconds since 1970")
     for name in _TEXTS:
         value = getattr(capture, name)
         if value is None and name not in _REQUIRED:
             continue
         if not isinstance(value, str) or len(value) > MAX_TEXT or not _is_storable(value):
-            raise Rejected("bad_record", f"{name} must be text of at most {MAX_TEXT} characters")
+            raise InvalidImage("bad_record", f"{name} must be text of at most {MAX_TEXT} characters")
     for name, (low, high) in _NUMBERS.items():
         value = getattr(capture, name)
         if value is not None and not _is_whole(value, low, high):
-            raise Rejected("bad_record", f"{name} must be a whole number")
+            raise InvalidImage("bad_record", f"{name} must be a whole number")
     if len(capture.toolbars) > MAX_TOOLBARS or not all(map(_is_toolbar, capture.toolbars)):
-        raise Rejected("bad_record", "toolbars must be boxes in whole pixels with the key of their window")
+        raise InvalidImage(
+            "bad_record", "toolbars must be boxes in whole pixels with the key of their window"
+        )
     if capture.focused is not None and not isinstance(capture.focused, bool):
-        raise Rejected("bad_record", "focused must be true, false or unknown")
+        raise InvalidImage("bad_record", "focused must be true, false or unknown")
     return capture
 
 
-def named_by(entry_name: str) -> Capture | None:
+def capture_from_entry_name(entry_name: str) -> Capture | None:
     """What an entry's name alone tells of its capture, for an entry that cannot be read."""
     found = _ENTRY_NAME.fullmatch(entry_name)
     if found is None or not _is_whole(int(found[1]), 1, MAX_MS):

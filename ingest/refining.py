@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engines.chat import ChatModel, Completion, Message, ModelMalformed, OnSend
+from engines.chat import ChatModel, Completion, Message, ModelMalformed, RequestHook
 from store import tokenizer
 from store.observations import Fact, Observation
 
@@ -69,7 +69,7 @@ def ask(
     observation: Observation,
     texts: Mapping[int, str],
     timeout_s: float,
-    on_send: OnSend,
+    on_send: RequestHook,
 ) -> Completion:
     """The model's answer, to be `checked`. Raises `ModelError`, and whatever `on_send` raises."""
     room = min(_MOST_CHARS, int(model.context_tokens * _CHARS_PER_TOKEN / 2))
@@ -97,7 +97,7 @@ def prompt(observation: Observation, texts: Mapping[int, str], room: int) -> str
     return "\n".join([*parts, "</screen>"])
 
 
-def checked(answer: str, texts: Mapping[int, str]) -> Refined:
+def checked_refinement(answer: str, texts: Mapping[int, str]) -> Refined:
     """The parts of an answer that can be believed. Raises `ModelMalformed` without title or narrative."""
     document = read_object(answer)
     title = one_line(document.get("title"), MAX_TITLE_CHARS)

@@ -17,7 +17,7 @@ from engines.chat import (
     ModelTimeout,
     ModelUnauthorized,
     ModelUnreachable,
-    OnSend,
+    RequestHook,
 )
 from ingest import refining
 from ingest.refining import Refined
@@ -27,7 +27,7 @@ from store.database import Database
 from store.frames import captured_ms_of
 from store.observations import Observation
 from store.sent import cost_of
-from store.sent_noting import About, Noting
+from store.sent_noting import EgressRecorder, RequestContext
 
 NOT_ITS_FAULT = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelUnauthorized)
 """What says nothing about the text that was sent: then the model is left alone for a while."""
@@ -49,24 +49,24 @@ def refine(
     since = memory_hours.now_deleted(database)
     texts = texts_of(database, observation.frame_ids)
     taken = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
-    return noted(
+    return recorded_request(
         database,
         clock,
         refiner.endpoint,
         (min([observation.start_ms, *taken]), max([observation.end_ms, *taken])),
         since,
         lambda on_send: refining.ask(refiner.model, observation, texts, timeout_s, on_send),
-        lambda answer: refining.checked(answer, texts),
+        lambda answer: refining.checked_refinement(answer, texts),
     )
 
 
-def noted(
+def recorded_request(
     database: Database,
     clock: Callable[[], int],
     endpoint: Endpoint,
     shown_ms: tuple[int, int],
     since: int | None,
-    ask: Callable[[OnSend], Completion],
+    ask: Callable[[RequestHook], Completion],
     check: Callable[[str], T],
 ) -> T:
     """What `check` makes of the answer to `ask`, which is noted as showing screens of `shown_ms`.
@@ -79,8 +79,8 @@ def noted(
         return memory_hours.last_deletion(connection) == since
 
     first_ms, last_ms = shown_ms
-    about = About("refine", endpoint.name, endpoint.model, first_ms=first_ms, last_ms=last_ms)
-    noting = Noting(database, clock, about, still)
+    about = RequestContext("refine", endpoint.name, endpoint.model, first_ms=first_ms, last_ms=last_ms)
+    noting = EgressRecorder(database, clock, about, still)
     try:
         answer = ask(noting)
         found = check(answer.text)
@@ -93,11 +93,11 @@ def noted(
 
 def texts_of(database: Database, frame_ids: Iterable[int]) -> dict[int, str]:
     """The texts of the frames that were read."""
-    found = {number: readings.current(database, number) for number in frame_ids}
+    found = {number: readings.current_reading(database, number) for number in frame_ids}
     return {number: reading.text for number, reading in found.items() if reading is not None}
 
 
-def _finish(noting: Noting, endpoint: Endpoint, answer: Completion) -> None:
+def _finish(noting: EgressRecorder, endpoint: Endpoint, answer: Completion) -> None:
     """Tokens only as the endpoint counted them: nobody waits for an estimate here."""
     if answer.usage is None:
         noting.finish("answered")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import click
 
 from engines.embedding import EmbedderUnavailable
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import AlreadyRunning, Home, only_worker
 from store import documents, text_index, vectors
@@ -88,7 +88,7 @@ def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Emb
 
 
 def _embed(home: Home, open_embedder: OpenEmbedder, move: Move) -> None:
-    account = Account(now_ms)
+    account = WorkerStats(now_ms)
     loop = EmbeddingLoop(home.database, account, open_embedder, threading.Event())
     try:
         while loop.step():

@@ -37,7 +37,7 @@ def vertical_shift(before: Pixels, after: Pixels, box: Box) -> int:
     return shift if count >= _SMALLEST_SHARE * visible and count >= 8 else 0
 
 
-def shifted(before: Pixels, box: Box, shift: int) -> Pixels:
+def shift_lines(before: Pixels, box: Box, shift: int) -> Pixels:
     """`before` with the content of `box` moved down by `shift`; the strip it leaves is unchanged."""
     result = before.copy()
     top, bottom = box.y + max(0, shift), box.bottom + min(0, shift)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from ingest.observing import spoken
+from ingest.observing import duration_text
 from ingest.salience import is_to_do
 from store import activity, observations, summaries, visits
 from store.database import Database
-from store.gaps import Interval, joined
+from store.gaps import Interval, merge_intervals
 from store.observations import HOUR_MS, Observation
 from store.summaries import SESSION_GAP_MS
 
@@ -22,7 +22,7 @@ _REACH_MS = 7 * 24 * HOUR_MS
 _MOST = 8
 
 
-def derive(database: Database, hour: int, now_ms: int) -> int:
+def summarize_sessions(database: Database, hour: int, now_ms: int) -> int:
     """Summarise the sessions of an hour anew; returns how many there are. One still under way waits."""
     found = [bounds for bounds in _sessions(database, hour) if bounds[1] + SESSION_GAP_MS <= now_ms]
     fields = [(bounds, *_summary(database, *bounds)) for bounds in found]
@@ -39,7 +39,7 @@ def _sessions(database: Database, hour: int) -> list[Interval]:
     """Stretches of use without a pause of `SESSION_GAP_MS` that touch the hour."""
     start_ms, end_ms = hour * HOUR_MS, (hour + 1) * HOUR_MS
     parts = visits.spans(database, start_ms - _REACH_MS, end_ms + _REACH_MS)
-    islands = joined(parts, SESSION_GAP_MS)
+    islands = merge_intervals(parts, SESSION_GAP_MS)
     return [(start, end) for start, end in islands if start < end_ms and end > start_ms]
 
 
@@ -48,10 +48,10 @@ def _summary(database: Database, start_ms: int, end_ms: int) -> tuple[dict[str, 
     found = observations.between(database, start_ms, end_ms)
     totals = activity.totals(database, start_ms, end_ms)
     apps = ", ".join(
-        f"{app.name or 'unknown app'} {spoken(app.duration_ms)}" for app in totals.by_app[:_MOST]
+        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:_MOST]
     )
     files = _by_time(found, lambda one: one.files)
-    notes = [f"{spoken(totals.covered_ms)} at the screen: {apps}." if apps else ""]
+    notes = [f"{duration_text(totals.covered_ms)} at the screen: {apps}." if apps else ""]
     notes.append(f"Files: {'; '.join(files[:_MOST])}." if files else "")
     sites = [one.title for one in sorted(found, key=lambda one: -one.active_ms) if one.kind == "browsing"]
     to_do = list(dict.fromkeys(fact.text for one in found for fact in one.facts if is_to_do(fact.text)))

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.backlog import Backlog
 from ingest.home import Home
-from ingest.images import Rejected
-from ingest.pipeline import NotNow, take_in
-from ingest.records import checked, named_by
-from ingest.toolbars import Toolbars
+from ingest.images import InvalidImage
+from ingest.pipeline import TryLater, store_entry
+from ingest.records import capture_from_entry_name, checked_capture
+from ingest.toolbars import BadgeReader
 from store import outcomes
 from store.errors import SpoolEntryInvalid, StoreBusy
 from store.spool import Capture, Entry
@@ -33,14 +33,14 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 _DEATHS = "deaths"
 
 
-class Storing:
+class SpoolConsumer:
     def __init__(
         self,
         home: Home,
         backlog: Backlog,
-        account: Account,
+        account: WorkerStats,
         clock: Callable[[], int],
-        toolbars: Toolbars | None = None,
+        toolbars: BadgeReader | None = None,
     ) -> None:
         self._home = home
         self._toolbars = toolbars
@@ -67,7 +67,7 @@ class Storing:
             if _count_death(folder) >= MAX_TRIES:
                 (folder / _DEATHS).unlink()  # when it is retried, the count starts afresh
                 reason = f"the worker died {MAX_TRIES} times while it stored this"
-                self._set_aside(folder.name, named_by(folder.name), "gave_up", reason)
+                self._set_aside(folder.name, capture_from_entry_name(folder.name), "gave_up", reason)
         recovered = self._home.spool.recover()
         if recovered:
             log.info("%d entries that were being stored are taken up again", recovered)
@@ -89,11 +89,11 @@ class Storing:
             entry = self._home.spool.take(name)
             if entry is not None:
                 self._take_in(entry)
-        except Rejected as error:
+        except InvalidImage as error:
             return self._set_aside(name, _told_by(name, entry), error.code, str(error))
         except SpoolEntryInvalid as error:
-            return self._set_aside(name, named_by(name), "bad_record", str(error))
-        except (StoreBusy, NotNow) as error:
+            return self._set_aside(name, capture_from_entry_name(name), "bad_record", str(error))
+        except (StoreBusy, TryLater) as error:
             return self._later(name, str(error))
         except OSError as error:
             if error.errno in _FULL:
@@ -106,7 +106,7 @@ class Storing:
         return True
 
     def _take_in(self, entry: Entry) -> None:
-        result = take_in(self._home, entry, self._clock(), self._toolbars)
+        result = store_entry(self._home, entry, self._clock(), self._toolbars)
         try:
             self._home.spool.finish(entry.name)
         except FileNotFoundError:
@@ -138,7 +138,7 @@ class Storing:
         try:
             if capture is not None:
                 with self._home.database.write() as connection:
-                    outcomes.leave_out(connection, capture, "failed", code, detail=reason)
+                    outcomes.record_skipped(connection, capture, "failed", code, detail=reason)
             self._home.spool.fail(name, reason)
         except FileNotFoundError:
             log.info("entry %s was deleted while it was being stored", name)
@@ -161,10 +161,10 @@ def _told_by(name: str, entry: Entry | None) -> Capture | None:
     """The capture that an entry is about, as far as it can be believed."""
     if entry is not None and isinstance(entry.record, Capture):
         try:
-            return checked(entry.record)
-        except Rejected:
+            return checked_capture(entry.record)
+        except InvalidImage:
             pass
-    return named_by(name)
+    return capture_from_entry_name(name)
 
 
 def _count_death(folder: Path) -> int:

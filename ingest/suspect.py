@@ -16,7 +16,7 @@ from store.paths import replace_file
 DEATHS = 3
 
 
-class Suspect:
+class CrashGuard:
     """The file of one reader thread."""
 
     def __init__(self, folder: Path, number: int = 0) -> None:

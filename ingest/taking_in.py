@@ -13,10 +13,10 @@ import click
 
 from engines.embedding import Embedder, EmbedderOptions, open_embedder
 from engines.ocr import OcrEngine, OcrUnavailable, open_ocr
-from ingest.daily_writing import DayWriter
-from ingest.embedding_noted import EmbeddingNotes
+from ingest.daily_writing import DailySummaryWriter
+from ingest.embedding_noted import EmbeddingRequestLog
 from ingest.home import AlreadyRunning, Home, only_worker
-from ingest.importers.feeding import Feeding
+from ingest.importers.feeding import ImportFeed
 from ingest.importers.progress import Progress
 from ingest.observations import ObservationLoop
 from ingest.refining_model import Refiners
@@ -28,7 +28,7 @@ SOME_FAILED = 1
 _INTERRUPTED = 130
 
 
-def take_in(feeding: Feeding, progress: Progress) -> int:
+def run_import(feeding: ImportFeed, progress: Progress) -> int:
     """Take the import in: by a worker of our own, or beside the one that runs already."""
     while True:
         try:
@@ -39,7 +39,7 @@ def take_in(feeding: Feeding, progress: Progress) -> int:
                 return 0
 
 
-def _take_in_alone(feeding: Feeding, progress: Progress) -> int:
+def _take_in_alone(feeding: ImportFeed, progress: Progress) -> int:
     def show_reading() -> None:
         if feeding.is_over:
             progress.reading(reading_queue.count_pending(feeding.home.database))
@@ -77,7 +77,7 @@ def leave_at_once(worker: Worker, code: int) -> None:
         os._exit(code)
 
 
-def tell(feeding: Feeding, as_json: bool, code: int) -> None:
+def print_summary(feeding: ImportFeed, as_json: bool, code: int) -> None:
     summary = feeding.summary()
     pending = reading_queue.count_pending(feeding.home.database)
     if as_json:
@@ -106,7 +106,7 @@ def engine_of(home: Home) -> Callable[[], OcrEngine]:
 
 def embedder_of(home: Home) -> Callable[[], Embedder]:
     chosen = home.settings.embedding
-    notes = EmbeddingNotes(home.database, now_ms)
+    notes = EmbeddingRequestLog(home.database, now_ms)
     options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s, notes)
     return lambda: open_embedder(chosen.engine, options)
 
@@ -114,5 +114,5 @@ def embedder_of(home: Home) -> Callable[[], Embedder]:
 def memory_of(home: Home) -> OpenMemory:
     chat = home.settings.chat
     refiners = Refiners(chat, home.settings.memory.refine, home.data_dir)
-    days = DayWriter(home.database, now_ms, chat.timeout_s)
+    days = DailySummaryWriter(home.database, now_ms, chat.timeout_s)
     return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s, days)

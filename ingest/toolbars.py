@@ -24,10 +24,10 @@ from typing import Literal
 from PIL import Image, ImageStat
 
 from engines.ocr import OcrEngine, OcrError, OcrLine
-from ingest.chips import says_private
+from ingest.chips import shows_incognito
 from store import toolbar_words
 from store.paths import DataDir
-from store.private_windows import toolbar_words as labels_of
+from store.private_windows import private_toolbar_words as labels_of
 from store.toolbar_words import Toolbar
 
 log = logging.getLogger(__name__)
@@ -40,10 +40,10 @@ _END = 900  # pixels at the right end: the whole chip at a scale factor of two
 _NEAR_END, _NEAR_HEIGHT = 450, 110  # the same at a factor of one, small enough to be enlarged
 _PAINTED = 4.0  # levels of standard deviation: an unpainted window is of one colour
 
-Said = Literal["private", "ordinary", "nothing"]
+BadgeReading = Literal["private", "ordinary", "nothing"]
 """``nothing``: no toolbar was there to read, or nobody could read it."""
 
-Verdict = Literal["", "private_window", "may_be_private"]
+PrivacyVerdict = Literal["", "private_window", "may_be_private"]
 
 
 class ReaderBusy(Exception):
@@ -62,13 +62,13 @@ class _Window:
     since: list[int] = field(default_factory=list)
 
 
-class Toolbars:
+class BadgeReader:
     """Asked by the thread that stores, answered by the threads that read: engines belong to those."""
 
     def __init__(self, data_dir: DataDir, wake: Callable[[], None] = lambda: None) -> None:
         self._spool = data_dir.spool
         self._wake = wake
-        self._asked: deque[tuple[Image.Image, str, Future[Said]]] = deque()
+        self._asked: deque[tuple[Image.Image, str, Future[BadgeReading]]] = deque()
         self._windows: OrderedDict[str, _Window] = OrderedDict()
 
     # -- the thread that stores -----------------------------------------------------------
@@ -81,7 +81,7 @@ class Toolbars:
         """Whether one of these toolbars is to be read before the picture is stored."""
         return any(self._is_due(self._window(toolbar.window), captured_ms) for toolbar in toolbars)
 
-    def judge(self, toolbars: tuple[Toolbar, ...], image: Image.Image, captured_ms: int) -> Verdict:
+    def judge(self, toolbars: tuple[Toolbar, ...], image: Image.Image, captured_ms: int) -> PrivacyVerdict:
         """Why this picture is left out, or "". Raises `ReaderBusy`."""
         for toolbar in toolbars:
             window = self._window(toolbar.window)
@@ -90,14 +90,14 @@ class Toolbars:
             said = self._ask(_strip(image, toolbar), toolbar.app)
             if said == "private":
                 if toolbar.window:
-                    toolbar_words.learn(self._spool, toolbar.window, is_private=True)
+                    toolbar_words.record_toolbar(self._spool, toolbar.window, is_private=True)
                 return "private_window"
             if said == "ordinary":
                 window.readings, window.read_ms = window.readings + 1, captured_ms
                 if window.readings >= READINGS:
                     window.since.clear()
                 if toolbar.window:
-                    toolbar_words.learn(self._spool, toolbar.window, is_private=False)
+                    toolbar_words.record_toolbar(self._spool, toolbar.window, is_private=False)
             elif not window.readings:
                 return "may_be_private"
         return ""
@@ -130,17 +130,17 @@ class Toolbars:
                 self._windows.popitem(last=False)
         return window
 
-    def _known(self) -> toolbar_words.ToolbarWords:
+    def _known(self) -> toolbar_words.ToolbarHints:
         try:
             return toolbar_words.read(self._spool)
         except ValueError as error:
             log.error("what was read in toolbars is read again: %s", error)
-            return toolbar_words.ToolbarWords()
+            return toolbar_words.ToolbarHints()
 
-    def _ask(self, strip: Image.Image, app: str) -> Said:
+    def _ask(self, strip: Image.Image, app: str) -> BadgeReading:
         if min(strip.size) < 1 or max(ImageStat.Stat(strip.convert("L")).stddev) < _PAINTED:
             return "nothing"
-        answer: Future[Said] = Future()
+        answer: Future[BadgeReading] = Future()
         self._asked.append((strip, app, answer))
         self._wake()
         try:
@@ -167,7 +167,7 @@ def _strip(image: Image.Image, toolbar: Toolbar) -> Image.Image:
     return image.crop((min(toolbar.x, right), min(toolbar.y, bottom), right, bottom))
 
 
-def _said(engine: OcrEngine | None, strip: Image.Image, app: str) -> Said:
+def _said(engine: OcrEngine | None, strip: Image.Image, app: str) -> BadgeReading:
     """What a toolbar says. `strip` is the window's upper edge as far as it is in the picture."""
     if engine is None:
         return "nothing"
@@ -186,18 +186,18 @@ def _is_private(engine: OcrEngine, strip: Image.Image, labels: Sequence[str]) ->
     """Reads the right end, enlarges what is nearest to it, and asks the rest when that says so."""
     end = strip.crop((max(0, strip.width - _END), 0, *strip.size))
     lines = engine.read(end)
-    if not says_private(lines, end.width, labels):
+    if not shows_incognito(lines, end.width, labels):
         near = strip.crop((max(0, strip.width - _NEAR_END), 0, strip.width, min(_NEAR_HEIGHT, strip.height)))
         end = near.resize((2 * near.width, 2 * near.height), Image.Resampling.LANCZOS)
         lines = engine.read(end)
-        return says_private(lines, end.width, labels)
+        return shows_incognito(lines, end.width, labels)
     # What stands beside and above it, an address or a page's own words, may lie further to the left.
     rest = strip.width - end.width
     if not rest:
         return True
     left = engine.read(strip.crop((0, 0, rest, strip.height)))
     moved = [_moved(line, -rest) for line in left]
-    return says_private([*moved, *lines], end.width, labels)
+    return shows_incognito([*moved, *lines], end.width, labels)
 
 
 def _moved(line: OcrLine, dx: int) -> OcrLine:

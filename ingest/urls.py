@@ -40,7 +40,7 @@ _FIELD_SHARE = 0.12
 _FIELD_CONFIDENCE = 0.85
 
 
-def in_text(lines: Iterable[str]) -> list[str]:
+def urls_in_text(lines: Iterable[str]) -> list[str]:
     """Normalised addresses (http, https, ``www.``) in lines of text, each once, in order.
 
     One that the screen cut off with an ellipsis is left out: it leads somewhere else.
@@ -79,7 +79,7 @@ def normalise(address: str) -> str | None:
     return urlunsplit((scheme, place, parts.path or "/", parts.query, ""))
 
 
-def of_browser(app_name: str | None, lines: Sequence[OcrLine], height_px: int) -> str | None:
+def address_bar_url(app_name: str | None, lines: Sequence[OcrLine], height_px: int) -> str | None:
     """The address in a browser's address field, or None unless there is exactly one plausible.
 
     Only the top of the picture is looked at, only well-read words count, and two different hosts

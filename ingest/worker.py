@@ -14,17 +14,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.backlog import Backlog
 from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import Home
 from ingest.memory import used_bytes
 from ingest.observations import ObservationLoop
 from ingest.reader_loop import OpenEngine, ReaderLoop
-from ingest.storing import Storing
-from ingest.toolbars import Toolbars
+from ingest.storing import SpoolConsumer
+from ingest.toolbars import BadgeReader
 from store import reading_queue, vectors
-from store.ingest_state import write_state
+from store.ingest_state import write_ingest_state
 from store.times import now_ms
 
 log = logging.getLogger(__name__)
@@ -63,10 +63,10 @@ class Worker:
         tick: Callable[[], None] = lambda: None,
     ) -> None:
         self.home = home
-        self.account = Account(clock)
+        self.account = WorkerStats(clock)
         self._backlog = Backlog(home.database, clock)
-        toolbars = Toolbars(home.data_dir, self._backlog.wake)
-        self._storing = Storing(home, self._backlog, self.account, clock, toolbars)
+        toolbars = BadgeReader(home.data_dir, self._backlog.wake)
+        self._storing = SpoolConsumer(home, self._backlog, self.account, clock, toolbars)
         self._tick = tick
         self._stop = threading.Event()
         self._readers = [
@@ -191,7 +191,9 @@ class Worker:
         waiting, pending = len(self.home.spool.waiting()), reading_queue.count_pending(self.home.database)
         to_embed = vectors.count_missing(self.home.database)
         try:
-            write_state(self.home.data_dir.spool, self.account.state(state, waiting, pending, to_embed))
+            write_ingest_state(
+                self.home.data_dir.spool, self.account.state(state, waiting, pending, to_embed)
+            )
         except OSError as error:
             log.warning("the state file cannot be written: %s", error)
 

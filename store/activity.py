@@ -22,8 +22,8 @@ from store.line import (
     MERGE_GAP_MS,
     PIECE_MS,
     Segment,
-    Shown,
-    fold,
+    ShownFrame,
+    fold_intervals,
     joined,
     step,
     window,
@@ -62,7 +62,7 @@ def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
         if found:
             found[0] = replace(found[0], start_ms=max(found[0].start_ms, start_ms))
             found[-1] = replace(found[-1], end_ms=min(found[-1].end_ms, end_ms))
-        return idle.removed(connection, found)
+        return idle.without_idle(connection, found)
 
 
 def totals(database: Database, start_ms: int, end_ms: int) -> Totals:
@@ -93,7 +93,7 @@ def heartbeat(connection: apsw.Connection, frame: FrameRow) -> None:
     """Put a frame that was just inserted on the line."""
     if frame.focused is False:
         return
-    shown = Shown(
+    shown = ShownFrame(
         frame.id, frame.captured_ms, frame.ended_ms, frame.app_name, frame.window_name,
         frame.browser_url, bool(frame.focused),
     )  # fmt: skip
@@ -137,7 +137,7 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     from_id = before.first_frame_id if before else start_ms * ID_STEP
     until_id: int | None = None
     current: Segment | None = None
-    last: Shown | None = None
+    last: ShownFrame | None = None
     fresh: list[Segment] = []
     for frame in _frames_from(connection, from_id):
         ended, current, last = step(current, last, frame)
@@ -170,7 +170,7 @@ def stored_line(connection: apsw.Connection) -> list[Segment]:
 
 def folded_line(connection: apsw.Connection) -> list[Segment]:
     """Every piece as the frames give it: what `stored_line` has to be."""
-    return list(fold(_frames_from(connection, 0)))
+    return list(fold_intervals(_frames_from(connection, 0)))
 
 
 # -- support ------------------------------------------------------------------------------
@@ -180,22 +180,22 @@ _MAY_HAVE_FOCUS = "(focused is null or focused = 1)"
 _SEGMENT = "start_ms, end_ms, app_name, window_name, browser_url, first_frame_id, last_frame_id, frames"
 
 
-def _frames_from(connection: apsw.Connection, from_id: int) -> Iterator[Shown]:
+def _frames_from(connection: apsw.Connection, from_id: int) -> Iterator[ShownFrame]:
     found: Iterator[tuple[Any, ...]] = connection.execute(
         f"select {_SHOWN} from frames where id >= ? and {_MAY_HAVE_FOCUS} order by id", (from_id,)
     )
     return (_shown_row(row) for row in found)
 
 
-def _shown(connection: apsw.Connection, frame_id: int) -> Shown | None:
+def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
     row = connection.execute(
         f"select {_SHOWN} from frames where id = ? and {_MAY_HAVE_FOCUS}", (frame_id,)
     ).fetchone()
     return _shown_row(row) if row else None
 
 
-def _shown_row(row: tuple[Any, ...]) -> Shown:
-    return Shown(*row)
+def _shown_row(row: tuple[Any, ...]) -> ShownFrame:
+    return ShownFrame(*row)
 
 
 def _is_followed(connection: apsw.Connection, frame_id: int, reach_ms: int) -> bool:
@@ -249,7 +249,7 @@ def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int]
     return Segment(*row) if row else None
 
 
-def _is_start(connection: apsw.Connection, frame: Shown) -> bool:
+def _is_start(connection: apsw.Connection, frame: ShownFrame) -> bool:
     row = connection.execute(
         "select 1 from segments where start_ms = ? and first_frame_id = ?", (frame.captured_ms, frame.id)
     ).fetchone()

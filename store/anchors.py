@@ -27,19 +27,19 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchored:
+class AnchoredChat:
     """A conversation's anchor, and the insight that it amends (None: it begins anew)."""
 
     anchor: Anchor
     amends_id: int | None = None
 
 
-def of_frame(frame_id: int, captured_ms: int, ended_ms: int) -> Anchor:
+def anchors_of_frame(frame_id: int, captured_ms: int, ended_ms: int) -> Anchor:
     """The anchor that a frame is."""
     return Anchor("frame", captured_ms, max(captured_ms, ended_ms) + 1, frame_id)
 
 
-def bind(connection: apsw.Connection, chat_id: int, anchored: Anchored) -> None:
+def bind_anchor(connection: apsw.Connection, chat_id: int, anchored: AnchoredChat) -> None:
     """Let a new conversation be about something. Call inside `Database.write()`.
 
     Raises `apsw.ConstraintError` when the frame has gone.
@@ -52,7 +52,7 @@ def bind(connection: apsw.Connection, chat_id: int, anchored: Anchored) -> None:
     )
 
 
-def of_chat(database: Database, chat_id: int) -> Anchored | None:
+def anchor_of_chat(database: Database, chat_id: int) -> AnchoredChat | None:
     """What a conversation is about, or None."""
     with database.read() as connection:
         found = rows(
@@ -63,4 +63,4 @@ def of_chat(database: Database, chat_id: int) -> Anchored | None:
     if not found:
         return None
     *anchor, amends_id = found[0]
-    return Anchored(Anchor(*anchor), amends_id)
+    return AnchoredChat(Anchor(*anchor), amends_id)

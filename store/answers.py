@@ -12,7 +12,7 @@ from __future__ import annotations
 import apsw
 
 from store import context_forgetting, tokenizer
-from store.conversations import DELETED_ANSWER, forget_answer
+from store.conversations import DELETED_ANSWER, redact_answer
 from store.database import rows, scalar
 from store.doomed import shown_in
 from store.line import MERGE_GAP_MS
@@ -20,7 +20,7 @@ from store.line import MERGE_GAP_MS
 _RUN = 3
 
 
-def forget(connection: apsw.Connection) -> int:
+def forget_answers(connection: apsw.Connection) -> int:
     """Forget the answers that rest on the frames in ``doomed``; returns how many.
 
     Call when the index has lost these frames and their texts are still there.
@@ -28,17 +28,17 @@ def forget(connection: apsw.Connection) -> int:
     gone: set[str] = set()
     for texts in rows(connection, _TEXTS):
         for text in texts:
-            gone |= phrases(text)
+            gone |= trigrams(text)
     forgotten = 0
     for turn_id, question, answer, is_cited in rows(connection, _TURNS, {"removed": DELETED_ANSWER}):
-        suspects = (phrases(answer) & gone) - phrases(question)
+        suspects = (trigrams(answer) & gone) - trigrams(question)
         if is_cited or any(not is_known(connection, phrase) for phrase in sorted(suspects)):
-            forget_answer(connection, turn_id)
+            redact_answer(connection, turn_id)
             forgotten += 1
     return forgotten
 
 
-def phrases(text: str) -> set[str]:
+def trigrams(text: str) -> set[str]:
     """The words of a text, and every three tokens that follow each other.
 
     One Chinese character is a token but says nothing by itself: it counts only in a run.
@@ -83,12 +83,12 @@ chats as (
     select t.conversation_id
     from context_pack_sources o
     join turns t on t.id = o.turn_id
-    where o.session_id in ({context_forgetting.SESSIONS})
+    where o.session_id in ({context_forgetting.AFFECTED_SESSIONS})
     union
     select t.conversation_id
     from chat_uses u
     join turns t on t.id = u.turn_id
-    where u.session_id in ({context_forgetting.SESSIONS})
+    where u.session_id in ({context_forgetting.AFFECTED_SESSIONS})
 )
 select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
 from chats

@@ -69,13 +69,13 @@ def assign_slots(connection: apsw.Connection, now_ms: int) -> int:
 
 def free_slot(name: str, taken: set[int]) -> int:
     """The first slot of the app's walk that is not taken (at most eleven may be)."""
-    wish = wished_slot(name)
+    wish = preferred_slot(name)
     return next(
         slot for slot in ((wish + step * _STEP) % SLOTS for step in range(SLOTS)) if slot not in taken
     )
 
 
-def wished_slot(name: str) -> int:
+def preferred_slot(name: str) -> int:
     """The slot of the name alone. ``Code``, ``code`` and ``Code.exe`` wish for the same."""
     value = 0x811C9DC5
     for byte in name.strip().casefold().removesuffix(".exe").encode():

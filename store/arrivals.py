@@ -17,16 +17,16 @@ from store.database import Database
 from store.filters import Filters
 from store.finder import Finder
 from store.frames import captured_ms_of
-from store.meaning import Asking, Order
+from store.meaning import Order, SemanticQuery
 from store.query import Query
 from store.times import now_ms
-from store.tolerant import LITTLE, widened
+from store.tolerant import LITTLE, fuzzy_query
 
 _DEADLINE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSearch:
     """A search as the list of it was made; `query_vector` and the rest as for `store.search.search`."""
 
     text: str
@@ -37,7 +37,7 @@ class Listed:
     vector_problem: str | None = None
 
 
-def newest(database: Database, listed: Listed) -> int | None:
+def newest_id(database: Database, listed: ListedSearch) -> int | None:
     """The newest frame of the list, None where there is none. Raises `DeadlineExceeded`."""
     with database.read(_DEADLINE_S) as connection:
         near, words = _legs(database, connection, listed)
@@ -46,7 +46,7 @@ def newest(database: Database, listed: Listed) -> int | None:
         return max([*found, *near], default=None)
 
 
-def count(database: Database, listed: Listed, after_id: int, at_most: int = 100) -> int:
+def count_new(database: Database, listed: ListedSearch, after_id: int, at_most: int = 100) -> int:
     """How many frames of the list are newer than `after_id`, counted no further than `at_most`."""
     filters = listed.filters
     later = replace(filters, start_ms=max(filters.start_ms, captured_ms_of(after_id)))
@@ -59,21 +59,23 @@ def count(database: Database, listed: Listed, after_id: int, at_most: int = 100)
     return min(len(arrived), at_most)
 
 
-def _legs(database: Database, connection: apsw.Connection, listed: Listed) -> tuple[set[int], Query | None]:
+def _legs(
+    database: Database, connection: apsw.Connection, listed: ListedSearch
+) -> tuple[set[int], Query | None]:
     """The frames near by meaning, and the question by words; None where it has no word."""
     asked, filters, end_ms = query.parse(listed.text), listed.filters, _end_ms(listed.filters)
     is_worded = asked.is_browse or asked.tree is not None
     order: Order = listed.order or "relevance"
     is_by_time = order != "relevance"
-    words = asked if is_by_time else pieces.cut(asked) or asked
+    words = asked if is_by_time else pieces.split_ngrams(asked) or asked
     by_words = words if is_worded else None
     if words.tree is not None and Finder(connection, words, filters, end_ms).count(LITTLE) < LITTLE:
-        wider = widened(connection, asked, is_by_time=is_by_time)
+        wider = fuzzy_query(connection, asked, is_by_time=is_by_time)
         by_words = words if wider is None else query.parse(wider)
-    asking = Asking(
+    asking = SemanticQuery(
         listed.query_vector, listed.vector_model, listed.vector_problem, is_exact=meaning.is_exact(asked)
     )
-    leg = meaning.leg(database, connection, asked, filters, end_ms, asking, "hybrid", order)
+    leg = meaning.semantic_ids(database, connection, asked, filters, end_ms, asking, "hybrid", order)
     return set(leg.near), by_words
 
 

@@ -78,7 +78,7 @@ def exact(data_dir: DataDir, sha256: str) -> bytes:
     return content
 
 
-def remove(data_dir: DataDir, sha256: str) -> int:
+def remove_file(data_dir: DataDir, sha256: str) -> int:
     """Unlink a file, and its folder when that becomes empty; returns the bytes freed."""
     path = path_of(data_dir, sha256)
     try:

@@ -201,7 +201,7 @@ def empty_trash(database: Database) -> int:
     with database.write() as connection:
         # The lock is held: nobody enters the same file meanwhile.
         gone = rows(connection, "select sha256 from attachment_trash")
-        freed = sum(attachment_files.remove(database.data_dir, sha256) for (sha256,) in gone)
+        freed = sum(attachment_files.remove_file(database.data_dir, sha256) for (sha256,) in gone)
         connection.execute("delete from attachment_trash")
     database.checkpoint()
     return freed

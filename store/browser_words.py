@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from store.paths import replace_file
-from store.private_windows import same_name
+from store.private_windows import normalize_app_name
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class OrdinaryWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class BrowserWord:
+class ExtensionReport:
     """What one copy of the extension said last. `windows` leaves minimised ones out."""
 
     browser: str  # the browser's own name: Google Chrome, Chromium, Brave, …
@@ -52,7 +52,7 @@ class BrowserWord:
 
     def is_about(self, app_name: str) -> bool:
         """Whether an app's name is this browser's: ``Chromium-browser`` is Chromium."""
-        said, shown = same_name(self.browser), same_name(app_name)
+        said, shown = normalize_app_name(self.browser), normalize_app_name(app_name)
         aliases = {said, _ALIASES.get(said, said)}
         return any(alias in shown or shown in alias for alias in aliases if alias and shown)
 
@@ -60,7 +60,7 @@ class BrowserWord:
 _ALIASES = {"microsoftedge": "msedge"}
 
 
-def say(spool_folder: Path, copy_id: str, word: BrowserWord) -> None:
+def save_report(spool_folder: Path, copy_id: str, word: ExtensionReport) -> None:
     """Replace what this copy of the extension said before; the longest silent make room."""
     with _writing:
         words = {**_read(spool_folder), copy_id: word}
@@ -68,7 +68,7 @@ def say(spool_folder: Path, copy_id: str, word: BrowserWord) -> None:
         _write(spool_folder, {known: words[known] for known in newest})
 
 
-def heard(spool_folder: Path) -> list[BrowserWord]:
+def read_reports(spool_folder: Path) -> list[ExtensionReport]:
     """The last word of every copy. Raises `OSError` or `ValueError` when the file is unusable."""
     return list(_read(spool_folder).values())
 
@@ -89,13 +89,13 @@ def drop_silent(spool_folder: Path, now_ms: int) -> None:
             _write(spool_folder, kept)
 
 
-def path_of(spool_folder: Path) -> Path:
+def extension_path(spool_folder: Path) -> Path:
     return spool_folder / "browsers.json"
 
 
-def _read(spool_folder: Path) -> dict[str, BrowserWord]:
+def _read(spool_folder: Path) -> dict[str, ExtensionReport]:
     try:
-        document = json.loads(path_of(spool_folder).read_bytes())
+        document = json.loads(extension_path(spool_folder).read_bytes())
         return {known: _word(**fields) for known, fields in document.items()}
     except FileNotFoundError:
         return {}
@@ -103,12 +103,12 @@ def _read(spool_folder: Path) -> dict[str, BrowserWord]:
         raise ValueError(f"browsers.json is unusable: {error}") from error
 
 
-def _word(browser: str, said_ms: int, windows: Iterable[dict[str, str]]) -> BrowserWord:
-    return BrowserWord(browser, said_ms, tuple(OrdinaryWindow(**window) for window in windows))
+def _word(browser: str, said_ms: int, windows: Iterable[dict[str, str]]) -> ExtensionReport:
+    return ExtensionReport(browser, said_ms, tuple(OrdinaryWindow(**window) for window in windows))
 
 
-def _write(spool_folder: Path, words: dict[str, BrowserWord]) -> None:
+def _write(spool_folder: Path, words: dict[str, ExtensionReport]) -> None:
     """Not flushed to disk: after a power cut the extension speaks again."""
     document = {known: asdict(word) for known, word in words.items()}
     content = json.dumps(document, ensure_ascii=False).encode()
-    replace_file(path_of(spool_folder), content, durable=False)
+    replace_file(extension_path(spool_folder), content, durable=False)

@@ -14,7 +14,7 @@ import apsw
 
 from store import imports, tokenizer
 from store.database import Database, rows, scalar
-from store.upserts import Upserted, UpsertTable, natural_key, plain
+from store.upserts import Upserted, UpsertTable, clean_text, natural_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,15 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
             raise ValueError("an event ends before it begins")
         values = {
             "natural_key": _key(record),
-            "calendar": plain(record.calendar),
-            "title": plain(record.title),
-            "description": plain(record.description),
-            "location": plain(record.location),
-            "attendees": json.dumps([plain(each) for each in record.attendees], ensure_ascii=False),
+            "calendar": clean_text(record.calendar),
+            "title": clean_text(record.title),
+            "description": clean_text(record.description),
+            "location": clean_text(record.location),
+            "attendees": json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False),
             "start_ms": record.start_ms,
             "end_ms": record.end_ms,
             "is_all_day": int(record.is_all_day),
-            "status": plain(record.status),
+            "status": clean_text(record.status),
             "series": natural_key("series", record.calendar, record.uid) if record.uid else "",
         }
         done = done.and_one(_TABLE.put(connection, import_id, values))

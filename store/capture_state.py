@@ -46,13 +46,13 @@ class Pause:
     until_ms: int
 
 
-def write_state(spool_folder: Path, state: CaptureState) -> None:
+def write_capture_state(spool_folder: Path, state: CaptureState) -> None:
     """Not flushed to disk: after a power cut an old state file is simply an old state file."""
     content = json.dumps(asdict(state), ensure_ascii=False).encode()
     replace_file(spool_folder / "capture.json", content, durable=False)
 
 
-def read_state(spool_folder: Path) -> CaptureState | None:
+def read_capture_state(spool_folder: Path) -> CaptureState | None:
     """The last state the daemon wrote, or None when it never did (or the file is unusable)."""
     try:
         document = json.loads((spool_folder / "capture.json").read_bytes())

@@ -25,7 +25,7 @@ BY_PERSON = "person"
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTurn:
+class SessionTurn:
     """One question of a session with what came of it. `payload` belongs to `webapp.assistant.stored`.
 
     `frames` are the ids of what it cites, by the numbers of its citations.
@@ -83,12 +83,12 @@ class Embedded:
     vector: npt.NDArray[np.int8]
 
 
-def material(database: Database, session_id: int) -> list[AskedTurn]:
+def summary_input(database: Database, session_id: int) -> list[SessionTurn]:
     """The questions of a session, in order, with their answers, apps and tools."""
     with database.read() as connection:
         found = rows(connection, _MATERIAL, (session_id,))
     return [
-        AskedTurn(
+        SessionTurn(
             turn_id, n, status, model, question, answer, json.loads(payload),
             tuple(json.loads(apps)), tuple(json.loads(tools)),
             {int(number): frame for number, frame in json.loads(frames).items()}, created_ms,
@@ -109,7 +109,7 @@ def put(
     now_ms: int,
     embedded: Embedded | None = None,
     traces: Traces | None = None,
-    made_of: Sequence[AskedTurn],
+    made_of: Sequence[SessionTurn],
 ) -> bool:
     """Keep a session's summary in place of the one before; False where it is out of date.
 

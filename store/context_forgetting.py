@@ -32,7 +32,7 @@ where t.start_ms is not null
     and t.conversation_id in (select conversation_id from chat_sessions)
     and {shown_in("t.start_ms", "t.end_ms")}
 """
-SESSIONS = f"""
+AFFECTED_SESSIONS = f"""
 with recursive told (id) as (
     select id from chat_sessions where conversation_id in ({_CHATS})
     union
@@ -53,12 +53,12 @@ select id from told
 """
 """SQL for the sessions whose summaries may say what a doomed frame showed."""
 
-COUNT = f"select count(*) from chat_summaries where session_id in ({SESSIONS})"
+CHAT_SUMMARIES_COUNT = f"select count(*) from chat_summaries where session_id in ({AFFECTED_SESSIONS})"
 
 
-def forget(connection: apsw.Connection) -> int:
+def forget_chat_summaries(connection: apsw.Connection) -> int:
     """Erase the summaries that may tell of the frames in ``doomed``; returns how many."""
-    affected = f"select session_id from chat_summaries where session_id in ({SESSIONS})"
+    affected = f"select session_id from chat_summaries where session_id in ({AFFECTED_SESSIONS})"
     connection.execute(
         f"update chat_sessions set summary_state = 'pending' where id in ({affected}) and state = 'closed'"
     )

@@ -17,7 +17,7 @@ import apsw
 from peewee import fn
 
 from store import anchors, attachments, remains
-from store.anchors import Anchored
+from store.anchors import AnchoredChat
 from store.context_schema import ChatSessionRow
 from store.conversation_records import (
     Chat,
@@ -29,7 +29,7 @@ from store.conversation_records import (
     turn_of,
 )
 from store.database import Database, scalar
-from store.estimates import tokens
+from store.estimates import estimate_tokens
 from store.personas import Persona
 from store.schema import Conversation, Evidence, Message, Turn
 
@@ -47,12 +47,12 @@ __all__ = [
     "fail_interrupted",
     "fail_turn",
     "finish_turn",
-    "forget_answer",
     "get",
     "identity",
     "is_outdated",
     "list_chats",
     "messages",
+    "redact_answer",
     "title_of",
     "turn",
     "turns",
@@ -68,7 +68,7 @@ DELETED_ANSWER = "This answer was removed because something it rested on was del
 
 
 def create(
-    database: Database, title: str, now_ms: int, identity: str = "", anchored: Anchored | None = None
+    database: Database, title: str, now_ms: int, identity: str = "", anchored: AnchoredChat | None = None
 ) -> int:
     """A new chat; returns its id. A title is one line of at most `MAX_TITLE_CHARS`.
 
@@ -79,7 +79,7 @@ def create(
     with database.write() as connection:
         chat_id = int(query.execute(database.peewee))
         if anchored:
-            anchors.bind(connection, chat_id, anchored)
+            anchors.bind_anchor(connection, chat_id, anchored)
         if identity:
             _say(database, chat_id, 1, "system", identity, now_ms)
     return chat_id
@@ -224,7 +224,7 @@ def finish_turn(
             payload = {name: value for name, value in payload.items() if name != "measured"}
         _end(database, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
         if any(item.state == "deleted" and item.n is not None for item in kept):
-            forget_answer(connection, turn_id)
+            redact_answer(connection, turn_id)
 
 
 def is_outdated(database: Database, turn_id: int) -> bool:
@@ -282,7 +282,7 @@ def blank(item: StoredEvidence) -> StoredEvidence:
     return StoredEvidence(item.n, None, item.captured_ms, state="deleted")
 
 
-def forget_answer(connection: apsw.Connection, turn_id: int) -> None:
+def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
     """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript; drop claims and durations."""
     payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
     if "claims" in payload:
@@ -339,7 +339,7 @@ def _say(
         content=content,
         created_ms=now_ms,
         session_id=session_id,
-        tokens=tokens(content),
+        tokens=estimate_tokens(content),
     ).execute(database.peewee)
     Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
 

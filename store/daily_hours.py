@@ -18,7 +18,7 @@ import apsw
 from store.database import Database, rows, scalar
 from store.doomed import shown_in
 from store.observations import HOUR_MS
-from store.upserts import plain
+from store.upserts import clean_text
 
 Source = Literal["none", "rule", "model"]
 
@@ -169,7 +169,7 @@ def put_points(connection: apsw.Connection, hour: int, points: Sequence[Point]) 
     connection.execute("delete from daily_quotes where hour = ?", (hour,))
     connection.executemany(
         "insert into daily_points (hour, n, at_ms, text) values (?, ?, ?, ?)",
-        [(hour, n, point.at_ms, plain(point.text)) for n, point in enumerate(points)],
+        [(hour, n, point.at_ms, clean_text(point.text)) for n, point in enumerate(points)],
     )
     connection.executemany(
         "insert into daily_quotes (hour, n, k, frame_id, text) values (?, ?, ?, ?, ?)",

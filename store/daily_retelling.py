@@ -13,7 +13,7 @@ from store.daily_hours import Hour, Point, load, put_points
 from store.database import Database, scalar
 
 
-def to_tell(database: Database, now_ms: int) -> Hour | None:
+def next_rewrite(database: Database, now_ms: int) -> Hour | None:
     """The newest hour that a model is to be asked about, once its observations have their last words."""
     with database.read() as connection:
         number = scalar(
@@ -32,7 +32,7 @@ def to_tell(database: Database, now_ms: int) -> Hour | None:
         return None if number is None else load(connection, "d.hour = :hour", {"hour": number})[0]
 
 
-def accept(
+def accept_rewrite(
     connection: apsw.Connection, hour: int, fingerprint: str, points: Sequence[Point], now_ms: int
 ) -> bool:
     """Keep a model's words; False when the observations changed meanwhile, and nothing is kept."""
@@ -50,7 +50,7 @@ def accept(
     return True
 
 
-def fail(
+def fail_rewrite(
     connection: apsw.Connection, hour: int, fingerprint: str, error: str, retry_ms: int, now_ms: int
 ) -> None:
     """Note that a model failed, and that it is asked again `retry_ms` later, twice as late each time.

@@ -17,10 +17,10 @@ import apsw
 from store import daily_hours, query, source_search
 from store.database import Database, rows, scalar
 from store.doomed import shown_in
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.observations import HOUR_MS
-from store.source_search import Question, Strategy
-from store.upserts import plain
+from store.source_search import Question, TextStrategy
+from store.upserts import clean_text
 
 Source = Literal["rule", "model"]
 
@@ -65,7 +65,7 @@ def put(
         "zone": zone,
         "start": start_ms,
         "end": end_ms,
-        "text": plain(text),
+        "text": clean_text(text),
         "source": source,
         "now": now_ms,
         "day_start": day_start_min,
@@ -146,13 +146,13 @@ def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
 
 def search(
     database: Database,
-    asked: Asking,
+    asked: RetrievalQuery,
     start_ms: int | None = None,
     end_ms: int | None = None,
     *,
     limit: int = 10,
     deadline_s: float | None = 5.0,
-) -> tuple[list[DailySummary], Strategy, str | None]:
+) -> tuple[list[DailySummary], TextStrategy, str | None]:
     """Days that answer best and overlap ``[start_ms, end_ms)``, how they were found, and why not by
     meaning. Blank text gives the latest days. Raises `DeadlineExceeded`.
     """
@@ -160,7 +160,7 @@ def search(
     values = {"start": start_ms, "end": end_ms}
     question = Question(source_search.DAYS, asked, query.parse(asked.text), "hybrid", condition, values)
     with database.read(deadline_s) as connection:
-        found = source_search.find(database, connection, question, limit)
+        found = source_search.find_texts(database, connection, question, limit)
         loaded = get_many(connection, [number for _, number in found.ranked])
     return [loaded[number] for _, number in found.ranked], found.strategy, found.reason
 

@@ -9,7 +9,8 @@ and their vectors: `local_days.json` of the shared cases; the zone rules: PEP 49
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import time as clock_time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
@@ -33,14 +34,14 @@ class Day:
 
 def day(on: date, zone: tzinfo, day_start_min: int = 0) -> Day:
     """The logical day of a date, from `day_start_min` minutes after midnight."""
-    start = time(day_start_min // 60, day_start_min % 60)
+    start = clock_time(day_start_min // 60, day_start_min % 60)
     bounds = [wall_to_ms(datetime.combine(each, start), zone) for each in (on, on + _DAY)]
     return Day(on, bounds[0], max(bounds))
 
 
 def day_of(ms: int, zone: tzinfo, day_start_min: int = 0) -> Day:
     """The logical day that holds an instant."""
-    on = local(ms, zone).date()
+    on = to_local(ms, zone).date()
     for each in (on - _DAY, on, on + _DAY):
         found = day(each, zone, day_start_min)
         if found.start_ms <= ms < found.end_ms:
@@ -48,7 +49,7 @@ def day_of(ms: int, zone: tzinfo, day_start_min: int = 0) -> Day:
     raise ValueError(f"no local day holds {ms} in {zone}")
 
 
-def local(ms: int, zone: tzinfo) -> datetime:
+def to_local(ms: int, zone: tzinfo) -> datetime:
     """An instant on the clock of a zone; instants beyond the calendar are clamped to it."""
     return (_EPOCH + max(MIN_MS, min(ms, MAX_MS)) * _MS).astimezone(zone)
 
@@ -69,7 +70,7 @@ def hour_marks(start_ms: int, end_ms: int, zone: tzinfo, step_min: int = 60) -> 
     stride = min(step_min, 15) * 60_000
     marks = []
     for ms in range(-(-start_ms // stride) * stride, end_ms + 1, stride):
-        at = local(ms, zone)
+        at = to_local(ms, zone)
         if (at.hour * 60 + at.minute) % step_min == 0 and at.second == 0:
             marks.append(ms)
     return marks

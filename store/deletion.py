@@ -29,17 +29,17 @@ from store.erasure import (
     Counts,
     Erasure,
     Receipt,
-    cut_short,
     empty_trash,
     is_refused,
     list_scope,
     picture_bytes,
     range_scope,
+    truncate_frames,
 )
 from store.frames import captured_ms_of, record_outcome
 from store.media import Media
 
-__all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "leave_out", "preview", "sweep"]
+__all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "delete_skipped", "preview", "sweep"]
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def delete_range(
     erasure = Erasure(database, media, start_ms, end_ms, now_ms)
     scope = range_scope(start_ms, end_ms, app_name)
     with database.write() as connection:
-        cut_short(connection, start_ms, app_name)
+        truncate_frames(connection, start_ms, app_name)
         if app_name is None:
             erasure.bury(connection, [(start_ms, end_ms)])
     for last_round in (*(False,) * _ROUNDS, True):
@@ -106,7 +106,7 @@ def delete_frames(
     return erasure.finish(list_scope(ids))
 
 
-def leave_out(database: Database, media: Media, frame_ids: Iterable[int], reason: str) -> int:
+def delete_skipped(database: Database, media: Media, frame_ids: Iterable[int], reason: str) -> int:
     """Take frames back that should never have been stored; returns how many there were.
 
     Nobody deleted them: the ledger says that their looks were excluded, for `reason`, and there is no
@@ -114,7 +114,7 @@ def leave_out(database: Database, media: Media, frame_ids: Iterable[int], reason
     """
     ids = json.dumps(list(frame_ids))
     with database.write() as connection:
-        purge.doom(connection, "select value from json_each(:ids)", {"ids": ids})
+        purge.select_frames(connection, "select value from json_each(:ids)", {"ids": ids})
         captures = rows(
             connection,
             "select f.capture_id, f.captured_ms from doomed d cross join frames f on f.id = d.id",

@@ -8,20 +8,20 @@ from __future__ import annotations
 from store.database import Database, scalar
 
 
-def get(database: Database, chat_id: int | None) -> str:
+def get_draft(database: Database, chat_id: int | None) -> str:
     """The draft of a chat, of a new one for None; "" when there is none."""
     sql = "select message from drafts where coalesce(conversation_id, 0) = coalesce(?, 0)"
     with database.read() as connection:
         return scalar(connection, sql, (chat_id,)) or ""
 
 
-def keep(database: Database, chat_id: int | None, message: str, now_ms: int) -> None:
+def save_draft(database: Database, chat_id: int | None, message: str, now_ms: int) -> None:
     """Keep a draft instead of the one before; an empty one goes.
 
     Raises `apsw.ConstraintError` when the chat has gone.
     """
     if not message.strip():
-        forget(database, chat_id)
+        delete_draft(database, chat_id)
         return
     with database.write() as connection:
         connection.execute(
@@ -35,7 +35,7 @@ def keep(database: Database, chat_id: int | None, message: str, now_ms: int) -> 
         )
 
 
-def forget(database: Database, chat_id: int | None) -> None:
+def delete_draft(database: Database, chat_id: int | None) -> None:
     """It was sent, or is empty; no error when there is none."""
     sql = "delete from drafts where coalesce(conversation_id, 0) = coalesce(?, 0)"
     with database.write() as connection:

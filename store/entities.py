@@ -19,14 +19,14 @@ from store.entity_rows import (
     EntityKind,
     EntityNotFound,
     Fact,
-    Learned,
     Origin,
+    Provenance,
     load_entities,
     load_facts,
 )
-from store.upserts import plain
+from store.upserts import clean_text
 
-__all__ = ["Entity", "EntityKind", "EntityNotFound", "Fact", "Learned", "Origin"]
+__all__ = ["Entity", "EntityKind", "EntityNotFound", "Fact", "Origin", "Provenance"]
 
 MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
@@ -36,7 +36,7 @@ MAX_TEXT_CHARS = 2_000
 
 
 def store_entity(
-    connection: apsw.Connection, kind: EntityKind, name: str, learned: Learned, description: str = ""
+    connection: apsw.Connection, kind: EntityKind, name: str, learned: Provenance, description: str = ""
 ) -> tuple[int, bool]:
     """(id, whether it is new) of an entity. One that is known keeps its name; a description replaces the
     old one, but a chat's never that of a person. What an import brought and a chat or a person stores, too,
@@ -44,11 +44,11 @@ def store_entity(
 
     Raises `ValueError` for a name without a word, or one that is too long.
     """
-    name = " ".join(plain(name).split())
+    name = " ".join(clean_text(name).split())
     key = name_key(name)
     if not key or len(name) > MAX_NAME_CHARS:
         raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
-    description = plain(description).strip()[:MAX_TEXT_CHARS]
+    description = clean_text(description).strip()[:MAX_TEXT_CHARS]
     low, high = _shown(connection, learned.turn_id)
     known = scalar(connection, _KNOWN, (kind, key))
     values = {
@@ -81,7 +81,7 @@ def store_fact(
     connection: apsw.Connection,
     subject_id: int,
     predicate: str,
-    learned: Learned,
+    learned: Provenance,
     *,
     object_entity_id: int | None = None,
     object_value: str | None = None,
@@ -89,8 +89,8 @@ def store_fact(
     """(id, whether it is new) of a fact. Raises `EntityNotFound`, and `ValueError` unless exactly one object
     is given (R0.59) and nothing is blank or too long.
     """
-    predicate = " ".join(plain(predicate).split())
-    value = None if object_value is None else plain(object_value).strip()
+    predicate = " ".join(clean_text(predicate).split())
+    value = None if object_value is None else clean_text(object_value).strip()
     if (object_entity_id is None) == (value is None):
         raise ValueError("give exactly one of object_entity_id and object_value")
     if not 0 < len(predicate) <= MAX_NAME_CHARS or (
@@ -126,7 +126,7 @@ def delete_fact(connection: apsw.Connection, fact_id: int) -> bool:
 
 def name_key(name: str) -> str:
     """A name as its tokens: by this two writings are one."""
-    return " ".join(token.text for token in tokenizer.tokens(plain(name)))
+    return " ".join(token.text for token in tokenizer.tokens(clean_text(name)))
 
 
 def _exists(connection: apsw.Connection, entity_id: int) -> bool:
@@ -154,14 +154,14 @@ def get(database: Database, entity_id: int) -> Entity:
     return found[0]
 
 
-def recall(
+def find_entities(
     database: Database, name: str = "", kind: EntityKind | None = None, limit: int = 50, offset: int = 0
 ) -> list[Entity]:
     """Entities whose name or description holds every word of `name`, last changed first."""
     conditions, values = ["1"], dict[str, object]({"kind": kind, "limit": limit, "offset": offset})
     if kind is not None:
         conditions.append("e.kind = :kind")
-    for n, token in enumerate(tokenizer.tokens(plain(name)[:MAX_NAME_CHARS])):
+    for n, token in enumerate(tokenizer.tokens(clean_text(name)[:MAX_NAME_CHARS])):
         conditions.append(f"instr({_NAMED}, :word{n}) > 0")
         values[f"word{n}"] = token.text
     return load_entities(database, " and ".join(conditions), values)

@@ -17,7 +17,7 @@ class EntityNotFound(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class Provenance:
     """Where something was learned: in which turn of a chat, on which frame, in which import, and when."""
 
     at_ms: int

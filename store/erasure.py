@@ -43,7 +43,7 @@ class Scope:
 
     def doom(self, connection: apsw.Connection, after_id: int = -1) -> int:
         """Doom the next `FRAMES_AT_ONCE` frames above an id; returns how many."""
-        return purge.doom(
+        return purge.select_frames(
             connection,
             f"select f.id {self.source} and f.id > :after_id order by f.id limit :limit",
             {**self.parameters, "after_id": after_id, "limit": FRAMES_AT_ONCE},
@@ -172,7 +172,7 @@ class Erasure:
             if not scope.doom(connection):
                 return False
             if with_tombstones:
-                self.bury(connection, purge.stretches(connection, CONTINUOUS_MS))
+                self.bury(connection, purge.intervals(connection, CONTINUOUS_MS))
             for frame_id, path, _ in rows(connection, _DOOMED):
                 self._ids.append(frame_id)
                 self._paths += [path] if path else []
@@ -209,8 +209,10 @@ class Erasure:
         """Search for what should be gone, place by place."""
         with self._database.read() as connection:
             frames_left = scope.count(connection)
-            purge.doom(connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)})
-            places = purge.left_over(connection)
+            purge.select_frames(
+                connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
+            )
+            places = purge.leftovers(connection)
         found = [f"{frames_left} frames are still stored."] if frames_left else []
         found += [f"Something is still in {place}." for place in places]
         pictures = sum((self._media.folder / path).exists() for path in self._paths)
@@ -242,7 +244,7 @@ def list_scope(frame_ids: list[int]) -> Scope:
     )
 
 
-def cut_short(connection: apsw.Connection, start_ms: int, app_name: str | None) -> None:
+def truncate_frames(connection: apsw.Connection, start_ms: int, app_name: str | None) -> None:
     """Frames that were still on the screen when the range began: their time ends before it."""
     reaching = rows(
         connection,

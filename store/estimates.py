@@ -10,7 +10,7 @@ CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\
 _CJK = re.compile(f"[{CJK}]")
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a model will count."""
     wide = len(_CJK.findall(text))
     return wide + -(-(len(text) - wide) // 4)

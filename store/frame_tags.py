@@ -13,7 +13,7 @@ from typing import Literal
 import apsw
 
 from store.database import Database, rows, scalar
-from store.upserts import plain
+from store.upserts import clean_text
 
 MAX_TAG_CHARS = 64
 
@@ -33,7 +33,7 @@ def add(connection: apsw.Connection, frame_id: int, tag: str, now_ms: int, sourc
 
     Raises `ValueError` for a blank or overlong tag. Call inside `Database.write()`.
     """
-    tag = " ".join(plain(tag).split())
+    tag = " ".join(clean_text(tag).split())
     if not 0 < len(tag) <= MAX_TAG_CHARS:
         raise ValueError(f"a tag has 1 to {MAX_TAG_CHARS} characters")
     connection.execute(

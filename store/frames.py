@@ -233,7 +233,7 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
             "focused": None if capture.focused is None else int(capture.focused),
         },
     )  # fmt: skip
-    text_index.put_in(connection, frame_id)
+    text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)
     if capture.app_name:
         connection.execute(
@@ -300,9 +300,9 @@ def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> Non
     known = scalar(connection, "select browser_url is not null from frames where id = ?", (frame_id,))
     if known != 0:
         return
-    text_index.take_out(connection, frame_id)
+    text_index.remove(connection, frame_id)
     connection.execute("update frames set browser_url = ? where id = ?", (url, frame_id))
-    text_index.put_in(connection, frame_id)
+    text_index.add(connection, frame_id)
 
 
 # -- support ------------------------------------------------------------------------------

@@ -58,20 +58,22 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
     with database.read() as connection:
         reasons = _stated(connection, start_ms, end_ms)
         idle = reasons.pop(IDLE, [])
-        stated = clipped(joined(part for parts in reasons.values() for part in parts), start_ms, end_ms)
+        stated = clipped(
+            merge_intervals(part for parts in reasons.values() for part in parts), start_ms, end_ms
+        )
         pictures = _pictures(connection, stated)
-        looked = joined([*_looks(connection, start_ms, end_ms), *stated, *idle], CONTINUOUS_MS)
+        looked = merge_intervals([*_looks(connection, start_ms, end_ms), *stated, *idle], CONTINUOUS_MS)
     if looked and now_ms - looked[-1][1] <= UNREPORTED_MS:
         looked[-1] = (looked[-1][0], max(now_ms, end_ms))
     found: list[Gap] = []
     taken = pictures
     for reason in sorted(reasons, key=_rank):
-        free = without(reasons[reason], taken)
+        free = subtract_intervals(reasons[reason], taken)
         found += [Gap(*part, reason) for part in clipped(free, start_ms, end_ms)]
-        taken = joined([*taken, *reasons[reason]])
-    told = joined((gap.start_ms, gap.end_ms) for gap in found)
-    found += [Gap(*part, IDLE) for part in clipped(without(idle, told), start_ms, end_ms)]
-    unseen = without([(start_ms, end_ms)], looked)
+        taken = merge_intervals([*taken, *reasons[reason]])
+    told = merge_intervals((gap.start_ms, gap.end_ms) for gap in found)
+    found += [Gap(*part, IDLE) for part in clipped(subtract_intervals(idle, told), start_ms, end_ms)]
+    unseen = subtract_intervals([(start_ms, end_ms)], looked)
     found += [Gap(*part, "not_running") for part in unseen]
     return sorted(found, key=lambda gap: gap.start_ms)
 
@@ -83,7 +85,7 @@ def _rank(reason: str) -> tuple[int, str]:
 # -- intervals ----------------------------------------------------------------------------
 
 
-def joined(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
+def merge_intervals(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
     """The union of some intervals; holes of at most `tolerance_ms` are closed."""
     union: list[Interval] = []
     for start, end in sorted(parts):
@@ -94,10 +96,10 @@ def joined(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
     return union
 
 
-def without(parts: Iterable[Interval], taken: list[Interval]) -> list[Interval]:
+def subtract_intervals(parts: Iterable[Interval], taken: list[Interval]) -> list[Interval]:
     """What is left of some intervals outside a union (as `joined` makes it)."""
     left: list[Interval] = []
-    ordered = joined(parts)
+    ordered = merge_intervals(parts)
     position = 0
     for start, end in ordered:
         while position < len(taken) and taken[position][1] <= start:
@@ -142,14 +144,14 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
         },
     ):
         reasons.setdefault(_told(decision, reason), []).append((start, end))
-    reasons = {name: joined(parts, CONTINUOUS_MS) for name, parts in reasons.items()}
+    reasons = {name: merge_intervals(parts, CONTINUOUS_MS) for name, parts in reasons.items()}
     deleted = rows(
         connection,
         "select start_ms, end_ms from deletions where start_ms < ? and end_ms > ?",
         (end_ms, start_ms),
     )
     if deleted:
-        reasons["deleted"] = joined((start, end) for start, end in deleted)
+        reasons["deleted"] = merge_intervals((start, end) for start, end in deleted)
     return reasons
 
 
@@ -179,8 +181,8 @@ def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[In
             """,
             {"first": first, "after": after},
         )
-        covered += joined([(start, end) for start, end in shown], CONTINUOUS_MS)
-    return joined(covered)
+        covered += merge_intervals([(start, end) for start, end in shown], CONTINUOUS_MS)
+    return merge_intervals(covered)
 
 
 def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
@@ -189,7 +191,7 @@ def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
     Where batches cover the time, frames can add nothing: they are asked about between only.
     """
     batches = _spans(connection, start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
-    between = without([(start_ms - CONTINUOUS_MS, end_ms + CONTINUOUS_MS)], batches)
+    between = subtract_intervals([(start_ms - CONTINUOUS_MS, end_ms + CONTINUOUS_MS)], batches)
     return batches + [part for hole in between for part in _own(connection, *hole)]
 
 

@@ -61,7 +61,7 @@ def of_rows(
     return tuple(hits)
 
 
-def renamed(hit: Hit, words: str) -> Hit:
+def with_match_kind(hit: Hit, words: str) -> Hit:
     """`hit`, where its words were found in another way than as they stand."""
     return replace(hit, matched=tuple(words if each == "text" else each for each in hit.matched))
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 import apsw
 
 from store.database import Database, rows
-from store.gaps import LONGEST_RUN_MS, Interval, clipped, joined, without
+from store.gaps import LONGEST_RUN_MS, Interval, clipped, merge_intervals, subtract_intervals
 from store.line import Segment
 
 
-def stretches(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+def idle_intervals(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
     """The idle time of ``[start_ms, end_ms)``: intervals in order, cut to it, that do not meet."""
     found = rows(
         connection,
@@ -28,23 +28,23 @@ def stretches(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[I
         """,
         {"first": start_ms - LONGEST_RUN_MS, "start": start_ms, "end": end_ms},
     )
-    return joined(clipped(found, start_ms, end_ms))
+    return merge_intervals(clipped(found, start_ms, end_ms))
 
 
 def duration_ms(database: Database, start_ms: int, end_ms: int) -> int:
     """How much of ``[start_ms, end_ms)`` was idle."""
     with database.read() as connection:
-        return sum(end - start for start, end in stretches(connection, start_ms, end_ms))
+        return sum(end - start for start, end in idle_intervals(connection, start_ms, end_ms))
 
 
-def removed(connection: apsw.Connection, line: list[Segment]) -> list[Segment]:
+def without_idle(connection: apsw.Connection, line: list[Segment]) -> list[Segment]:
     """A line of activity without idle time; a segment around such a stretch becomes several.
 
     `line` as `store.activity.segments` gives it: in order and without overlap.
     """
     if not line:
         return line
-    idle = stretches(connection, line[0].start_ms, line[-1].end_ms + 1)
+    idle = idle_intervals(connection, line[0].start_ms, line[-1].end_ms + 1)
     return [part for segment in line for part in _parts(connection, segment, idle)] if idle else line
 
 
@@ -52,7 +52,7 @@ def _parts(connection: apsw.Connection, segment: Segment, idle: list[Interval]) 
     span = (segment.start_ms, segment.end_ms)
     if segment.start_ms == segment.end_ms:
         return () if any(start <= segment.start_ms < end for start, end in idle) else (segment,)
-    left = without([span], idle)
+    left = subtract_intervals([span], idle)
     return (segment,) if left == [span] else [_cut(connection, segment, *part) for part in left]
 
 

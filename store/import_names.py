@@ -15,12 +15,12 @@ import apsw
 
 from store import entities
 from store.database import Database, rows, scalar
-from store.entities import MAX_NAME_CHARS, EntityKind, Learned
+from store.entities import MAX_NAME_CHARS, EntityKind, Provenance
 
 if TYPE_CHECKING:
     from store.imports import Import, Kind
 
-KINDS: dict[Kind, EntityKind] = {"messages": "person", "places": "place"}
+NAMED_KINDS: dict[Kind, EntityKind] = {"messages": "person", "places": "place"}
 """What the names in a kind of source are names of; a source of another kind names nobody."""
 
 _AT_ONCE = 500
@@ -41,7 +41,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class AcceptedNames:
     """What came of the names that were asked for: new entities, known ones that are named by the import from
     now on, and those of which it was known already.
     """
@@ -64,7 +64,7 @@ def names(database: Database, source: Import) -> list[Name]:
 
     A number or an address is no name, and neither is one that is too long to be stored.
     """
-    kind = KINDS.get(source.kind)
+    kind = NAMED_KINDS.get(source.kind)
     if kind is None:
         return []
     with database.read() as connection:
@@ -81,7 +81,9 @@ def names(database: Database, source: Import) -> list[Name]:
     return sorted(told.values(), key=lambda each: -each.count)
 
 
-def remember(database: Database, source: Import, chosen: Collection[str] | None, now_ms: int) -> Remembered:
+def accept_names(
+    database: Database, source: Import, chosen: Collection[str] | None, now_ms: int
+) -> AcceptedNames:
     """Remember the names of an import that are `chosen`, None for all; again changes nothing.
 
     Raises `LookupError` with the first that the import does not bring.
@@ -91,18 +93,18 @@ def remember(database: Database, source: Import, chosen: Collection[str] | None,
         if name not in brought:
             raise LookupError(name)
     wanted = [each for name, each in brought.items() if chosen is None or name in chosen]
-    learned = Learned(now_ms, import_id=source.id)
+    learned = Provenance(now_ms, import_id=source.id)
     added = 0
     missing = [each.name for each in wanted if not each.is_noted]
     for first in range(0, len(missing), _AT_ONCE):
         with database.write() as connection:
             for name in missing[first : first + _AT_ONCE]:
-                _, is_new = entities.store_entity(connection, KINDS[source.kind], name, learned)
+                _, is_new = entities.store_entity(connection, NAMED_KINDS[source.kind], name, learned)
                 added += is_new
-    return Remembered(added, len(missing) - added, len(wanted) - len(missing))
+    return AcceptedNames(added, len(missing) - added, len(wanted) - len(missing))
 
 
-def forget(connection: apsw.Connection, kind: Kind, import_id: int | None) -> Forgotten:
+def forget_names(connection: apsw.Connection, kind: Kind, import_id: int | None) -> Forgotten:
     """Take imports away from the entities they name, all of a kind for None, and the entities that nothing
     else is known of. Call inside `Database.write()`, before the imports go.
     """

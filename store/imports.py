@@ -9,7 +9,7 @@ import apsw
 
 from store import import_names, preferences, remains, source_forgetting
 from store.database import Database, rows, scalar
-from store.upserts import BATCH, Upserted, plain
+from store.upserts import BATCH, Upserted, clean_text
 
 Kind = Literal["messages", "calendar", "location", "places"]
 KINDS: tuple[Kind, ...] = ("messages", "calendar", "location", "places")
@@ -61,7 +61,7 @@ def begin(connection: apsw.Connection, kind: Kind, name: str, form: str, now_ms:
     """Note that a file is imported; returns the id its rows carry. `name` is shown, never opened."""
     connection.execute(
         "insert into imports (kind, name, format, started_ms) values (?, ?, ?, ?)",
-        (kind, plain(name)[:255], form, now_ms),
+        (kind, clean_text(name)[:255], form, now_ms),
     )
     return connection.last_insert_rowid()
 
@@ -124,8 +124,8 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
     with database.write() as connection:
         if import_id is not None and not _is_there(connection, kind, import_id):
             raise ImportNotFound(import_id)
-        source_forgetting.forget(connection, kind)
-        forgotten = import_names.forget(connection, kind, import_id)
+        source_forgetting.forget_shown(connection, kind)
+        forgotten = import_names.forget_names(connection, kind, import_id)
     gone = 0
     while some := _delete_some(database, kind, import_id):
         gone += some
@@ -135,7 +135,7 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
         if kind == "messages":
             connection.execute(_LOST_CONTACTS)
         if kind == "places" and not scalar(connection, "select 1 from places limit 1"):
-            preferences.put(connection, PLACES_ENABLED, False)
+            preferences.put_preference(connection, PLACES_ENABLED, False)
     remains.drop(remains.copies(database.data_dir))
     database.checkpoint()
     return Deleted(gone, forgotten.gone, forgotten.kept)

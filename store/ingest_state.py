@@ -54,13 +54,13 @@ class IngestState:
     last_error_ms: int | None = None
 
 
-def write_state(spool_folder: Path, state: IngestState) -> None:
+def write_ingest_state(spool_folder: Path, state: IngestState) -> None:
     """Not flushed to disk: after a power cut an old state file is simply an old state file."""
     content = json.dumps(asdict(state), ensure_ascii=False).encode()
     replace_file(spool_folder / FILE_NAME, content, durable=False)
 
 
-def read_state(spool_folder: Path) -> IngestState | None:
+def read_ingest_state(spool_folder: Path) -> IngestState | None:
     """The last state the worker wrote, or None when it never did (or the file is unusable)."""
     try:
         document = json.loads((spool_folder / FILE_NAME).read_bytes())

@@ -16,7 +16,7 @@ from store import answers
 from store.conversations import DELETED_ANSWER
 from store.database import rows
 from store.doomed import shown_in
-from store.insights import blanked
+from store.insights import redacted
 
 _TOUCHED = f"""
 from insights i
@@ -41,21 +41,21 @@ where i.frame_id in (select id from doomed) or (
 )
 """
 
-COUNT = f"select count(*) {_TOUCHED}"
+INSIGHTS_COUNT = f"select count(*) {_TOUCHED}"
 
 
-def forget(connection: apsw.Connection) -> int:
+def forget_insights(connection: apsw.Connection) -> int:
     """Forget what insights tell of the frames in ``doomed``; returns how many are touched."""
     touched = rows(connection, f"select i.id, i.training_messages, i.title {_TOUCHED}")
-    gone = {phrase for said in rows(connection, _TEXTS) for text in said for phrase in answers.phrases(text)}
+    gone = {phrase for said in rows(connection, _TEXTS) for text in said for phrase in answers.trigrams(text)}
     connection.execute("delete from insights where frame_id in (select id from doomed)")
     connection.execute("delete from anchors where frame_id in (select id from doomed)")
     for number, messages, title in touched:
-        suspects = answers.phrases(title) & gone
+        suspects = answers.trigrams(title) & gone
         is_told = any(not answers.is_known(connection, phrase) for phrase in sorted(suspects))
         connection.execute(
             "update insights set training_messages = ?, title = ?, is_forgotten = 1 where id = ?",
-            (blanked(messages), "" if is_told else title, number),
+            (redacted(messages), "" if is_told else title, number),
         )
     connection.execute(_FORGET_SUMMARIES, {"removed": DELETED_ANSWER})
     _forget_amended(connection)
@@ -68,7 +68,7 @@ def _forget_amended(connection: apsw.Connection) -> None:
         for number, messages in found:
             connection.execute(
                 "update insights set training_messages = ?, is_forgotten = 1 where id = ?",
-                (blanked(messages), number),
+                (redacted(messages), number),
             )
 
 

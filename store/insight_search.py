@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from store import insights, memory_legs, query
 from store.database import Database
-from store.insights import Insight, Wanted
+from store.insights import Insight, InsightFilter
 from store.memory_filters import MemoryFilters
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 
 MOST = 10_000
 """Insights with the words that one search tells apart. By meaning it is the nearest hundred as elsewhere."""
@@ -22,8 +22,14 @@ class Found:
     total: int
 
 
-def search(
-    database: Database, asked: Asking, wanted: Wanted, *, limit: int, offset: int = 0, deadline_s: float = 5.0
+def search_insights(
+    database: Database,
+    asked: RetrievalQuery,
+    wanted: InsightFilter,
+    *,
+    limit: int,
+    offset: int = 0,
+    deadline_s: float = 5.0,
 ) -> Found:
     """The current insights that `wanted` lets through and the question finds; blank text finds nothing.
 
@@ -36,7 +42,7 @@ def search(
         wanted.start_ms or 0, wanted.end_ms, frame_id=wanted.frame_id, persona_id=wanted.persona_id
     )
     with database.read(deadline_s) as connection:
-        found, _, _ = memory_legs.find(
+        found, _, _ = memory_legs.find_documents(
             database, connection, asked, parsed, ("insight",), filters, now_ms=0, candidates=MOST
         )
     ids = [match.id for match in memory_legs.distinct(found)]

@@ -55,7 +55,7 @@ class Insight:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class InsightFilter:
     """Which insights a list has; the range is overlapped, None means any."""
 
     start_ms: int | None = None
@@ -91,7 +91,7 @@ def put(
         if not scalar(connection, _IS_THERE, values):
             return None
         if scalar(connection, _DELETED_SINCE, values):
-            values["messages"] = blanked(_json(messages))
+            values["messages"] = redacted(_json(messages))
         connection.execute(f"update insights set is_current = 0 where is_current = 1 and {_SAME}", values)
         connection.execute(_INSERT, values)
         return connection.last_insert_rowid()
@@ -171,9 +171,9 @@ def versions(database: Database, anchor: Anchor) -> list[Insight]:
     return _select(database, f"{_same('i')} order by i.id desc", _anchor_values(anchor))
 
 
-def everything(
+def list_insights(
     database: Database,
-    wanted: Wanted = Wanted(),
+    wanted: InsightFilter = InsightFilter(),
     limit: int = 50,
     before: tuple[int, int] | None = None,
     offset: int = 0,
@@ -188,14 +188,14 @@ def everything(
     return _select(database, f"{where} {order}", values)
 
 
-def count(database: Database, wanted: Wanted = Wanted()) -> int:
+def count(database: Database, wanted: InsightFilter = InsightFilter()) -> int:
     """How many insights a list has."""
     where, values = _wanted(wanted)
     with database.read() as connection:
         return int(scalar(connection, f"select count(*) from insights i where {where}", values))
 
 
-def _wanted(wanted: Wanted) -> tuple[str, dict[str, Any]]:
+def _wanted(wanted: InsightFilter) -> tuple[str, dict[str, Any]]:
     """A list's condition on ``i``, and the values it binds."""
     conditions = ["true" if wanted.all_versions else "i.is_current = 1"]
     values: dict[str, Any] = {}
@@ -222,7 +222,7 @@ def messages(database: Database, insight_id: int) -> list[dict[str, Any]]:
     return loaded
 
 
-def blanked(training_messages: str) -> str:
+def redacted(training_messages: str) -> str:
     """The messages without what they may tell of the screen: who spoke stays, and in which order."""
     return _json(
         [

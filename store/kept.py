@@ -25,7 +25,7 @@ select frame_id from insights where frame_id is not null
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class RetentionReason:
     """Why one frame is kept: since when it is pinned (None: it is not), by how many citations, and by how
     many versions of an insight.
     """
@@ -40,7 +40,7 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class PinnedUsage:
     """What keeping costs. A frame that is pinned and cited counts in both, its bytes once."""
 
     pinned: int
@@ -64,7 +64,7 @@ def unpin(database: Database, frame_id: int) -> bool:
         return bool(Pin.delete().where(Pin.frame_id == frame_id).execute(database.peewee))
 
 
-def hold(database: Database, frame_id: int) -> Hold:
+def retention_reason(database: Database, frame_id: int) -> RetentionReason:
     """Why this frame is kept, if it is."""
     with database.read() as connection:
         pinned_ms = scalar(connection, "select pinned_ms from pins where frame_id = ?", (frame_id,))
@@ -72,10 +72,10 @@ def hold(database: Database, frame_id: int) -> Hold:
             connection, "select count(*) from evidence where frame_id = ? and n is not null", (frame_id,)
         )
         told = scalar(connection, "select count(*) from insights where frame_id = ?", (frame_id,))
-    return Hold(pinned_ms, int(citations), int(told))
+    return RetentionReason(pinned_ms, int(citations), int(told))
 
 
-def cost(database: Database) -> Cost:
+def pinned_usage(database: Database) -> PinnedUsage:
     """How much is kept; walks the kept frames only."""
     with database.read() as connection:
         ((pinned, cited, frames, size),) = rows(
@@ -88,4 +88,4 @@ def cost(database: Database) -> Cost:
             cross join frames f on f.id = k.frame_id
             """,
         )
-    return Cost(pinned, cited, frames, size)
+    return PinnedUsage(pinned, cited, frames, size)

@@ -14,7 +14,7 @@ from store import answers, remembered
 from store.database import rows, scalar
 from store.doomed import shown_in
 
-COUNT = """
+KNOWLEDGE_COUNT = """
 select
     (select count(*) from doomed d cross join facts f on f.source_frame_id = d.id)
     + (select count(*) from doomed d cross join entity_frames o on o.frame_id = d.id)
@@ -28,7 +28,7 @@ def forget_tags(connection: apsw.Connection) -> None:
     connection.execute("delete from frame_tags where frame_id in (select id from doomed)")
 
 
-def forget(connection: apsw.Connection) -> int:
+def forget_knowledge(connection: apsw.Connection) -> int:
     """Forget what was learned from the frames in ``doomed``; returns how many facts and entities went.
 
     Call when the index has lost these frames and their texts are still there.
@@ -52,7 +52,7 @@ def _forget_said(connection: apsw.Connection) -> None:
     facts, entities = rows(connection, _FACTS), rows(connection, _ENTITIES)
     if not facts and not entities:
         return
-    gone = {phrase for said in rows(connection, _TEXTS) for text in said for phrase in answers.phrases(text)}
+    gone = {phrase for said in rows(connection, _TEXTS) for text in said for phrase in answers.trigrams(text)}
     for number, *said in facts:
         if _tells(connection, said, gone):
             connection.execute("delete from facts where id = ?", (number,))
@@ -62,7 +62,7 @@ def _forget_said(connection: apsw.Connection) -> None:
 
 
 def _tells(connection: apsw.Connection, said: list[str | None], gone: set[str]) -> bool:
-    suspects = answers.phrases("\n".join(each or "" for each in said)) & gone
+    suspects = answers.trigrams("\n".join(each or "" for each in said)) & gone
     return any(not answers.is_known(connection, phrase) for phrase in sorted(suspects))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import apsw
 
 
-def use_once(connection: apsw.Connection, code_hash: str, expires_ms: int, now_ms: int) -> bool:
+def use_login_code(connection: apsw.Connection, code_hash: str, expires_ms: int, now_ms: int) -> bool:
     """Whether this code may open the door now: it has not run out, and nobody used it before.
 
     Call inside `Database.write()`: of two browsers with the same link one gets True.

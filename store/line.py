@@ -50,7 +50,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFrame:
     """The part of a frame that the line is made of."""
 
     id: int
@@ -62,10 +62,10 @@ class Shown:
     focused: bool
 
 
-def fold(frames: Iterable[Shown]) -> Iterator[Segment]:
+def fold_intervals(frames: Iterable[ShownFrame]) -> Iterator[Segment]:
     """The line of some frames, which must come in id order."""
     current: Segment | None = None
-    last: Shown | None = None
+    last: ShownFrame | None = None
     for frame in frames:
         ended, current, last = step(current, last, frame)
         if ended:
@@ -74,7 +74,9 @@ def fold(frames: Iterable[Shown]) -> Iterator[Segment]:
         yield current
 
 
-def step(current: Segment | None, last: Shown | None, frame: Shown) -> tuple[Segment | None, Segment, Shown]:
+def step(
+    current: Segment | None, last: ShownFrame | None, frame: ShownFrame
+) -> tuple[Segment | None, Segment, ShownFrame]:
     """One step: (the segment that has just ended, the open segment, the last frame on the line).
 
     `current` is the open segment and `last` the last frame that went into it.
@@ -98,7 +100,7 @@ def step(current: Segment | None, last: Shown | None, frame: Shown) -> tuple[Seg
     return ended, _open(frame), frame
 
 
-def _open(frame: Shown) -> Segment:
+def _open(frame: ShownFrame) -> Segment:
     return Segment(frame.captured_ms, frame.ended_ms, *window(frame), frame.id, frame.id, 1)
 
 
@@ -111,5 +113,5 @@ def joined(segment: Segment, piece: Segment) -> Segment:
     )
 
 
-def window(part: Shown | Segment) -> tuple[str | None, str | None, str | None]:
+def window(part: ShownFrame | Segment) -> tuple[str | None, str | None, str | None]:
     return part.app_name, part.window_name, part.browser_url

@@ -9,7 +9,7 @@ import apsw
 
 from store import imports
 from store.database import Database, rows, scalar
-from store.upserts import Upserted, UpsertTable, plain
+from store.upserts import Upserted, UpsertTable, clean_text
 
 E7 = 10_000_000
 """Degrees are kept as whole numbers of this part, about a centimetre."""
@@ -61,7 +61,7 @@ def upsert_points(connection: apsw.Connection, import_id: int, records: Iterable
             "longitude_e7": longitude_e7,
             "accuracy_m": None if record.accuracy_m is None else float(record.accuracy_m),
             "altitude_m": None if record.altitude_m is None else float(record.altitude_m),
-            "source": plain(record.source),
+            "source": clean_text(record.source),
         }
         done = done.and_one(_TABLE.put(connection, import_id, values))
     imports.count(connection, import_id, done)

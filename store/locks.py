@@ -21,7 +21,7 @@ else:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
+def file_lock(path: Path) -> Iterator[bool]:
     """Try to hold the lock file for the length of the block; False at once when another holds it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:

@@ -51,7 +51,7 @@ def _exchanged(word: str) -> Iterator[str]:
                     yield word[:at] + other + word[at + length :]
 
 
-def expanded(connection: apsw.Connection, asked: Query) -> str | None:
+def expand_query(connection: apsw.Connection, asked: Query) -> str | None:
     """`asked` as a query that also takes what its words may have been read as.
 
     None when no frame holds such a word, or when the query has no room for one. What NOT excludes

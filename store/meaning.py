@@ -17,7 +17,7 @@ from store.database import Database
 from store.filters import Filters
 from store.finder import Finder
 from store.fusion import LEG_DEPTH
-from store.nearest import Near, NotNow
+from store.nearest import Near, SemanticUnavailable
 from store.query import Query
 
 Mode = Literal["hybrid", "fts", "semantic"]
@@ -25,7 +25,7 @@ Order = Literal["relevance", "newest", "oldest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class SemanticQuery:
     """What the question means: a unit vector of `model`, or why there is none."""
 
     vector: npt.NDArray[np.floating] | None
@@ -41,7 +41,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
+class SemanticResult:
     """The frames found by meaning, best first; `reason` says why there are none."""
 
     near: dict[int, Near]
@@ -55,29 +55,29 @@ class Leg:
         return len(self.near) < LEG_DEPTH
 
 
-def leg(
+def semantic_ids(
     database: Database,
     connection: apsw.Connection,
     asked: Query,
     filters: Filters,
     end_ms: int,
-    asking: Asking,
+    asking: SemanticQuery,
     mode: Mode,
     order: Order,
-) -> Leg:
+) -> SemanticResult:
     """The frames that mean what is asked, at most `LEG_DEPTH`.
 
     Operators, quotes and ``*`` ask for exact words, and an order by time has no place for "nearly":
     there words answer alone (``exact_query``, ``ordered_by_time``), unless meaning alone is asked.
     """
     if asked.is_browse or mode == "fts":
-        return Leg({}, None)
+        return SemanticResult({}, None)
     if mode == "hybrid" and (is_exact(asked) if asking.is_exact is None else asking.is_exact):
-        return Leg({}, "exact_query")
+        return SemanticResult({}, "exact_query")
     if mode == "hybrid" and order != "relevance":
-        return Leg({}, "ordered_by_time")
+        return SemanticResult({}, "ordered_by_time")
     if asking.vector is None or asking.model is None:
-        return Leg({}, asking.reason)
+        return SemanticResult({}, asking.reason)
     allowed = Finder(connection, query.parse(""), filters, end_ms)
     narrow = None if is_by_time_only(filters) else _narrow(allowed)
     try:
@@ -85,15 +85,15 @@ def leg(
             database, "frame", asking.model, asking.vector,
             low=allowed.range.low, high=allowed.range.high, narrow=narrow, limit=LEG_DEPTH,
         )  # fmt: skip
-    except NotNow as error:
-        return Leg({}, error.reason)
+    except SemanticUnavailable as error:
+        return SemanticResult({}, error.reason)
     near = {each.id: each for each in found}
     # The first moment of which the index holds every frame, and its first id.
     since_ms = frames.captured_ms_of(nearest.first_held(database, "frame") + frames.ID_STEP - 1)
     first, _ = frames.id_range(since_ms, since_ms)
     is_cut = first > allowed.range.low
     reason = "older_than_vectors" if is_cut and first >= allowed.range.high else "no_vector_hits"
-    return Leg(near, None if near else reason, since_ms if is_cut else None)
+    return SemanticResult(near, None if near else reason, since_ms if is_cut else None)
 
 
 def is_exact(asked: Query) -> bool:

@@ -16,10 +16,10 @@ from turns t
 where json_type(t.payload, '$.measured') is not null and {shown_in("t.start_ms", "t.end_ms")}
 """
 
-COUNT = f"select count(*) {_AFFECTED}"
+MEASURED_FACTS_COUNT = f"select count(*) {_AFFECTED}"
 
 
-def forget(connection: apsw.Connection) -> None:
+def forget_measured_facts(connection: apsw.Connection) -> None:
     """Erase what may tell of the frames in ``doomed``."""
     connection.execute(
         f"""

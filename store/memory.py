@@ -34,23 +34,23 @@ from store.memory_filters import (
     EntryType,
     MemoryFilters,
 )
-from store.memory_legs import MEMORY_CANDIDATES, Asking, Match, Strategy
+from store.memory_legs import MEMORY_CANDIDATES, Match, RetrievalQuery, Strategy
 from store.query import Query
 
 __all__ = [
     "MEMORY_CANDIDATES",
     "MEMORY_LIMIT",
     "MEMORY_WINDOW_DAYS",
-    "Asking",
     "MemoryEntry",
     "MemoryFilters",
     "MemoryPage",
+    "RetrievalQuery",
     "find_by_concept",
     "find_by_file",
     "find_by_type",
     "get_recent_context",
-    "search",
     "search_chats",
+    "search_memory",
     "search_observations",
     "search_sessions",
     "search_user_prompts",
@@ -73,9 +73,9 @@ class MemoryPage:
     fallback_reason: str | None
 
 
-def search(
+def search_memory(
     database: Database,
-    asked: Asking,
+    asked: RetrievalQuery,
     types: Sequence[EntryType] = ENTRY_TYPES,
     filters: MemoryFilters = NO_FILTERS,
     *,
@@ -95,7 +95,7 @@ def search(
         if parsed.is_browse:
             found, strategy, reason = list[Match](), "newest", None
         else:
-            found, strategy, reason = memory_legs.find(
+            found, strategy, reason = memory_legs.find_documents(
                 database, connection, asked, parsed, types, filters, now_ms
             )
         chosen = memory_legs.distinct(found)[:limit]
@@ -116,49 +116,55 @@ def search(
     return MemoryPage(tuple(shown), strategy, reason)  # type: ignore[arg-type]  # one of Strategy
 
 
-def search_observations(database: Database, asked: Asking, **options: Any) -> MemoryPage:
+def search_observations(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
     """Observations only (R4.31); options as for `search`."""
-    return search(database, asked, ("observation",), **options)
+    return search_memory(database, asked, ("observation",), **options)
 
 
-def search_sessions(database: Database, asked: Asking, **options: Any) -> MemoryPage:
+def search_sessions(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
     """Session summaries only (R4.8)."""
-    return search(database, asked, ("session",), **options)
+    return search_memory(database, asked, ("session",), **options)
 
 
-def search_user_prompts(database: Database, asked: Asking, **options: Any) -> MemoryPage:
+def search_user_prompts(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
     """User prompts only (R4.9)."""
-    return search(database, asked, ("prompt",), **options)
+    return search_memory(database, asked, ("prompt",), **options)
 
 
-def search_chats(database: Database, asked: Asking, **options: Any) -> MemoryPage:
+def search_chats(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
     """What earlier chats came to only."""
-    return search(database, asked, ("chat",), **options)
+    return search_memory(database, asked, ("chat",), **options)
 
 
 def find_by_concept(
-    database: Database, concept: str, asked: Asking, filters: MemoryFilters = NO_FILTERS, **options: Any
+    database: Database,
+    concept: str,
+    asked: RetrievalQuery,
+    filters: MemoryFilters = NO_FILTERS,
+    **options: Any,
 ) -> MemoryPage:
     """Observations about a concept, those that answer best first (R4.26)."""
     return _by_metadata(database, asked, replace(filters, concept=concept), **options)
 
 
 def find_by_file(
-    database: Database, file: str, asked: Asking, filters: MemoryFilters = NO_FILTERS, **options: Any
+    database: Database, file: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
 ) -> MemoryPage:
     """Observations of a file, named by its path or a part of it (R4.26)."""
     return _by_metadata(database, asked, replace(filters, file=file), **options)
 
 
 def find_by_type(
-    database: Database, kind: str, asked: Asking, filters: MemoryFilters = NO_FILTERS, **options: Any
+    database: Database, kind: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
 ) -> MemoryPage:
     """Observations of a kind such as ``coding`` or ``mail`` (R4.26)."""
     return _by_metadata(database, asked, replace(filters, kind=kind), **options)
 
 
-def _by_metadata(database: Database, asked: Asking, filters: MemoryFilters, **options: Any) -> MemoryPage:
-    return search(database, asked, ("observation",), filters, fill=True, **options)
+def _by_metadata(
+    database: Database, asked: RetrievalQuery, filters: MemoryFilters, **options: Any
+) -> MemoryPage:
+    return search_memory(database, asked, ("observation",), filters, fill=True, **options)
 
 
 def get_recent_context(
@@ -170,7 +176,9 @@ def get_recent_context(
     types: Sequence[EntryType] = RECORD_TYPES,
 ) -> MemoryPage:
     """What was done, learned and asked last, newest first."""
-    return search(database, Asking(""), types, MemoryFilters(project=project), now_ms=now_ms, limit=limit)
+    return search_memory(
+        database, RetrievalQuery(""), types, MemoryFilters(project=project), now_ms=now_ms, limit=limit
+    )
 
 
 # -- support ------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ import apsw
 from store import answers, observation_rows
 from store.database import rows, scalar
 
-COUNT = """
+MEMORY_COUNT = """
 select count(distinct o.observation_id)
 from doomed d
 cross join observation_frames o on o.frame_id = d.id
 """
 
 
-def forget(connection: apsw.Connection) -> int:
+def forget_memory(connection: apsw.Connection) -> int:
     """Forget what memory made of the frames in ``doomed``; returns how many entries that are.
 
     Call when the index has lost these frames and their rows are still there.
@@ -52,14 +52,14 @@ def forget(connection: apsw.Connection) -> int:
 
 def _said(connection: apsw.Connection) -> set[str]:
     return {
-        phrase for texts in rows(connection, _TEXTS) for text in texts for phrase in answers.phrases(text)
+        phrase for texts in rows(connection, _TEXTS) for text in texts for phrase in answers.trigrams(text)
     }
 
 
 def _tells(connection: apsw.Connection, value: Any, gone: set[str]) -> bool:
     """Whether an edit says something that stood on the deleted frames and stands on no other."""
     text = "\n".join(value) if isinstance(value, list) else str(value or "")
-    suspects = answers.phrases(text) & gone
+    suspects = answers.trigrams(text) & gone
     return any(not answers.is_known(connection, phrase) for phrase in sorted(suspects))
 
 

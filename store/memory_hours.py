@@ -23,7 +23,7 @@ def begun(database: Database, now_ms: int) -> list[int]:
     return [hour for (hour,) in found]
 
 
-def changes(connection: apsw.Connection, hour: int) -> int | None:
+def hour_changes(connection: apsw.Connection, hour: int) -> int | None:
     """How often a listed hour has changed; None when it is not listed."""
     found = scalar(connection, "select changes from memory_hours where hour = ?", (hour,))
     return None if found is None else int(found)
@@ -41,6 +41,6 @@ def now_deleted(database: Database) -> int | None:
         return last_deletion(connection)
 
 
-def finish(connection: apsw.Connection, hour: int) -> None:
+def finish_hour(connection: apsw.Connection, hour: int) -> None:
     """Take an hour off the list."""
     connection.execute("delete from memory_hours where hour = ?", (hour,))

@@ -17,7 +17,7 @@ from store.fusion import RRF_K
 from store.meaning import is_exact
 from store.memory_entries import Key
 from store.memory_filters import DOC_TYPES, MEMORY_WINDOW_MS, EntryType, MemoryFilters, conditions
-from store.nearest import NotNow
+from store.nearest import SemanticUnavailable
 from store.query import Query
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _TYPE_OF: dict[str, EntryType] = {doc_type: each for each, doc_type in DOC_TYPES
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RetrievalQuery:
     """The question in words and, where there is an embedder, as a unit vector of `model`.
 
     `problem` says in a word why there is no vector.
@@ -57,10 +57,10 @@ class Match:
         return self.type, self.id
 
 
-def find(
+def find_documents(
     database: Database,
     connection: apsw.Connection,
-    asked: Asking,
+    asked: RetrievalQuery,
     parsed: Query,
     types: Sequence[EntryType],
     filters: MemoryFilters,
@@ -98,7 +98,7 @@ def _fused(by_words: list[Match], near: list[Match]) -> list[Match]:
 def _by_meaning(
     database: Database,
     connection: apsw.Connection,
-    asked: Asking,
+    asked: RetrievalQuery,
     parsed: Query,
     types: Sequence[EntryType],
     filters: MemoryFilters,
@@ -119,7 +119,7 @@ def _by_meaning(
         near = nearest.nearest(
             database, "document", asked.model, asked.vector, narrow=narrow, limit=MEMORY_CANDIDATES
         )
-    except NotNow as error:
+    except SemanticUnavailable as error:
         return [], error.reason
     except (ValueError, apsw.SQLError) as error:
         log.warning("memory vectors cannot be searched: %s", type(error).__name__)

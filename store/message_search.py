@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from store import messages, query, snippet, source_search
 from store.database import Database
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.messages import EVERY_MESSAGE, Filters, Message
-from store.source_search import Mode, Question, Strategy
+from store.source_search import Mode, Question, TextStrategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class MessagePage:
     """Hits best first; `reading` is how the text was understood (C24)."""
 
     hits: tuple[MessageHit, ...]
-    strategy: Strategy
+    strategy: TextStrategy
     fallback_reason: str | None
     reading: str
 
 
-def search(
+def search_messages(
     database: Database,
-    asked: Asking,
+    asked: RetrievalQuery,
     filters: Filters = EVERY_MESSAGE,
     *,
     mode: Mode = "hybrid",
@@ -47,7 +47,7 @@ def search(
     parsed = query.parse(asked.text)
     question = Question(source_search.MESSAGES, asked, parsed, mode, filters.condition(), filters.values())
     with database.read(deadline_s) as connection:
-        found = source_search.find(database, connection, question, limit)
+        found = source_search.find_texts(database, connection, question, limit)
         loaded = messages.get_many(connection, [number for _, number in found.ranked])
     hits = []
     for score, number in found.ranked:

@@ -14,7 +14,7 @@ import apsw
 
 from store import imports, tokenizer
 from store.database import Database, rows, scalar
-from store.upserts import Upserted, UpsertTable, natural_key, plain
+from store.upserts import Upserted, UpsertTable, clean_text, natural_key
 
 SMS_DAYS_RADIUS = 4
 """Days before and after a date that messages are shown of (R0.65)."""
@@ -112,13 +112,13 @@ def upsert_messages(
             known[who] = _contact(connection, *who)
         values = {
             "natural_key": _key(record),
-            "service": plain(record.service),
-            "conversation": plain(record.conversation),
+            "service": clean_text(record.service),
+            "conversation": clean_text(record.conversation),
             "contact_id": known[who],
             "is_outgoing": int(record.is_outgoing),
             "sent_ms": record.sent_ms,
-            "subject": plain(record.subject),
-            "body": plain(record.body),
+            "subject": clean_text(record.subject),
+            "body": clean_text(record.body),
         }
         done = done.and_one(_TABLE.put(connection, import_id, values))
     imports.count(connection, import_id, done)
@@ -136,7 +136,7 @@ def address_key(address: str, name: str = "") -> str:
     Two writings of one number are the same (``+49 170 123`` and ``0049170123``), and so is the case of an
     e-mail address. A name alone is another contact than a number with that name: nobody can tell.
     """
-    text = " ".join(plain(address).split())
+    text = " ".join(clean_text(address).split())
     if "@" in text:
         return text.casefold()
     digits = re.sub(r"[^0-9]", "", text)
@@ -144,7 +144,7 @@ def address_key(address: str, name: str = "") -> str:
         if text.startswith("+"):
             return f"+{digits}"
         return f"+{digits[2:]}" if digits.startswith("00") else digits
-    shown = text or " ".join(plain(name).split())
+    shown = text or " ".join(clean_text(name).split())
     return shown.casefold()
 
 
@@ -159,7 +159,7 @@ def _key(record: MessageRecord) -> str:
 
 def _contact(connection: apsw.Connection, address: str, name: str) -> int | None:
     """The contact of an address, made when there is none; one without a name takes this one."""
-    key, name = address_key(address, name), " ".join(plain(name).split())
+    key, name = address_key(address, name), " ".join(clean_text(name).split())
     if not key:
         return None
     found = scalar(connection, "select contact_id from contact_addresses where address = ?", (key,))

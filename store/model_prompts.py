@@ -62,7 +62,7 @@ class PromptVersion:
         return f"{self.version}.{self.sha256}"
 
 
-def prompt_of(database: Database, model_id: str) -> str:
+def get_prompt(database: Database, model_id: str) -> str:
     """What the model is told first; '' for nothing."""
     found = current(database, model_id)
     return found.content if found else ""

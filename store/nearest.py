@@ -39,7 +39,7 @@ class Near(NamedTuple):
     end: int
 
 
-class NotNow(Exception):
+class SemanticUnavailable(Exception):
     """Nothing can be said about meaning; `reason` is a word for programs."""
 
     def __init__(self, reason: str) -> None:
@@ -85,12 +85,12 @@ def first_held(database: Database, kind: Kind) -> int:
     return 0 if active is None else vector_index.index_of(database, kind, active).floor
 
 
-def load(database: Database, kind: Kind) -> None:
+def load_neighbours(database: Database, kind: Kind) -> None:
     """Have the whole index in memory before the first question: for a program that asks only one."""
     with database.read() as connection:
         active = vectors.active(connection)
     if active is not None:
-        vector_index.load(database, vector_index.index_of(database, kind, active))
+        vector_index.load_index(database, vector_index.index_of(database, kind, active))
 
 
 def _index(
@@ -98,14 +98,14 @@ def _index(
 ) -> SignIndex:
     active = vectors.active(connection)
     if active is None:
-        raise NotNow("no_embeddings")
+        raise SemanticUnavailable("no_embeddings")
     if active.name != model or active.dimension != dimension:
-        raise NotNow("model_changed")
+        raise SemanticUnavailable("model_changed")
     index = vector_index.index_of(database, kind, active)
     if not vector_index.is_ready(database, connection, index):
-        raise NotNow("index_building")
+        raise SemanticUnavailable("index_building")
     if not len(index):
-        raise NotNow("no_embeddings")
+        raise SemanticUnavailable("no_embeddings")
     return index
 
 

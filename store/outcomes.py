@@ -15,9 +15,9 @@ from store import decisions, frames
 from store.database import scalar
 from store.spool import Capture
 
-LeftOut = Literal["deduplicated", "excluded", "failed"]
+Skipped = Literal["deduplicated", "excluded", "failed"]
 
-_DECISIONS: dict[LeftOut, str] = {
+_DECISIONS: dict[Skipped, str] = {
     "deduplicated": "deduped",
     "excluded": "excluded",
     "failed": "failed",
@@ -26,10 +26,10 @@ _DECISIONS: dict[LeftOut, str] = {
 PREFIX = "ingest_"
 
 
-def leave_out(
+def record_skipped(
     connection: apsw.Connection,
     capture: Capture,
-    outcome: LeftOut,
+    outcome: Skipped,
     reason: str,
     *,
     frame_id: int | None = None,
@@ -43,7 +43,7 @@ def leave_out(
     before = _recorded(connection, capture.capture_id)
     if before not in (None, "failed") or before == outcome:
         return  # what is stored, or deleted while it waited, stays so
-    forgive(connection, capture)
+    clear_failure(connection, capture)
     frames.record_outcome(
         connection, capture.capture_id, outcome, capture.captured_ms, frame_id, detail or reason
     )
@@ -58,7 +58,7 @@ def leave_out(
     )
 
 
-def forgive(connection: apsw.Connection, capture: Capture) -> None:
+def clear_failure(connection: apsw.Connection, capture: Capture) -> None:
     """A capture that had failed is tried again: take its failure out of the ledger."""
     if _recorded(connection, capture.capture_id) != "failed":
         return

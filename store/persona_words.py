@@ -14,7 +14,7 @@ MAX_PROMPT_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PersonaText:
     """What a person writes of a persona: all of it, and nothing else."""
 
     name: str
@@ -24,7 +24,7 @@ class Words:
 
 BUILT_IN = MappingProxyType(
     {
-        "assistant": Words(
+        "assistant": PersonaText(
             "Assistant",
             "Voice: plain and matter-of-fact, in the second person, without praise and without filler.\n"
             "Shape: the answer to the question first, in one or two sentences; then, only where there is "
@@ -32,7 +32,7 @@ BUILT_IN = MappingProxyType(
             "Length: under 120 words for a question, under 250 for a summary of a day or more.",
             "Answers first, details after. Short.",
         ),
-        "journal": Words(
+        "journal": PersonaText(
             "Journal",
             "Voice: the first person, as the one whose day it was; warm and unhurried, never sentimental, "
             "and honest about what went wrong.\n"
@@ -53,16 +53,16 @@ class PersonaInvalid(StoreError, ValueError):
         self.errors = tuple(errors)
 
 
-def tidied(words: Words) -> Words:
+def tidied(words: PersonaText) -> PersonaText:
     """Name and description on one line each, the prompt without blank ends."""
-    return Words(
+    return PersonaText(
         " ".join(words.name.split()),
         words.system_prompt.replace("\r\n", "\n").strip(),
         " ".join(words.description.split()),
     )
 
 
-def flaws(words: Words) -> Iterator[tuple[str, str]]:
+def flaws(words: PersonaText) -> Iterator[tuple[str, str]]:
     """(field, message) for whatever cannot be kept."""
     limits = (
         ("name", words.name, MAX_NAME_CHARS),

@@ -15,7 +15,7 @@ import apsw
 from store import preferences
 from store.database import Database, rows, scalar
 from store.errors import StoreError
-from store.persona_words import BUILT_IN, MAX_NAME_CHARS, PersonaInvalid, Words, flaws, tidied
+from store.persona_words import BUILT_IN, MAX_NAME_CHARS, PersonaInvalid, PersonaText, flaws, tidied
 
 MAX_PERSONAS = 200
 
@@ -41,8 +41,8 @@ class Persona:
     turns: int
 
     @property
-    def words(self) -> Words:
-        return Words(self.name, self.system_prompt, self.description)
+    def words(self) -> PersonaText:
+        return PersonaText(self.name, self.system_prompt, self.description)
 
     @property
     def is_changed(self) -> bool:
@@ -63,14 +63,14 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TurnPersona:
     """With whose words a turn was asked: None for a turn that names no persona."""
 
     version: Version | None
     style_note: str
 
 
-NOBODY = Spoken(None, "")
+NOBODY = TurnPersona(None, "")
 
 
 class UnknownPersona(StoreError, LookupError):
@@ -90,7 +90,7 @@ _COLUMNS = """
 """
 
 
-def everything(database: Database, *, archived: bool = False) -> list[Persona]:
+def list_personas(database: Database, *, archived: bool = False) -> list[Persona]:
     """All that can be chosen, or with `archived` those that were put away; the built-in ones first."""
     sql = f"""
         select {_COLUMNS} from personas p where (p.archived_ms is not null) = ?
@@ -108,7 +108,7 @@ def get(database: Database, persona_id: int) -> Persona:
 
 def active(database: Database) -> Persona | None:
     """The persona that speaks when none is named; None when the person chose to have none."""
-    chosen = preferences.get(database, _ACTIVE, DEFAULT)
+    chosen = preferences.get_preference(database, _ACTIVE, DEFAULT)
     with database.read() as connection:
         if chosen == DEFAULT:
             found = rows(connection, f"select {_COLUMNS} from personas p where builtin = ?", (DEFAULT,))
@@ -128,7 +128,7 @@ def versions(database: Database, persona_id: int) -> list[Version]:
         return [Version(*row) for row in rows(connection, sql, (persona_id,))]
 
 
-def of_turn(database: Database, chat_id: int, n: int) -> Spoken:
+def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
     """Who spoke in a turn, in the words of that time; nobody for a turn that is not there."""
     sql = """
         select t.style_note, v.persona_id, v.version, v.name, v.description, v.system_prompt, v.saved_ms
@@ -139,7 +139,7 @@ def of_turn(database: Database, chat_id: int, n: int) -> Spoken:
     with database.read() as connection:
         found = rows(connection, sql, (chat_id, n))
     for note, *version in found:
-        return Spoken(Version(*version) if version[0] is not None else None, note)
+        return TurnPersona(Version(*version) if version[0] is not None else None, note)
     return NOBODY
 
 
@@ -150,7 +150,7 @@ def ensure_built_in(database: Database, now_ms: int) -> None:
     """Have the built-in personas there. One that nobody changed follows what it comes with."""
     sql = "select builtin, id, name, system_prompt, description from personas where is_edited = 0"
     with database.read() as connection:
-        there = {row[0]: (row[1], Words(*row[2:])) for row in rows(connection, sql)}
+        there = {row[0]: (row[1], PersonaText(*row[2:])) for row in rows(connection, sql)}
         known = {row[0] for row in rows(connection, "select builtin from personas where builtin is not null")}
     stale = [key for key, words in BUILT_IN.items() if key in there and there[key][1] != words]
     missing = [key for key in BUILT_IN if key not in known]
@@ -163,12 +163,12 @@ def ensure_built_in(database: Database, now_ms: int) -> None:
             _keep(connection, there[key][0], BUILT_IN[key], now_ms, is_edited=False)
 
 
-def create(database: Database, words: Words, now_ms: int) -> Persona:
+def create(database: Database, words: PersonaText, now_ms: int) -> Persona:
     """A new persona. Raises `PersonaInvalid`."""
     return create_all(database, [words], now_ms)[0]
 
 
-def create_all(database: Database, many: Sequence[Words], now_ms: int) -> list[Persona]:
+def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> list[Persona]:
     """New personas: all of them, or none when one cannot be kept. Raises `PersonaInvalid`."""
     with database.write() as connection:
         there = scalar(connection, "select count(*) from personas where archived_ms is null")
@@ -178,7 +178,7 @@ def create_all(database: Database, many: Sequence[Words], now_ms: int) -> list[P
         return [_get(connection, persona_id) for persona_id in ids]
 
 
-def change(database: Database, persona_id: int, words: Words, now_ms: int) -> Persona:
+def update_persona(database: Database, persona_id: int, words: PersonaText, now_ms: int) -> Persona:
     """Keep new words as a new version; the same words are no version.
 
     Raises `UnknownPersona` and `PersonaInvalid`.
@@ -196,8 +196,8 @@ def restore(database: Database, persona_id: int, version: int, now_ms: int) -> P
     wanted = next((each for each in versions(database, persona_id) if each.version == version), None)
     if wanted is None:
         raise UnknownPersona(persona_id)
-    words = Words(wanted.name, wanted.system_prompt, wanted.description)
-    return change(database, persona_id, words, now_ms)
+    words = PersonaText(wanted.name, wanted.system_prompt, wanted.description)
+    return update_persona(database, persona_id, words, now_ms)
 
 
 def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
@@ -215,11 +215,11 @@ def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
 def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
     """A persona of one's own that says the same, under a free name. Raises `UnknownPersona`."""
     original = get(database, persona_id)
-    taken = {each.name.casefold() for each in everything(database)}
+    taken = {each.name.casefold() for each in list_personas(database)}
     stem = original.name[: MAX_NAME_CHARS - len(" copy 999")]
     names = (f"{stem} copy", *(f"{stem} copy {n}" for n in range(2, 1000)))
     name = next(each for each in names if each.casefold() not in taken)
-    return create(database, Words(name, original.system_prompt, original.description), now_ms)
+    return create(database, PersonaText(name, original.system_prompt, original.description), now_ms)
 
 
 def remove(database: Database, persona_id: int, now_ms: int) -> bool:
@@ -235,12 +235,12 @@ def remove(database: Database, persona_id: int, now_ms: int) -> bool:
             connection.execute("update personas set archived_ms = ? where id = ?", (now_ms, persona_id))
         else:
             connection.execute("delete from personas where id = ?", (persona_id,))
-    if preferences.get(database, _ACTIVE) == persona_id:
-        preferences.forget(database, _ACTIVE)
+    if preferences.get_preference(database, _ACTIVE) == persona_id:
+        preferences.delete_preference(database, _ACTIVE)
     return not before.turns
 
 
-def bring_back(database: Database, persona_id: int) -> Persona:
+def unarchive(database: Database, persona_id: int) -> Persona:
     """Let an archived persona be chosen again. Raises `UnknownPersona` and `PersonaInvalid`."""
     with database.write() as connection:
         _checked(connection, _get(connection, persona_id).words, persona_id)
@@ -252,7 +252,7 @@ def activate(database: Database, persona_id: int | None) -> None:
     """Let a persona speak from the next turn on; None lets nobody. Raises `UnknownPersona`."""
     if persona_id is not None and get(database, persona_id).archived_ms is not None:
         raise UnknownPersona(persona_id)
-    preferences.set(database, _ACTIVE, persona_id)
+    preferences.set_preference(database, _ACTIVE, persona_id)
 
 
 # -- support ------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def _get(connection: apsw.Connection, persona_id: int) -> Persona:
     raise UnknownPersona(persona_id)
 
 
-def _checked(connection: apsw.Connection, words: Words, persona_id: int = 0) -> Words:
+def _checked(connection: apsw.Connection, words: PersonaText, persona_id: int = 0) -> PersonaText:
     """The words as they are kept, under a name that no other persona has. Raises `PersonaInvalid`."""
     kept = tidied(words)
     sql = "select 1 from personas where name = ? collate nocase and archived_ms is null and id <> ?"
@@ -275,7 +275,7 @@ def _checked(connection: apsw.Connection, words: Words, persona_id: int = 0) -> 
     return kept
 
 
-def _insert(connection: apsw.Connection, words: Words, now_ms: int, builtin: str | None) -> int:
+def _insert(connection: apsw.Connection, words: PersonaText, now_ms: int, builtin: str | None) -> int:
     connection.execute(
         """
         insert into personas (builtin, name, description, system_prompt, version, created_ms, updated_ms)
@@ -289,7 +289,7 @@ def _insert(connection: apsw.Connection, words: Words, now_ms: int, builtin: str
 
 
 def _keep(
-    connection: apsw.Connection, persona_id: int, words: Words, now_ms: int, *, is_edited: bool
+    connection: apsw.Connection, persona_id: int, words: PersonaText, now_ms: int, *, is_edited: bool
 ) -> None:
     """Make `words` the persona's next version."""
     connection.execute(

@@ -25,7 +25,7 @@ _MOST_PHRASES = 63
 """The ranking has a bit for each."""
 
 
-def cut(asked: Query) -> Query | None:
+def split_ngrams(asked: Query) -> Query | None:
     """`asked` so that frames with the pieces of its runs match, too; None where it has no such run.
 
     What was asked as a whole stays in `Query.whole`. An expression and what stands in quotes are

@@ -16,7 +16,7 @@ from store import imports, preferences, tokenizer
 from store.database import Database, rows, scalar
 from store.imports import PLACES_ENABLED
 from store.locations import E7, to_e7
-from store.upserts import Upserted, UpsertTable, natural_key, plain
+from store.upserts import Upserted, UpsertTable, clean_text, natural_key
 
 RADIUS_M = 100.0
 """How far a place reaches when its file does not say."""
@@ -78,17 +78,17 @@ def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable
         known_by = record.external_id or f"{record.name}\n{latitude_e7} {longitude_e7}"
         values = {
             "natural_key": natural_key("id" if record.external_id else "place", known_by),
-            "name": plain(record.name),
-            "category": plain(record.category),
-            "address": plain(record.address),
-            "note": plain(record.note),
+            "name": clean_text(record.name),
+            "category": clean_text(record.category),
+            "address": clean_text(record.address),
+            "note": clean_text(record.note),
             "latitude_e7": latitude_e7,
             "longitude_e7": longitude_e7,
             "radius_m": float(record.radius_m),
         }
         done = done.and_one(_TABLE.put(connection, import_id, values))
     if done.added and not had_some:
-        preferences.put(connection, PLACES_ENABLED, True)
+        preferences.put_preference(connection, PLACES_ENABLED, True)
     imports.count(connection, import_id, done)
     return done
 
@@ -103,7 +103,7 @@ def delete_places(database: Database, import_id: int | None = None) -> int:
 
 def are_enabled(database: Database) -> bool:
     """Whether the person wants places to be looked up."""
-    return preferences.get(database, PLACES_ENABLED, False) is True
+    return preferences.get_preference(database, PLACES_ENABLED, False) is True
 
 
 def nearest(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from store import tokenizer
-from store.upserts import plain
+from store.upserts import clean_text
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -31,12 +31,12 @@ _SAME = {
 }
 
 
-def key(predicate: str) -> tuple[str, str]:
+def predicate_key(predicate: str) -> tuple[str, str]:
     """(the relation, "is", "has" or "" before it). Facts with one relation speak of the same.
 
     Except where one "is" what the other "has": Anna is manager, Anna has manager. `is` alone is a relation.
     """
-    text = _HUMP.sub(" ", plain(predicate)).replace("_", " ")
+    text = _HUMP.sub(" ", clean_text(predicate)).replace("_", " ")
     words = [token.text for token in tokenizer.tokens(text)]
     words = [word for word in words if word not in _ARTICLES] or words
     verb = words[0] if len(words) > 1 and words[0] in ("is", "has") else ""

@@ -15,21 +15,21 @@ from store.database import Database
 from store.schema import Preference
 
 
-def get(database: Database, key: str, default: Any = None) -> Any:
+def get_preference(database: Database, key: str, default: Any = None) -> Any:
     """What was chosen, or `default` when nothing was."""
     with database.read():
         row = Preference.select().where(Preference.key == key).first(database.peewee)
     return default if row is None else json.loads(row.value)
 
 
-def everything(database: Database) -> dict[str, Any]:
+def all_preferences(database: Database) -> dict[str, Any]:
     """All choices by key."""
     with database.read():
         rows = list(Preference.select().order_by(Preference.key).execute(database.peewee))
     return {row.key: json.loads(row.value) for row in rows}
 
 
-def set(database: Database, key: str, value: Any) -> None:
+def set_preference(database: Database, key: str, value: Any) -> None:
     """Keep a choice. Raises `TypeError` when JSON cannot hold it."""
     encoded = json.dumps(value, ensure_ascii=False, sort_keys=True)
     chosen = Preference.insert(key=key, value=encoded).on_conflict(
@@ -39,7 +39,7 @@ def set(database: Database, key: str, value: Any) -> None:
         chosen.execute(database.peewee)
 
 
-def put(connection: apsw.Connection, key: str, value: Any) -> None:
+def put_preference(connection: apsw.Connection, key: str, value: Any) -> None:
     """Keep a choice in a transaction that is under way (`Database.write`)."""
     connection.execute(
         "insert into preferences (key, value) values (?, ?) "
@@ -48,7 +48,7 @@ def put(connection: apsw.Connection, key: str, value: Any) -> None:
     )
 
 
-def forget(database: Database, key: str) -> None:
+def delete_preference(database: Database, key: str) -> None:
     """Go back to the default."""
     with database.write():
         Preference.delete().where(Preference.key == key).execute(database.peewee)

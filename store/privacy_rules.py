@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
 
 from store.errors import StoreError
-from store.private_windows import is_browser, same_name
+from store.private_windows import is_browser, normalize_app_name
 
 Action = Literal["keep", "mask", "drop"]
 Match = Literal["auto", "exact", "contains", "regex"]
@@ -153,7 +153,7 @@ def _pattern_problem(name: str, value: Any, match: str) -> str:
             return f"is not a regular expression: {error}"
     elif name == "url" and not _site(value)[0]:
         return "must be a site such as example.com or example.com/path"
-    elif name == "app" and not same_name(value):
+    elif name == "app" and not normalize_app_name(value):
         return "has nothing to compare"
     return ""
 
@@ -171,7 +171,7 @@ def _app_fits(pattern: str, match: Match, name: str | None) -> bool:
         return _searched(pattern, name)
     if match == "contains" and _has_words(pattern, name):
         return True
-    wanted, actual = same_name(pattern), same_name(name)
+    wanted, actual = normalize_app_name(pattern), normalize_app_name(name)
     # A desktop id such as org.keepassxc.KeePassXC also goes by its last part.
     by_id = "." not in wanted and actual.count(".") >= 2 and actual.rsplit(".", 1)[1] == wanted
     return wanted == actual or by_id

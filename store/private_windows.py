@@ -148,21 +148,21 @@ _SEPARATORS = re.compile(r"[\s_\-]+")
 
 
 @lru_cache(maxsize=4096)
-def same_name(name: str) -> str:
+def normalize_app_name(name: str) -> str:
     """An app's name as it is compared: case, blanks, hyphens and file endings do not count."""
     return _SEPARATORS.sub("", _SUFFIXES.sub("", name.strip().casefold()))
 
 
-_BY_NAME = {same_name(name): browser for browser in BROWSERS for name in browser.names}
+_BY_NAME = {normalize_app_name(name): browser for browser in BROWSERS for name in browser.names}
 
 
 def is_browser(app_name: str | None) -> bool:
-    return app_name is not None and same_name(app_name) in _BY_NAME
+    return app_name is not None and normalize_app_name(app_name) in _BY_NAME
 
 
-def toolbar_words(app_name: str | None) -> tuple[str, ...]:
+def private_toolbar_words(app_name: str | None) -> tuple[str, ...]:
     """What a private window of this app draws into its toolbar; empty when nothing is known."""
-    browser = _BY_NAME.get(same_name(app_name)) if app_name else None
+    browser = _BY_NAME.get(normalize_app_name(app_name)) if app_name else None
     return browser.toolbar if browser else ()
 
 
@@ -171,7 +171,7 @@ def is_started_private(app_name: str | None, title: str | None, command_line: Se
 
     `command_line` begins with the program. What follows ``--`` are addresses, not switches.
     """
-    browser = _BY_NAME.get(same_name(app_name)) if app_name else None
+    browser = _BY_NAME.get(normalize_app_name(app_name)) if app_name else None
     if browser is None:
         return False
     given = {_switch(argument) for argument in takewhile(lambda text: text != "--", command_line[1:])}
@@ -192,7 +192,7 @@ def private_state(app_name: str | None, title: str | None, incognito: bool | Non
     """Whether this is a private window. `incognito` is a browser extension's word and counts first."""
     if incognito is not None:
         return "private" if incognito else "not_private"
-    browser = _BY_NAME.get(same_name(app_name)) if app_name else None
+    browser = _BY_NAME.get(normalize_app_name(app_name)) if app_name else None
     if browser is None:
         return "not_a_browser"
     if browser.always_private:

@@ -35,7 +35,7 @@ from store import (
     vectors,
 )
 from store.database import rows, scalar
-from store.gaps import Interval, joined
+from store.gaps import Interval, merge_intervals
 from store.line import MERGE_GAP_MS
 
 
@@ -79,27 +79,29 @@ PLACES = (
         "index_rows",
         "select count(*) from doomed d where d.id in (select id from frames_fts_docsize) "
         "or d.id in (select id from frames_fts_next_docsize)",
-        text_index.take_out_doomed,
+        text_index.remove_deleted,
     ),
     Place(
         "answers",
         "select count(distinct e.turn_id) from doomed d cross join evidence e on e.frame_id = d.id "
         "where e.n is not null",
-        answers.forget,
+        answers.forget_answers,
     ),
-    Place("insights", insight_forgetting.COUNT, insight_forgetting.forget),
+    Place("insights", insight_forgetting.INSIGHTS_COUNT, insight_forgetting.forget_insights),
     # Summaries of chats, and what was made of those.
-    Place("chat_summaries", context_forgetting.COUNT, context_forgetting.forget),
+    Place(
+        "chat_summaries", context_forgetting.CHAT_SUMMARIES_COUNT, context_forgetting.forget_chat_summaries
+    ),
     # What was sent to a model; that it was sent stays.
-    Place("sent", sent_forgetting.COUNT, sent_forgetting.forget),
-    Place("measured", measured.COUNT, measured.forget),
+    Place("sent", sent_forgetting.EGRESS_COUNT, sent_forgetting.forget_egress),
+    Place("measured", measured.MEASURED_FACTS_COUNT, measured.forget_measured_facts),
     # What tools showed a model of that time.
     Place("tool_calls", tool_calls.COUNT, tool_calls.forget),
     # Observations and summaries; those of which frames are left are derived again by ingest.
-    Place("memory", memory_forgetting.COUNT, memory_forgetting.forget),
+    Place("memory", memory_forgetting.MEMORY_COUNT, memory_forgetting.forget_memory),
     Place("summaries", daily_summaries.COUNT, daily_summaries.forget),
     # Facts and entities that were learned from them.
-    Place("knowledge", knowledge_forgetting.COUNT, knowledge_forgetting.forget),
+    Place("knowledge", knowledge_forgetting.KNOWLEDGE_COUNT, knowledge_forgetting.forget_knowledge),
     Place("tags", knowledge_forgetting.TAGS_COUNT, knowledge_forgetting.forget_tags),
     Place(
         "quotes",
@@ -184,7 +186,7 @@ PLACES = (
 )
 
 
-def doom(connection: apsw.Connection, select: str, parameters: dict[str, int | str | None]) -> int:
+def select_frames(connection: apsw.Connection, select: str, parameters: dict[str, int | str | None]) -> int:
     """Put the frame ids that `select` gives into ``doomed``; returns how many there are.
 
     The table is this connection's own and lives in memory.
@@ -200,12 +202,12 @@ def count(connection: apsw.Connection) -> dict[str, int]:
     return {place.name: int(scalar(connection, place.count)) for place in PLACES}
 
 
-def stretches(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
+def intervals(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
     """When the doomed frames were on the screen; stretches at most `apart_ms` apart are one."""
     shown = rows(
         connection, "select f.captured_ms, f.ended_ms + 1 from doomed d cross join frames f on f.id = d.id"
     )
-    return joined([(start, end) for start, end in shown], apart_ms)
+    return merge_intervals([(start, end) for start, end in shown], apart_ms)
 
 
 def purge(connection: apsw.Connection, *, merge_later: bool = False, left_out: str = "") -> dict[str, int]:
@@ -220,12 +222,12 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False, left_out: s
     connection.execute("create temp table if not exists touched (start_ms integer, end_ms integer)")
     connection.execute("delete from touched")
     connection.executemany(
-        "insert into touched (start_ms, end_ms) values (?, ?)", stretches(connection, MERGE_GAP_MS)
+        "insert into touched (start_ms, end_ms) values (?, ?)", intervals(connection, MERGE_GAP_MS)
     )
     connection.execute(_KEEP_COUNTS if not left_out else _EXCLUDE, {"reason": left_out} if left_out else None)
-    vectors.request_beside(connection, stretches(connection, MERGE_GAP_MS))
+    vectors.request_beside(connection, intervals(connection, MERGE_GAP_MS))
     if merge_later:
-        text_index.give_up(connection)  # it would erase word by word
+        text_index.abort_rebuild(connection)  # it would erase word by word
         text_index.set_secure_delete(connection, False)
     counts: dict[str, int] = {}
     for place in PLACES:
@@ -237,7 +239,7 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False, left_out: s
     return counts
 
 
-def left_over(connection: apsw.Connection) -> list[str]:
+def leftovers(connection: apsw.Connection) -> list[str]:
     """Names of the places in which something of the doomed frames can still be found."""
     return [name for name, number in count(connection).items() if number]
 

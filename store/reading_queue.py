@@ -12,7 +12,7 @@ from store.database import Database, scalar
 from store.frames import FrameRow, captured_ms_of, id_range, select_rows
 
 
-def to_read(database: Database, now_ms: int, limit: int) -> list[FrameRow]:
+def pending_frames(database: Database, now_ms: int, limit: int) -> list[FrameRow]:
     """Frames whose text is still to be read and whose next try is due, oldest first."""
     with database.read() as connection:
         return select_rows(

@@ -109,7 +109,7 @@ def add(
     Raises `ValueError` when a word does not stand in its line's text.
     """
     text, layout = encode(draft)
-    text_index.take_out(connection, frame_id)
+    text_index.remove(connection, frame_id)
     connection.execute("update readings set is_current = 0 where frame_id = ?", (frame_id,))
     confidences = [w.confidence for line in draft.lines for w in line.words if w.confidence is not None]
     connection.execute(
@@ -137,7 +137,7 @@ def add(
         "insert into frame_urls (frame_id, url) values (?, ?) on conflict do nothing",
         [(frame_id, url) for url in urls],
     )
-    text_index.put_in(connection, frame_id)
+    text_index.add(connection, frame_id)
     connection.execute(
         """
         update frames
@@ -160,10 +160,10 @@ def make_current(connection: apsw.Connection, reading_id: int) -> bool:
     )
     if frame_id is None:
         return False
-    text_index.take_out(connection, frame_id)
+    text_index.remove(connection, frame_id)
     connection.execute("update readings set is_current = 0 where frame_id = ?", (frame_id,))
     connection.execute("update readings set is_current = 1 where id = ?", (reading_id,))
-    text_index.put_in(connection, frame_id)
+    text_index.add(connection, frame_id)
     vectors.request(connection, "frame", frame_id)
     connection.execute(
         """
@@ -185,7 +185,7 @@ def of_frame(database: Database, frame_id: int) -> list[tuple[Reading, bool]]:
     return [(reading, is_current) for reading, is_current in readings if reading is not None]
 
 
-def current(database: Database, frame_id: int) -> Reading | None:
+def current_reading(database: Database, frame_id: int) -> Reading | None:
     """The reading that search uses, or None while the frame has not been read."""
     with database.read() as connection:
         reading_id = scalar(

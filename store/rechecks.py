@@ -17,13 +17,13 @@ from store.database import Database, scalar
 from store.schema import Evidence
 
 
-def waiting(database: Database, turn_id: int) -> list[StoredEvidence]:
+def pending_rechecks(database: Database, turn_id: int) -> list[StoredEvidence]:
     """Evidence of a turn whose quotes have to be looked for again."""
     query = Evidence.select().where(Evidence.turn_id == turn_id, Evidence.needs_check == 1)
     return [evidence_of(row) for row in query.order_by(Evidence.n).execute(database.peewee)]
 
 
-def save(
+def save_recheck(
     connection: apsw.Connection, turn_id: int, found: Iterable[StoredEvidence], claims: Sequence[Any]
 ) -> None:
     """Store what the check said, and the turn's claims as they stand now (JSON objects)."""

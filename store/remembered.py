@@ -17,7 +17,7 @@ from store import predicates, tokenizer
 from store.database import Database, rows, scalar
 from store.entities import Entity, EntityNotFound, Fact
 from store.frames import ID_STEP
-from store.upserts import plain
+from store.upserts import clean_text
 
 MAX_REASON_CHARS = 300
 MOST_MOMENTS = 50_000
@@ -28,7 +28,7 @@ class CannotMerge(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class FactUse:
     """An answer for which this was recalled."""
 
     chat_id: int
@@ -50,7 +50,7 @@ class Sighting:
 
 def retract(connection: apsw.Connection, fact_id: int, reason: str, now_ms: int) -> bool:
     """Take a fact back; False when there is none that was not taken back yet."""
-    reason = " ".join(plain(reason).split())[:MAX_REASON_CHARS]
+    reason = " ".join(clean_text(reason).split())[:MAX_REASON_CHARS]
     connection.execute(
         "update facts set retracted_ms = ?, retract_reason = ? where id = ? and retracted_ms is null",
         (now_ms, reason, fact_id),
@@ -58,7 +58,7 @@ def retract(connection: apsw.Connection, fact_id: int, reason: str, now_ms: int)
     return connection.changes() > 0
 
 
-def give_back(connection: apsw.Connection, fact_id: int) -> bool:
+def restore_fact(connection: apsw.Connection, fact_id: int) -> bool:
     """Recall a fact again that was taken back; False when there is none such."""
     connection.execute(
         "update facts set retracted_ms = null, retract_reason = '' where id = ? and retracted_ms is not null",
@@ -111,13 +111,13 @@ def use(connection: apsw.Connection, turn_id: int, entities: Iterable[int], fact
 # -- looking ------------------------------------------------------------------------------
 
 
-def uses_of_entity(database: Database, entity_id: int, limit: int = 20) -> list[Use]:
+def uses_of_entity(database: Database, entity_id: int, limit: int = 20) -> list[FactUse]:
     """Answers for which an entity was recalled, or what was merged into it; latest first."""
     among = "select id from entities where id = :id or merged_root = :id"
     return _uses(database, "entity", among, entity_id, limit)
 
 
-def uses_of_fact(database: Database, fact_id: int, limit: int = 20) -> list[Use]:
+def uses_of_fact(database: Database, fact_id: int, limit: int = 20) -> list[FactUse]:
     """Answers for which a fact was recalled, latest first."""
     return _uses(database, "fact", ":id", fact_id, limit)
 
@@ -179,7 +179,7 @@ def _named(entity: Entity) -> str:
     return " OR ".join('"' + phrase.replace('"', '""') + '"' for phrase in phrases if phrase)
 
 
-def clashes(facts: Iterable[Fact]) -> list[list[Fact]]:
+def conflicts(facts: Iterable[Fact]) -> list[list[Fact]]:
     """Facts that give one subject several different objects for the same predicate, group by group.
 
     That need not be wrong, as with what somebody likes: a person looks at them side by side. A predicate is
@@ -187,14 +187,14 @@ def clashes(facts: Iterable[Fact]) -> list[list[Fact]]:
     """
     groups: dict[tuple[int, str], list[Fact]] = {}
     for fact in facts:
-        groups.setdefault((fact.subject_id, predicates.key(fact.predicate)[0]), []).append(fact)
+        groups.setdefault((fact.subject_id, predicates.predicate_key(fact.predicate)[0]), []).append(fact)
     alike = [part for group in groups.values() for part in _by_direction(group)]
     return [group for group in alike if len({_object(fact) for fact in group}) > 1]
 
 
 def _by_direction(group: list[Fact]) -> list[list[Fact]]:
     """Who is manager and who has one are two matters; without a verb it is what somebody has."""
-    verbs = [predicates.key(fact.predicate)[1] for fact in group]
+    verbs = [predicates.predicate_key(fact.predicate)[1] for fact in group]
     if not {"is", "has"} <= set(verbs):
         return [group]
     stands = [fact for fact, verb in zip(group, verbs, strict=True) if verb == "is"]
@@ -211,7 +211,7 @@ def _sighting(frame_id: int) -> Sighting:
     return Sighting(frame_id, frame_id // ID_STEP)
 
 
-def _uses(database: Database, kind: str, among: str, number: int, limit: int) -> list[Use]:
+def _uses(database: Database, kind: str, among: str, number: int, limit: int) -> list[FactUse]:
     with database.read() as connection:
         found = rows(
             connection,
@@ -225,7 +225,7 @@ def _uses(database: Database, kind: str, among: str, number: int, limit: int) ->
             """,
             {"kind": kind, "id": number, "limit": limit},
         )
-    return [Use(*row) for row in found]
+    return [FactUse(*row) for row in found]
 
 
 _FIND_ROOTS = """

@@ -22,17 +22,17 @@ _MAX_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedSearch:
     name: str
     address: str
 
 
-def everything(database: Database) -> tuple[Saved, ...]:
+def everything(database: Database) -> tuple[SavedSearch, ...]:
     """The saved searches by name."""
-    return tuple(Saved(**each) for each in preferences.get(database, _KEY, []))
+    return tuple(SavedSearch(**each) for each in preferences.get_preference(database, _KEY, []))
 
 
-def save(database: Database, saved: Saved) -> None:
+def save(database: Database, saved: SavedSearch) -> None:
     """Keep a search; one of the same address gets its new name. Raises `ValueError` for what is none."""
     if not saved.name.strip() or not is_search(saved.address):
         raise ValueError(f"not a search: {saved.address!r}")
@@ -58,7 +58,7 @@ def forget_doomed(connection: apsw.Connection) -> int:
     Call while these frames are still there (`store.purge`).
     """
     found = scalar(connection, "select value from preferences where key = ?", (_KEY,))
-    saved = [Saved(**each) for each in json.loads(found or "[]")]
+    saved = [SavedSearch(**each) for each in json.loads(found or "[]")]
     kept = [each for each in saved if not _names_what_goes(connection, each)]
     if len(kept) < len(saved):
         connection.execute("update preferences set value = ? where key = ?", (_packed(kept), _KEY))
@@ -71,7 +71,7 @@ def forget_doomed(connection: apsw.Connection) -> int:
 _FILTERS = {"app": "app_name", "win": "window_name", "url": "browser_url"}
 
 
-def _names_what_goes(connection: apsw.Connection, saved: Saved) -> bool:
+def _names_what_goes(connection: apsw.Connection, saved: SavedSearch) -> bool:
     asked = parse_qs(urlsplit(saved.address).query)
     return any(
         names.is_doomed(connection, column, value)
@@ -80,10 +80,10 @@ def _names_what_goes(connection: apsw.Connection, saved: Saved) -> bool:
     )
 
 
-def _write(database: Database, saved: list[Saved]) -> None:
+def _write(database: Database, saved: list[SavedSearch]) -> None:
     saved.sort(key=lambda each: each.name.casefold())
-    preferences.set(database, _KEY, [asdict(each) for each in saved])
+    preferences.set_preference(database, _KEY, [asdict(each) for each in saved])
 
 
-def _packed(saved: list[Saved]) -> str:
+def _packed(saved: list[SavedSearch]) -> str:
     return json.dumps([asdict(each) for each in saved], ensure_ascii=False, sort_keys=True)

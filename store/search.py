@@ -30,8 +30,8 @@ from store.database import Database
 from store.filters import Filters
 from store.finder import RANKED_BLOCK, Block, Finder, Ranked
 from store.fusion import FusedPage
-from store.hits import Hit, of_rows, renamed
-from store.meaning import Asking, Leg, Mode, Order
+from store.hits import Hit, of_rows, with_match_kind
+from store.meaning import Mode, Order, SemanticQuery, SemanticResult
 from store.query import Query
 from store.ranking import Statistics
 from store.snippet import spans
@@ -100,16 +100,16 @@ def search(
     order = _order(asked, order)
     words = asked
     if in_pieces and mode == "hybrid" and order == "relevance":
-        words = pieces.cut(asked) or asked
+        words = pieces.split_ngrams(asked) or asked
     log.debug("search read as %s, order %s", words.reading, order)
     key = _key(asked, filters, order, mode)
     place = None if cursor is None else cursors.decode(cursor, key)
     end_ms = place.end_ms if place else _end_ms(filters)
-    asking = Asking(query_vector, vector_model, vector_problem, is_exact)
+    asking = SemanticQuery(query_vector, vector_model, vector_problem, is_exact)
     if place and not place.seen:
-        asking = Asking(None, None, asking.reason or "first_page_by_words", is_exact)
+        asking = SemanticQuery(None, None, asking.reason or "first_page_by_words", is_exact)
     with database.read(deadline_s) as connection:
-        leg = meaning.leg(database, connection, asked, filters, end_ms, asking, mode, order)
+        leg = meaning.semantic_ids(database, connection, asked, filters, end_ms, asking, mode, order)
         finder = None
         if asked.is_browse or asked.tree is not None:
             finder = Finder(connection, words, filters, end_ms)
@@ -121,7 +121,7 @@ def search(
         hits = of_rows(database, connection, words, found.rows, found.by_words, leg.near)
         if words.whole is not None:
             as_asked = Finder(connection, asked, filters, end_ms).among(hit.frame_id for hit in hits)
-            hits = tuple(hit if hit.frame_id in as_asked else renamed(hit, "pieces") for hit in hits)
+            hits = tuple(hit if hit.frame_id in as_asked else with_match_kind(hit, "pieces") for hit in hits)
         fresh_to_ms = reading_queue.index_fresh_to_ms(database)
     return Page(
         hits=hits,
@@ -170,7 +170,7 @@ def _by_words(
 
 def _by_meaning(
     finder: Finder | None,
-    leg: Leg,
+    leg: SemanticResult,
     mode: Mode,
     order: Order,
     start: Cursor,
@@ -203,7 +203,9 @@ def _by_meaning(
 _BY_TIME = cursors.pack([0])
 
 
-def _near_by_time(leg: Leg, start: Cursor, place: Cursor | None, *, newest_first: bool) -> list[Cursor]:
+def _near_by_time(
+    leg: SemanticResult, start: Cursor, place: Cursor | None, *, newest_first: bool
+) -> list[Cursor]:
     ids = sorted(leg.near, reverse=newest_first)
     if place is not None:
         ids = [number for number in ids if (number < place.id if newest_first else number > place.id)]

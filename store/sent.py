@@ -33,12 +33,12 @@ Purpose = Literal["answer", "test", "refine", "embed", "search", "describe", "we
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
-class Outdated(StoreError):
+class StaleRequest(StoreError):
     """What was to be sent is not as it was: something was deleted meanwhile. Nothing leaves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class OutgoingRequest:
     """A request about to leave. `url` and `body` as they go out, without the key; None is not kept.
 
     `texts` counts those to be embedded; `first_ms` and `last_ms` are when the screens that it shows
@@ -124,7 +124,7 @@ class SentTotal:
 
 
 def record(
-    database: Database, leaving: Leaving, still: Callable[[apsw.Connection], bool] | None = None
+    database: Database, leaving: OutgoingRequest, still: Callable[[apsw.Connection], bool] | None = None
 ) -> int:
     """Note a request before it leaves; returns its id. The oldest texts and rows of its purpose go.
 
@@ -132,7 +132,7 @@ def record(
     """
     with database.write() as connection:
         if still is not None and not still(connection):
-            raise Outdated("something was deleted while the request was made")
+            raise StaleRequest("something was deleted while the request was made")
         connection.execute(
             """
             insert into sent_requests (purpose, turn_id, at_ms, provider, model, url, is_local, size_bytes,
@@ -196,7 +196,7 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[SentRequest]:
     )
 
 
-def last_told(
+def last_prompted(
     database: Database, chat_id: int, before_turn: int | None = None, provider: str | None = None
 ) -> SentRequest | None:
     """The last request of a chat of whose system prompt the blocks were noted; in turns before one, and to

@@ -30,10 +30,10 @@ where request.body is not null and (
 )
 """
 
-COUNT = f"select count(*) {_AFFECTED}"
+EGRESS_COUNT = f"select count(*) {_AFFECTED}"
 
 
-def forget(connection: apsw.Connection) -> int:
+def forget_egress(connection: apsw.Connection) -> int:
     """Erase the texts that may show one of the frames in ``doomed``; returns how many."""
     connection.execute(f"update sent_requests set body = null where id in (select request.id {_AFFECTED})")
     return connection.changes() + _forget_searches(connection)
@@ -52,11 +52,11 @@ def _forget_searches(connection: apsw.Connection) -> int:
     if not asked:
         return 0
     gone = {
-        phrase for texts in rows(connection, _TEXTS) for text in texts for phrase in answers.phrases(text)
+        phrase for texts in rows(connection, _TEXTS) for text in texts for phrase in answers.trigrams(text)
     }
     erased = 0
     for request_id, body in asked:
-        suspects = answers.phrases("\n".join(json.loads(body)["input"])) & gone
+        suspects = answers.trigrams("\n".join(json.loads(body)["input"])) & gone
         if any(not answers.is_known(connection, phrase) for phrase in sorted(suspects)):
             connection.execute("update sent_requests set body = null where id = ?", (request_id,))
             erased += 1

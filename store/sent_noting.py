@@ -15,7 +15,7 @@ import apsw
 from store import sent
 from store.database import Database
 from store.errors import StoreError
-from store.sent import Leaving, Outcome, Purpose
+from store.sent import Outcome, OutgoingRequest, Purpose
 
 ASKED_AGAIN = "asked_again"
 """The outcome of a request that was refused and repeated, perhaps in another form."""
@@ -37,7 +37,7 @@ class Sending(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RequestContext:
     """What requests are for. `first_ms` and `last_ms` are when the screens were taken that they show.
 
     Without `keeps_text` the bytes are counted and not kept. `named` are pictures in the body, as
@@ -68,7 +68,7 @@ class About:
         return text
 
 
-class Noting:
+class EgressRecorder:
     """The requests of one undertaking, in order; the last one gets the outcome.
 
     `still` is asked in the transaction that notes a request; where it says no, nothing leaves.
@@ -78,7 +78,7 @@ class Noting:
         self,
         database: Database,
         clock: Callable[[], int],
-        about: About,
+        about: RequestContext,
         still: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
         self.about = about
@@ -91,7 +91,7 @@ class Noting:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
         self.finish(ASKED_AGAIN)
         about = self.about
-        leaving = Leaving(
+        leaving = OutgoingRequest(
             purpose=about.purpose,
             at_ms=self._clock(),
             provider=about.provider,

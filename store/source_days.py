@@ -13,7 +13,7 @@ _M_PER_E7 = 111_194.93 / 1e7
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class SourceCounts:
     """Messages and positions by their moments, events that overlap, names of places that were reached."""
 
     messages: int
@@ -25,7 +25,7 @@ class Held:
         return bool(self.messages or self.events or self.positions)
 
 
-def between(database: Database, start_ms: int, end_ms: int) -> Held:
+def held_between(database: Database, start_ms: int, end_ms: int) -> SourceCounts:
     """What the sources hold for ``[start_ms, end_ms)``. An event without a length counts at its moment.
 
     A place is reached when a position lies within its radius, on a flat map; the first `MOST_PLACES` by name.
@@ -34,7 +34,7 @@ def between(database: Database, start_ms: int, end_ms: int) -> Held:
     with database.read() as connection:
         messages, events, positions = (int(scalar(connection, sql, values)) for sql in _COUNTS)
         places = rows(connection, _REACHED, {**values, **_CONSTANTS}) if positions else []
-    return Held(messages, events, positions, tuple(name for (name,) in places))
+    return SourceCounts(messages, events, positions, tuple(name for (name,) in places))
 
 
 _COUNTS = (

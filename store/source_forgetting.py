@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import apsw
 
-from store.conversations import DELETED_ANSWER, forget_answer
+from store.conversations import DELETED_ANSWER, redact_answer
 from store.database import rows
 
 SHOWN_BY: dict[str, tuple[str, ...]] = {
@@ -21,7 +21,7 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
 """Which tools show which source."""
 
 
-def forget(connection: apsw.Connection, kind: str) -> int:
+def forget_shown(connection: apsw.Connection, kind: str) -> int:
     """Forget the turns that may show the source; returns how many. Call inside `Database.write()`."""
     tools = SHOWN_BY[kind]
     affected = [number for (number,) in rows(connection, _TURNS.format(", ".join("?" * len(tools))), tools)]
@@ -37,7 +37,7 @@ def forget(connection: apsw.Connection, kind: str) -> int:
         connection.execute("update sent_requests set body = null where turn_id = ?", (turn_id,))
         if rows(connection, "select 1 from turns where id = ? and answer_md not in ('', ?)",
                 (turn_id, DELETED_ANSWER)):  # fmt: skip
-            forget_answer(connection, turn_id)
+            redact_answer(connection, turn_id)
     return len(affected)
 
 

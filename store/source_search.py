@@ -23,8 +23,8 @@ from store import nearest
 from store.database import Database, rows
 from store.fusion import LEG_DEPTH, fused
 from store.meaning import is_exact
-from store.memory_legs import Asking
-from store.nearest import NotNow
+from store.memory_legs import RetrievalQuery
+from store.nearest import SemanticUnavailable
 from store.query import Query
 from store.vectors import Kind
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 Mode = Literal["fts5", "semantic", "hybrid"]
 Ranked = list[tuple[float, int]]
-Strategy = Literal["fts5", "semantic", "hybrid", "newest"]
+TextStrategy = Literal["fts5", "semantic", "hybrid", "newest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Found:
     """
 
     ranked: Ranked
-    strategy: Strategy
+    strategy: TextStrategy
     reason: str | None
 
 
@@ -66,14 +66,14 @@ class Question:
     """What is looked for. `condition` is SQL over ``m``, a row of the corpus, with its `values`."""
 
     corpus: Corpus
-    asked: Asking
+    asked: RetrievalQuery
     parsed: Query
     mode: Mode
     condition: str
     values: Mapping[str, Any]
 
 
-def find(database: Database, connection: apsw.Connection, question: Question, limit: int) -> Found:
+def find_texts(database: Database, connection: apsw.Connection, question: Question, limit: int) -> Found:
     """At most `limit` texts. Blank text: the newest."""
     if question.parsed.is_browse:
         return Found(_newest(connection, question, limit), "newest", None)
@@ -131,7 +131,7 @@ def _by_meaning(
 
     try:
         found = nearest.nearest(database, corpus.kind, asked.model, asked.vector, narrow=narrow, limit=limit)
-    except NotNow as error:
+    except SemanticUnavailable as error:
         return [], error.reason
     return [(each.score, each.id) for each in found], None if found else "no_vector_hits"
 

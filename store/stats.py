@@ -22,7 +22,7 @@ class Stats:
     chats: int
 
 
-def stats(database: Database) -> Stats:
+def store_stats(database: Database) -> Stats:
     with database.read() as connection:
         ((frames, read, waiting, failed, size, first, last),) = rows(
             connection,

@@ -23,7 +23,7 @@ _PAGES_AT_ONCE = 500
 _COLUMNS = "text, app_name, window_name, browser_url"
 
 
-def put_in(connection: apsw.Connection, frame_id: int) -> None:
+def add(connection: apsw.Connection, frame_id: int) -> None:
     """Add a frame's words as they are stored now."""
     sql = f"select id, {_COLUMNS} from frame_texts where id = :id"
     connection.execute(f"insert into frames_fts (rowid, {_COLUMNS}) {sql}", {"id": frame_id})
@@ -31,7 +31,7 @@ def put_in(connection: apsw.Connection, frame_id: int) -> None:
         connection.execute(f"insert into frames_fts_next (rowid, {_COLUMNS}) {sql}", {"id": frame_id})
 
 
-def take_out(connection: apsw.Connection, frame_id: int) -> None:
+def remove(connection: apsw.Connection, frame_id: int) -> None:
     """Remove a frame's words; call while they are still stored."""
     sql = f"select 'delete', id, {_COLUMNS} from frame_texts where id = :id"
     connection.execute(f"insert into frames_fts (frames_fts, rowid, {_COLUMNS}) {sql}", {"id": frame_id})
@@ -41,7 +41,7 @@ def take_out(connection: apsw.Connection, frame_id: int) -> None:
         )
 
 
-def take_out_doomed(connection: apsw.Connection) -> None:
+def remove_deleted(connection: apsw.Connection) -> None:
     """Remove the words of all frames in ``doomed`` (`store.purge`)."""
     reached = _reached(connection)
     sql = f"""
@@ -108,7 +108,7 @@ def rebuild_some(database: Database, at_most: int = FRAMES_AT_ONCE) -> int:
     return added
 
 
-def give_up(connection: apsw.Connection) -> None:
+def abort_rebuild(connection: apsw.Connection) -> None:
     """Empty the new index, so that a rebuild begins anew."""
     connection.execute("insert into frames_fts_next (frames_fts_next) values ('delete-all')")
 

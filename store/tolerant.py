@@ -18,7 +18,7 @@ from store import lookalikes, pieces, query
 from store import search as plain
 from store.database import Database
 from store.filters import Filters
-from store.hits import renamed
+from store.hits import with_match_kind
 from store.meaning import Mode, is_exact
 from store.query import Query
 from store.search import Page
@@ -27,7 +27,7 @@ LITTLE = 3
 _MARK = "~"
 
 
-def search(
+def fuzzy_search(
     database: Database,
     text: str,
     filters: Filters,
@@ -55,7 +55,7 @@ def search(
         known = plain.search(database, text, filters, order=order, limit=LITTLE, in_pieces=True)
         if not is_second and known.total >= LITTLE:
             return page
-        wider = widened(connection, asked, is_by_time=order in ("newest", "oldest"))
+        wider = fuzzy_query(connection, asked, is_by_time=order in ("newest", "oldest"))
         if wider is None:
             if is_second:
                 raise plain.BadCursor("what looked alike is gone: search again")
@@ -67,9 +67,9 @@ def search(
     return _marked(page, known)
 
 
-def widened(connection: apsw.Connection, asked: Query, *, is_by_time: bool = False) -> str | None:
+def fuzzy_query(connection: apsw.Connection, asked: Query, *, is_by_time: bool = False) -> str | None:
     """What the second pass asks; None when no frame holds anything that looks alike."""
-    return lookalikes.expanded(connection, asked if is_by_time else pieces.cut(asked) or asked)
+    return lookalikes.expand_query(connection, asked if is_by_time else pieces.split_ngrams(asked) or asked)
 
 
 def _by_words(page: Page) -> int:
@@ -81,7 +81,7 @@ def _marked(page: Page, known: Page) -> Page:
     ways = {hit.frame_id: hit.matched[0] for hit in known.hits}
     return replace(
         page,
-        hits=tuple(renamed(hit, ways.get(hit.frame_id, "lookalike")) for hit in page.hits),
+        hits=tuple(with_match_kind(hit, ways.get(hit.frame_id, "lookalike")) for hit in page.hits),
         next_cursor=_MARK + page.next_cursor if page.next_cursor else None,
         strategy=f"{page.strategy}+lookalike",
         reading=known.reading,

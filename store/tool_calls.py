@@ -82,7 +82,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NewToolCall:
     """A call as it enters. `approved_by` lets it run at once; `error` ends it at once."""
 
     iteration: int
@@ -114,7 +114,7 @@ def canonical(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False, sort_keys=True)
 
 
-def add(database: Database, turn_id: int, asked: Sequence[Asked], now_ms: int) -> list[ToolCall]:
+def add(database: Database, turn_id: int, asked: Sequence[NewToolCall], now_ms: int) -> list[ToolCall]:
     """Enter the calls of one generation."""
     ids = []
     with database.write() as connection:
@@ -225,7 +225,7 @@ def _expire(database: Database, condition: str, values: dict[str, int | None], n
             connection.execute(
                 "update tool_calls set state = 'expired', finished_ms = ? where id = ?", (now_ms, number)
             )
-            tool_log.record(connection, ToolEvent(now_ms, tool, "expired"))
+            tool_log.record_event(connection, ToolEvent(now_ms, tool, "expired"))
     return len(found)
 
 
@@ -253,7 +253,7 @@ def _decide(database: Database, number: int, scope: Scope | None, now_ms: int) -
         call = next(iter(_read(connection, "c.id = ?", [number])), None)
         if call is not None:
             event = _EVENTS[scope] if is_decided else "refused"
-            tool_log.record(connection, ToolEvent(now_ms, call.tool, event))
+            tool_log.record_event(connection, ToolEvent(now_ms, call.tool, event))
             if is_decided and scope in ("chat", "always"):
                 chat_id = call.chat_id if scope == "chat" else None
                 tool_rules.allow(connection, call.tool, chat_id, call.scope, now_ms)
@@ -278,7 +278,7 @@ def claim(database: Database, number: int, arguments: Mapping[str, Any], now_ms:
         is_taken = connection.changes() == 1
         if not is_taken:
             tool = scalar(connection, "select tool from tool_calls where id = ?", (number,)) or ""
-            tool_log.record(connection, ToolEvent(now_ms, tool, "refused"))
+            tool_log.record_event(connection, ToolEvent(now_ms, tool, "refused"))
     if not is_taken:
         raise NotApproved(f"call {number} is not approved with these arguments")
 
@@ -307,7 +307,9 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
         tool, turn_id, started_ms = rows(
             connection, "select tool, turn_id, started_ms from tool_calls where id = ?", (number,)
         )[0]
-        tool_log.record(connection, ToolEvent(now_ms, tool, outcome.state, now_ms - (started_ms or now_ms)))
+        tool_log.record_event(
+            connection, ToolEvent(now_ms, tool, outcome.state, now_ms - (started_ms or now_ms))
+        )
         if outcome.shown_from_ms is not None:
             # What was sent of a turn is forgotten by its range (`store.sent`).
             connection.execute(

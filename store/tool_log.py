@@ -23,14 +23,14 @@ class ToolEvent:
     duration_ms: int | None = None
 
 
-def latest(database: Database, limit: int = 50) -> list[ToolEvent]:
+def latest_events(database: Database, limit: int = 50) -> list[ToolEvent]:
     """The newest events, newest first."""
     sql = "select at_ms, tool, event, duration_ms from tool_log order by id desc limit ?"
     with database.read() as connection:
         return [ToolEvent(*row) for row in rows(connection, sql, (limit,))]
 
 
-def last_used(database: Database) -> dict[str, int]:
+def last_used_tools(database: Database) -> dict[str, int]:
     """When each tool last ran, in epoch milliseconds."""
     sql = "select tool, max(at_ms) from tool_log where duration_ms is not null group by tool"
     with database.read() as connection:
@@ -40,7 +40,7 @@ def last_used(database: Database) -> dict[str, int]:
 # -- writing (inside `database.write()`) --------------------------------------------------
 
 
-def record(connection: apsw.Connection, event: ToolEvent) -> None:
+def record_event(connection: apsw.Connection, event: ToolEvent) -> None:
     """Add an event; the oldest rows beyond `MAX_ROWS` go."""
     connection.execute(
         "insert into tool_log (at_ms, tool, event, duration_ms) values (?, ?, ?, ?)",

@@ -24,7 +24,7 @@ _writing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class ToolbarWords:
+class ToolbarHints:
     """Keys of windows, the latest last. `seen` ones showed their toolbar, and it did not say private."""
 
     private: tuple[str, ...] = ()
@@ -47,25 +47,25 @@ class Toolbar:
     h: int
 
 
-def read(spool_folder: Path) -> ToolbarWords:
+def read(spool_folder: Path) -> ToolbarHints:
     """What is known. Raises `OSError` or `ValueError` when the file is unusable."""
     try:
-        document = json.loads(path_of(spool_folder).read_bytes())
-        return ToolbarWords(_keys(document["private"]), _keys(document["seen"]))
+        document = json.loads(toolbars_path(spool_folder).read_bytes())
+        return ToolbarHints(_keys(document["private"]), _keys(document["seen"]))
     except FileNotFoundError:
-        return ToolbarWords()
+        return ToolbarHints()
     except (TypeError, KeyError) as error:
         raise ValueError(f"toolbars.json is unusable: {error}") from error
 
 
-def learn(spool_folder: Path, window: str, *, is_private: bool) -> None:
+def record_toolbar(spool_folder: Path, window: str, *, is_private: bool) -> None:
     """Note what a window's toolbar says; that it is private holds against anything said later."""
     with _writing:
         try:
             known = read(spool_folder)
         except ValueError as error:
             log.error("what toolbars said is lost, they are read again: %s", error)
-            known = ToolbarWords()
+            known = ToolbarHints()
         if window in known.private or (window in known.seen and not is_private):
             return
         private = (*known.private, window) if is_private else known.private
@@ -73,10 +73,10 @@ def learn(spool_folder: Path, window: str, *, is_private: bool) -> None:
         seen = seen if is_private else (*seen, window)
         document = {"private": private[-MAX_WINDOWS:], "seen": seen[-MAX_WINDOWS:]}
         # Durable: a window that is known to be private stays left out after a power cut, too.
-        replace_file(path_of(spool_folder), json.dumps(document).encode())
+        replace_file(toolbars_path(spool_folder), json.dumps(document).encode())
 
 
-def path_of(spool_folder: Path) -> Path:
+def toolbars_path(spool_folder: Path) -> Path:
     return spool_folder / "toolbars.json"
 
 

@@ -69,6 +69,6 @@ def natural_key(*parts: str | int | None) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:32]
 
 
-def plain(text: str) -> str:
+def clean_text(text: str) -> str:
     """Text as SQLite can hold and compare it: no NUL, no lone surrogate."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()

@@ -189,11 +189,11 @@ def is_ready(database: Database, connection: apsw.Connection, index: SignIndex) 
     with _MAKING:
         name = f"vectors-{index.kind}"
         if not any(thread.name == name for thread in threading.enumerate()):
-            threading.Thread(target=load, args=(database, index), name=name, daemon=True).start()
+            threading.Thread(target=load_index, args=(database, index), name=name, daemon=True).start()
     return False
 
 
-def load(database: Database, index: SignIndex) -> None:
+def load_index(database: Database, index: SignIndex) -> None:
     """Take in everything stored, however long it takes (about 3 s a million)."""
     try:
         with database.read() as connection:

@@ -42,7 +42,7 @@ class Model:
     is_active: bool
 
 
-def quantised(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
+def quantize(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
     """Float rows as ``int8[n, d]`` of the same directions, within a hundredth of the largest number.
 
     Raises `ValueError` for a row of zeros, which has no direction.
@@ -74,7 +74,7 @@ def active(connection: apsw.Connection) -> Model | None:
     return Model(row[0], row[1], row[2], is_active=True) if row else None
 
 
-def use_model(database: Database, name: str, dimension: int) -> int:
+def activate_model(database: Database, name: str, dimension: int) -> int:
     """Make a model the active one; returns how many things were queued because it was another before.
 
     Nothing happens when it is active already. A model that comes back with another dimension loses

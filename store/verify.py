@@ -41,12 +41,12 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
             *_index(connection),
             *_vectors(connection),
             *_activity(connection),
-            *verify_memory.problems(connection),
-            *verify_sources.problems(connection),
+            *verify_memory.memory_problems(connection),
+            *verify_sources.source_problems(connection),
         ]
         counts = _counts(connection)
     problems += _pictures(database, media)
-    problems += verify_attachments.problems(database)
+    problems += verify_attachments.attachment_problems(database)
     problems += _ledger(database)
     counts["pictures"] = len(media.files())
     counts["waiting in the spool"] = len(spool.waiting())

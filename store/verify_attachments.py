@@ -13,7 +13,7 @@ from store.errors import AttachmentGone
 _UNDER_WAY_S = 60.0
 
 
-def problems(database: Database) -> Iterator[str]:
+def attachment_problems(database: Database) -> Iterator[str]:
     """Every difference as a sentence. Reads every file."""
     on_disk = attachment_files.files(database.data_dir)
     with database.read() as connection:

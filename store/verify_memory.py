@@ -14,7 +14,7 @@ from store import tokenizer
 from store.database import rows, scalar
 
 
-def problems(connection: apsw.Connection) -> Iterator[str]:
+def memory_problems(connection: apsw.Connection) -> Iterator[str]:
     """Every difference as a sentence."""
     for sentence, sql in _QUESTIONS.items():
         number = scalar(connection, sql)

@@ -9,7 +9,7 @@ import apsw
 from store.database import scalar
 
 
-def problems(connection: apsw.Connection) -> Iterator[str]:
+def source_problems(connection: apsw.Connection) -> Iterator[str]:
     """Every difference as a sentence."""
     for sentence, sql in _QUESTIONS.items():
         number = scalar(connection, sql)

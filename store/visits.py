@@ -7,7 +7,7 @@ import apsw
 from store import idle
 from store.activity import Segment
 from store.database import Database, rows
-from store.gaps import Interval, without
+from store.gaps import Interval, subtract_intervals
 
 
 def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms: int) -> list[int]:
@@ -57,5 +57,5 @@ def spans(database: Database, start_ms: int, end_ms: int) -> list[Interval]:
             (start_ms, end_ms),
         )
         reach_ms = max((end for _, end in found), default=end_ms) + 1
-        without_use = idle.stretches(connection, start_ms, reach_ms)
-    return without([(start, max(end, start + 1)) for start, end in found], without_use)
+        without_use = idle.idle_intervals(connection, start_ms, reach_ms)
+    return subtract_intervals([(start, max(end, start + 1)) for start, end in found], without_use)

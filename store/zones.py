@@ -30,7 +30,7 @@ class DayClock:
 
 def day_clock(database: Database) -> DayClock:
     """The clock that was chosen, else this machine's zone from midnight."""
-    chosen = preferences.get(database, _PREFERENCE)
+    chosen = preferences.get_preference(database, _PREFERENCE)
     if not isinstance(chosen, dict):
         return DayClock(host_zone())
     zone = zone_named(chosen.get("zone")) or host_zone()
@@ -39,7 +39,9 @@ def day_clock(database: Database) -> DayClock:
 
 def choose_day_clock(database: Database, clock: DayClock) -> None:
     """Count days by this clock from now on; summaries of earlier days are written again for it."""
-    preferences.set(database, _PREFERENCE, {"zone": clock.zone.key, "day_start_min": clock.day_start_min})
+    preferences.set_preference(
+        database, _PREFERENCE, {"zone": clock.zone.key, "day_start_min": clock.day_start_min}
+    )
 
 
 def zone_named(name: str | None) -> ZoneInfo | None:
@@ -54,15 +56,15 @@ def zone_names() -> list[str]:
     return ["UTC", *sorted(name for name in _known_zones() if "/" in name and not _is_old(name))]
 
 
-def offset(ms: int, zone: tzinfo) -> str:
+def utc_offset(ms: int, zone: tzinfo) -> str:
     """``UTC+08:00``: the offset in force at that instant."""
-    minutes = offset_min(ms, zone)
+    minutes = utc_offset_min(ms, zone)
     return f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
 
 
-def offset_min(ms: int, zone: tzinfo) -> int:
+def utc_offset_min(ms: int, zone: tzinfo) -> int:
     """Minutes east of UTC at that instant."""
-    delta = days.local(ms, zone).utcoffset()
+    delta = days.to_local(ms, zone).utcoffset()
     return 0 if delta is None else round(delta.total_seconds() / 60)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
-from ingest.daily_writing import DayWriter
+from ingest.daily_writing import DailySummaryWriter
 from store import zones
 from store.database import Database
 from store.observations import HOUR_MS
@@ -21,7 +21,7 @@ def tell(database: Database, clock: DayClock = UTC, now_ms: int = NOON_MS + 40 *
     zones.choose_day_clock(database, clock)
     with database.write() as connection:
         connection.execute("delete from memory_hours")  # as after the observations were derived
-    writer = DayWriter(database, lambda: now_ms)
+    writer = DailySummaryWriter(database, lambda: now_ms)
     while writer.step():
         pass
 

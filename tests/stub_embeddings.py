@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from engines.chat import Sending
+from engines.chat import OutgoingRequest
 from engines.embedding import EmbedderOptions
 from tests.fake_embedder import FakeEmbedder
 
@@ -18,11 +18,11 @@ class Notes:
     """What was announced, and what became of it."""
 
     def __init__(self) -> None:
-        self.sent: list[Sending] = []
+        self.sent: list[OutgoingRequest] = []
         self.outcomes: list[tuple[str, int | None]] = []
         self.failure: Exception | None = None
 
-    def __call__(self, sending: Sending) -> None:
+    def __call__(self, sending: OutgoingRequest) -> None:
         if self.failure is not None:
             raise self.failure
         self.sent.append(sending)

@@ -8,7 +8,7 @@ from webapp.errors import FieldError, Problem
 from webapp.moments import end_moment, moment
 from webapp.services import services
 from webapp.viewer import viewer
-from webapp.views.intervals import KINDS, Ask, page
+from webapp.views.intervals import KINDS, TotalsQuery, page
 
 blueprint = Blueprint("activity", __name__)
 
@@ -25,7 +25,7 @@ def show() -> str:
     kind = request.args.get("kind")
     if kind is not None and kind not in KINDS:
         raise _bad("kind", f"must be one of {', '.join(KINDS)}")
-    ask = Ask(start_ms, end_ms, kind, request.args.get("name"), request.args.get("app"))
+    ask = TotalsQuery(start_ms, end_ms, kind, request.args.get("name"), request.args.get("app"))
     own = services()
     found = page(own.database, ask, own.settings.capture.idle_after_s)
     return render_template("activity/activity.html", page=found, section="timeline")

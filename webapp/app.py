@@ -20,11 +20,11 @@ from store.spool import MAX_IMAGE_BYTES, Spool
 from store.times import now_ms
 from webapp import access, errors, guards, leaving
 from webapp.assistant.agent_session import AgentDeps, registry
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.live import LiveTurns
 from webapp.assistant.models import ChatModels
 from webapp.converters import DayConverter, IdConverter, ModelConverter
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
 from webapp.uploads import Request
@@ -72,7 +72,7 @@ def _services(
     limits = settings.spool
     media = Media(data_dir.media)
     embedder = embedder or QueryEmbedder(settings.embedding, database, clock=clock)
-    library = Library(database, media, settings, embedder, clock)
+    library = ReadSources(database, media, settings, embedder, clock)
     return Services(
         settings=settings,
         data_dir=data_dir,
@@ -82,7 +82,7 @@ def _services(
         chat_models=chat_models,
         embedder=embedder,
         agent=AgentDeps(library, settings.tools, registry(settings.tools)),
-        context=ContextDeps(database, settings.context, chat_models, embedder.asked, clock),
+        context=ContextServices(database, settings.context, chat_models, embedder.asked, clock),
         turns=LiveTurns(),
         clock=clock,
         token=access.load_token(data_dir),
@@ -119,7 +119,7 @@ def _register(app: Flask) -> None:
 
     for module in (launch, api):
         app.register_blueprint(module.blueprint)
-    pages.install(app)
+    pages.install_pages(app)
     following.install(app)
     sockets.install(app)
 

@@ -24,7 +24,7 @@ from webapp.services import services
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 25_000_000
-TIMEOUT_S = 25.0
+ATTACHMENT_TIMEOUT_S = 25.0
 _REFUSED, _UNSUPPORTED = 1, 3
 _PREFIX = "documents: "
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
@@ -32,7 +32,7 @@ _reading = threading.BoundedSemaphore(2)
 """Files that are read at the same time; each may take a gigabyte."""
 
 
-def take_in(file: FileStorage) -> Attachment:
+def store_attachment(file: FileStorage) -> Attachment:
     """The file, kept until its question is asked. Raises `Problem` with the reason when it is refused."""
     own, name = services(), name_of(file)
     content = file.stream.read(MAX_BYTES + 1)
@@ -45,7 +45,7 @@ def take_in(file: FileStorage) -> Attachment:
         staged.discard()
 
 
-def contents(path: Path, name: str, timeout_s: float = TIMEOUT_S) -> Contents:
+def contents(path: Path, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S) -> Contents:
     """What another program finds in a file. Raises `Problem`: 415 for a kind it does not read, else 422."""
     command = [sys.executable, "-m", "ingest.documents", str(path), name]
     try:

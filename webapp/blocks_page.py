@@ -36,8 +36,8 @@ def preview() -> Response:
     if found is None or found.info.name != name:
         raise Problem(404, "model_not_found", "There is no such model.")
     info, who = found.info, viewer()
-    views = [("In evidence mode", prompt_blocks.preview(own, info, "evidence", who))]
+    views = [("In evidence mode", prompt_blocks.prompt_preview(own, info, "evidence", who))]
     if info.supports_tools or info.tool_format:
-        views.append(("With tools", prompt_blocks.preview(own, info, "agent", who)))
+        views.append(("With tools", prompt_blocks.prompt_preview(own, info, "agent", who)))
     html = render_template("prompts/preview.html", section="settings", info=info, views=views)
     return make_response(html)

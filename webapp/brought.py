@@ -20,7 +20,7 @@ from webapp.services import services
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class FormAttachments:
     """`refusal` says why a file that came along was not taken, "" when all were."""
 
     files: tuple[Attachment, ...]
@@ -31,15 +31,15 @@ class Brought:
         return tuple(each.id for each in self.files)
 
 
-def brought() -> Brought:
+def form_attachments() -> FormAttachments:
     """The files of this request's form; one that is gone meanwhile is refused."""
     if "brought" not in g:
         g.brought = _taken()
-    found: Brought = g.brought
+    found: FormAttachments = g.brought
     return found
 
 
-def _taken() -> Brought:
+def _taken() -> FormAttachments:
     given = [each for each in request.form.getlist("attachments") if each.isdecimal() and len(each) < 19]
     files, refusals = [], []
     for number in dict.fromkeys(map(int, given)):
@@ -54,7 +54,7 @@ def _taken() -> Brought:
             refusals.append(f"At most {MAX_FILES} files go with one question.")
             break
         try:
-            files.append(attaching.take_in(upload))
+            files.append(attaching.store_attachment(upload))
         except Problem as problem:
             refusals.append(problem.detail)
-    return Brought(tuple(files), " ".join(dict.fromkeys(refusals)))
+    return FormAttachments(tuple(files), " ".join(dict.fromkeys(refusals)))

@@ -24,7 +24,7 @@ from webapp.assistant.turn import (
     UnknownChat,
     stored_turn,
 )
-from webapp.brought import brought
+from webapp.brought import form_attachments
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
@@ -77,10 +77,10 @@ def ask(chat_id: int | None) -> Response:
     except TurnRefused as refusal:
         return refused(chat, refusal, who)
     if not is_edited:
-        drafts.forget(services().database, chat_id)
+        drafts.delete_draft(services().database, chat_id)
     live.settle(PATIENCE_S)
     if chat is None or is_edited or not fragments.wants_fragment():
-        return fragments.go(f"/chat/{live.chat_id}#t{live.n}")
+        return fragments.redirect_to(f"/chat/{live.chat_id}#t{live.n}")
     return turn_fragment(live.chat_id, live.n)
 
 
@@ -98,7 +98,7 @@ def events(chat_id: int, n: int) -> Response:
     own, after = services(), request.args.get("after", "0")
     if conversations.turn(own.database, chat_id, n) is None:
         raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
-    return following.stream(own, chat_id, n, int(after) if after.isdecimal() and len(after) < 10 else 0)
+    return following.event_stream(own, chat_id, n, int(after) if after.isdecimal() and len(after) < 10 else 0)
 
 
 @blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
@@ -108,7 +108,11 @@ def stop(chat_id: int, n: int) -> Response:
     if live is not None and not live.is_over:
         live.stop.set()
         live.settle(PATIENCE_S)
-    return turn_fragment(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
+    return (
+        turn_fragment(chat_id, n)
+        if fragments.wants_fragment()
+        else fragments.redirect_to(f"/chat/{chat_id}#t{n}")
+    )
 
 
 @blueprint.get("/chat/<id:chat_id>/delete")
@@ -121,7 +125,7 @@ def confirm(chat_id: int) -> Response:
 def delete(chat_id: int) -> Response:
     chat_of(chat_id)
     conversations.delete(services().database, chat_id)
-    return fragments.go("/chat")
+    return fragments.redirect_to("/chat")
 
 
 def chat_of(chat_id: int) -> Chat:
@@ -147,7 +151,7 @@ def started(question: TurnRequest) -> LiveTurn:
 
 def _kept(chat_id: int | None) -> Composer:
     """The composer as it was left."""
-    return Composer(drafts.get(services().database, chat_id), draft=_draft_address(chat_id))
+    return Composer(drafts.get_draft(services().database, chat_id), draft=_draft_address(chat_id))
 
 
 def _draft_address(chat_id: int | None) -> str:
@@ -191,7 +195,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     chosen = _range(who)
     if chosen.problem and not chosen.is_given:
         raise BadRange(chosen.problem)
-    files = brought()
+    files = form_attachments()
     if files.refusal:
         raise AttachmentRefused(files.refusal)
     now, persona, window = (form.get(name, "") for name in ("now_ms", "persona_id", "session_id"))
@@ -237,7 +241,7 @@ def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
         edited=int(edited) if edited.isdecimal() and len(edited) < 10 else 0,
         draft="" if edited else _draft_address(chat.id if chat else None),
         style_note=form.get("style_note", ""),
-        files=brought().files,
+        files=form_attachments().files,
     )
     if not fragments.wants_fragment():
         return _page(chat, composer, who, 422)

@@ -33,7 +33,7 @@ def told(chat_id: int, n: int) -> Response:
     turn = conversations.turn(own.database, chat_id, n)
     if turn is None:
         raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
-    pack = views.told(own, chat_id, n)
+    pack = views.question_context(own, chat_id, n)
     return fragments.render(
         "chat/told.html",
         "chat/_told.html",
@@ -55,7 +55,7 @@ def topic(chat_id: int) -> Response:
         raise Problem(422, "invalid_topic", "A topic needs a name, or `way` none or automatic.")
     if not topics.choose(own.database, chat_id, way, title, own.clock()):
         raise Problem(404, "chat_not_found", f"Nothing was asked in chat {chat_id} yet.")
-    return fragments.go(f"/chat/{chat_id}/memory")
+    return fragments.redirect_to(f"/chat/{chat_id}/memory")
 
 
 @blueprint.post("/chat/<id:chat_id>/memory")
@@ -64,4 +64,4 @@ def switch(chat_id: int) -> Response:
     is_off = request.form.get("told") != "on"
     if not context_sessions.set_without_context(services().database, chat_id, is_off):
         raise Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
-    return fragments.go(f"/chat/{chat_id}/memory")
+    return fragments.redirect_to(f"/chat/{chat_id}/memory")

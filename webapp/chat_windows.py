@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import apsw
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, jsonify, request
+from flask import Response as FlaskResponse
 
 from store import context_sessions
 from webapp.assistant import closing
 from webapp.errors import Problem
 from webapp.services import services
 
-blueprint = Blueprint("chat_windows", __name__)
+windows_blueprint = Blueprint("chat_windows", __name__)
 
 
-@blueprint.post("/chat/windows")
-def opened() -> Response:
+@windows_blueprint.post("/chat/windows")
+def opened() -> FlaskResponse:
     """A session for this window: the one in ``session`` goes on after a reload of the same ``chat``."""
     own = services()
     try:
@@ -24,13 +25,13 @@ def opened() -> Response:
     return jsonify(session=str(number), every_s=own.settings.context.heartbeat_interval_s)
 
 
-@blueprint.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
-def heard(session_id: int, what: str) -> Response:
+@windows_blueprint.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
+def heard(session_id: int, what: str) -> FlaskResponse:
     """The window is still there, came to the front, went behind, or is left. 409 where it is closed."""
     own = services()
     if what == "closed":
         closing.close(own.context, session_id, "window")
-        return Response(status=204)
+        return FlaskResponse(status=204)
     now_ms = own.clock()
     if what == "seen":
         is_open = context_sessions.heartbeat(own.database, session_id, now_ms)
@@ -38,7 +39,7 @@ def heard(session_id: int, what: str) -> Response:
         is_open = context_sessions.show(own.database, session_id, what == "shown", now_ms)
     if not is_open:
         raise Problem(409, "session_closed", "This window was taken for closed.")
-    return Response(status=204)
+    return FlaskResponse(status=204)
 
 
 def _number(name: str) -> int | None:

@@ -10,11 +10,11 @@ from webapp.services import services
 from webapp.viewer import viewer
 from webapp.views.chat_list import chat_list
 
-blueprint = Blueprint("chats", __name__)
+chats_blueprint = Blueprint("chats", __name__)
 
 
-@blueprint.get("/chats")
-def show() -> Response:
+@chats_blueprint.get("/chats", endpoint="show")
+def show_chats() -> Response:
     """The list; ``?q=`` are words of titles, questions and answers. htmx gets the list alone."""
     found = chat_list(
         services().database, viewer(), request.args.get("q", ""), request.args.get("before", "")

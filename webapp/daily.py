@@ -46,7 +46,7 @@ def show(on: date) -> Response:
 def redo(on: date) -> BaseResponse:
     """Tell every hour of the day again."""
     api.redo(day_or_404(on))
-    return fragments.go(f"/days/{on.isoformat()}")
+    return fragments.redirect_to(f"/days/{on.isoformat()}")
 
 
 @blueprint.post("/days/clock")
@@ -55,7 +55,7 @@ def follow() -> BaseResponse:
     who = viewer()
     zones.choose_day_clock(services().database, DayClock(who.zone, who.day_start_min))
     address = request.form.get("next", "")
-    return fragments.go(address if fragments.is_local(address) else "/days")
+    return fragments.redirect_to(address if fragments.is_local(address) else "/days")
 
 
 @blueprint.get("/days/<day:on>/export")

@@ -21,27 +21,27 @@ from webapp.services import services
 from webapp.viewer import viewer
 from webapp.views.calls import is_retryable
 
-blueprint = Blueprint("decisions", __name__)
+decisions_blueprint = Blueprint("decisions", __name__)
 
 _DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}
 
 
-@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/retry")
+@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/retry")
 def retry(chat_id: int, n: int) -> Response:
     """Ask a question whose turn failed again, with everything that it was asked with."""
     chat, asked, who = chat_of(chat_id), stored(chat_id, n), viewer()
     if asked.status != "failed":
         raise Problem(409, "turn_not_failed", f"Turn {n} of chat {chat_id} has not failed.")
-    question = again.request(services().database, asked, who.now_ms)
+    question = again.replay_request(services().database, asked, who.now_ms)
     try:
         live = started(replace(question, day_start_min=who.day_start_min))
     except TurnRefused as refusal:
         return refused(chat, refusal, who)
     live.settle(PATIENCE_S)
-    return fragments.go(f"/chat/{chat_id}#t{live.n}")
+    return fragments.redirect_to(f"/chat/{chat_id}#t{live.n}")
 
 
-@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
+@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
 def decide_call(chat_id: int, n: int, call_id: int) -> Response:
     """Decide about a waiting tool call: ``deny``, or allow ``once``, in this ``chat``, or ``always``."""
     decision = request.form.get("decision", "")
@@ -54,10 +54,14 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
         # Decided elsewhere, or too late: the turn as it is now says which.
         if problem.status != 409 or not fragments.wants_fragment():
             raise
-    return turn_fragment(chat_id, n) if fragments.wants_fragment() else fragments.go(f"/chat/{chat_id}#t{n}")
+    return (
+        turn_fragment(chat_id, n)
+        if fragments.wants_fragment()
+        else fragments.redirect_to(f"/chat/{chat_id}#t{n}")
+    )
 
 
-@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
+@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
 def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     """Make a call that failed again, in a new turn that goes on from its result."""
     own, chat, asked, who = services(), chat_of(chat_id), stored(chat_id, n), viewer()
@@ -65,7 +69,7 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     if not is_retryable(call) or asked.status == "running":
         raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
     question = replace(
-        again.request(own.database, asked, who.now_ms),
+        again.replay_request(own.database, asked, who.now_ms),
         mode="agent",
         day_start_min=who.day_start_min,
         first_call=FirstCall(call.tool, json.loads(call.arguments)),
@@ -77,7 +81,7 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     live.settle(PATIENCE_S)
     if fragments.wants_fragment():
         return turn_fragment(chat_id, live.n)
-    return fragments.go(f"/chat/{chat_id}#t{live.n}")
+    return fragments.redirect_to(f"/chat/{chat_id}#t{live.n}")
 
 
 def _call(chat_id: int, n: int, call_id: int) -> ToolCall:

@@ -45,7 +45,7 @@ def save() -> Response:
     if zone and zone_named(zone) is None:
         error = FieldError("zone", "is no IANA time zone; for example Europe/Berlin")
         raise Problem(422, "invalid_timezone", "The time zone is not known.", errors=(error,))
-    response = fragments.go(_next(form.get("next", "")) or "/settings/display?saved=1")
+    response = fragments.redirect_to(_next(form.get("next", "")) or "/settings/display?saved=1")
     _keep(response, ZONE_COOKIE, zone)
     _keep(response, THEME_COOKIE, form.get("theme", "") if form.get("theme") in ("light", "dark") else "")
     day_start = form.get("day_start", "0")

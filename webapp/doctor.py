@@ -25,7 +25,7 @@ from store import access_log, capture_state, ingest_state, stats, vectors
 from store.database import open_database
 from store.errors import DatabaseTooNew, DatabaseTooOld, StoreError
 from store.paths import DataDir
-from store.sent_noting import About, Noting
+from store.sent_noting import EgressRecorder, RequestContext
 from store.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.times import now_ms
 from webapp.assistant.failures import turn_error
@@ -55,14 +55,14 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
     return [
         check_display(data_dir, settings.capture.source),
         check_windows(data_dir),
-        check_reading(settings.ocr),
+        check_ocr(settings.ocr),
         check_languages(settings.ocr),
-        check_meaning(data_dir, settings.embedding),
+        check_embeddings(data_dir, settings.embedding),
         check_model(ChatModels(settings.chat, data_dir=data_dir)),
         check_disk(data_dir, settings),
         check_folder(data_dir),
         check_database(data_dir),
-        check_doors(data_dir, settings.compat),
+        check_integrations(data_dir, settings.compat),
     ]
 
 
@@ -71,7 +71,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
 
 def check_display(data_dir: DataDir, source: str = "screen") -> Check:
     """What capture last said of the screen; without a daemon, whether there is a display at all."""
-    state = capture_state.read_state(data_dir.spool)
+    state = capture_state.read_capture_state(data_dir.spool)
     if state and state.state != "stopped" and now_ms() - state.written_ms < FRESH_MS:
         if state.state == "failing":
             return Check("Display", "X", state.detail or state.reason, "The screen is tried again by itself.")
@@ -94,7 +94,7 @@ def _linux_display() -> bool:
 
 
 def check_windows(data_dir: DataDir) -> Check:
-    state = capture_state.read_state(data_dir.spool)
+    state = capture_state.read_capture_state(data_dir.spool)
     if state is None or not state.window_source:
         return Check("Windows", "--", "known once capture runs")
     return Check("Windows", "OK", f"app and title come from {state.window_source}")
@@ -103,7 +103,7 @@ def check_windows(data_dir: DataDir) -> Check:
 # -- reading --------------------------------------------------------------------------------
 
 
-def check_reading(settings: OcrSettings) -> Check:
+def check_ocr(settings: OcrSettings) -> Check:
     """Whether an engine reads all the languages that were asked for."""
     if settings.engine == "off":
         return Check("Reading text", "--", "switched off by ocr.engine", "Set ocr.engine to auto.")
@@ -142,7 +142,7 @@ def _engine_for(settings: OcrSettings, languages: Sequence[str]) -> str:
 # -- meaning --------------------------------------------------------------------------------
 
 
-def check_meaning(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
+def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     """Whether search by meaning has its model, and how much still waits for vectors."""
     if settings.engine == "off":
         return Check("Meaning", "--", "search is by words alone", "Set embedding.engine to local.")
@@ -163,12 +163,12 @@ def check_meaning(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     if stored not in (None, name):
         sentence += f"; what {stored} made is made anew"
         return Check("Meaning", "!", sentence, "Until `recollect up` has done so, search is by words alone.")
-    worker = ingest_state.read_state(data_dir.spool)
+    worker = ingest_state.read_ingest_state(data_dir.spool)
     if worker and worker.embedder_problem and now_ms() - worker.written_ms < FRESH_MS:
         problem = f"{sentence}; ingest says: {worker.embedder_problem}"
         return Check("Meaning", "!", problem, "It is tried again once a minute.")
     if is_english_only:
-        return Check("Meaning", "!", f"{sentence}; English only", embedding_multilingual.INSTALL)
+        return Check("Meaning", "!", f"{sentence}; English only", embedding_multilingual.MULTILINGUAL_INSTALL)
     return Check("Meaning", "OK", sentence)
 
 
@@ -176,7 +176,7 @@ def _embedder(data_dir: DataDir, settings: EmbeddingSettings) -> Embedder:
     """The embedder, opened. An endpoint is asked for that, which is noted like any other request."""
     notes = None
     if settings.base_url:
-        notes = Noting(open_database(data_dir), now_ms, About("test", "embedding"))
+        notes = EgressRecorder(open_database(data_dir), now_ms, RequestContext("test", "embedding"))
     options = EmbedderOptions(settings.model, settings.base_url, settings.api_key, settings.timeout_s, notes)
     return open_embedder(settings.engine, options)
 
@@ -271,7 +271,7 @@ def check_database(data_dir: DataDir) -> Check:
     try:
         database = open_database(data_dir)
         damage = stats.damage(database)
-        frames = stats.stats(database).frames
+        frames = stats.store_stats(database).frames
     except (DatabaseTooNew, DatabaseTooOld) as error:
         return Check("Database", "X", f"{data_dir.database.name}: {error}", "It was left as it is.")
     except StoreError as error:
@@ -285,7 +285,7 @@ def check_database(data_dir: DataDir) -> Check:
 # -- other programs -------------------------------------------------------------------------
 
 
-def check_doors(data_dir: DataDir, settings: CompatSettings) -> Check:
+def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:
     """What other programs read in the last day, and whether one could without a token."""
     if settings.screenpipe_port and not settings.token_required:
         return Check(

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import apsw
-from flask import Blueprint, Response, request
+from flask import Blueprint, request
+from flask import Response as FlaskResponse
 
 from store import drafts
 from webapp.assistant.records import MAX_MESSAGE_CHARS
 from webapp.errors import Problem
 from webapp.services import services
 
-blueprint = Blueprint("drafts", __name__)
+drafts_blueprint = Blueprint("drafts", __name__)
 
 
-@blueprint.post("/chat/draft", defaults={"chat_id": None})
-@blueprint.post("/chat/<id:chat_id>/draft")
-def keep(chat_id: int | None) -> Response:
+@drafts_blueprint.post("/chat/draft", defaults={"chat_id": None})
+@drafts_blueprint.post("/chat/<id:chat_id>/draft")
+def keep(chat_id: int | None) -> FlaskResponse:
     """Keep ``message``; an empty one clears the draft."""
     own = services()
     message = request.form.get("message", "")
     if len(message) > MAX_MESSAGE_CHARS:
         raise Problem(413, "too_long", f"A message has at most {MAX_MESSAGE_CHARS} characters.")
     try:
-        drafts.keep(own.database, chat_id, message, own.clock())
+        drafts.save_draft(own.database, chat_id, message, own.clock())
     except apsw.ConstraintError as error:
         raise Problem(404, "chat_not_found", f"There is no chat {chat_id}.") from error
-    return Response(status=204)
+    return FlaskResponse(status=204)

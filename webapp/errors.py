@@ -94,13 +94,13 @@ def is_api() -> bool:
 
 def install(app: Flask) -> None:
     """Answer every exception with a problem."""
-    app.register_error_handler(Problem, answer)
-    app.register_error_handler(HTTPException, lambda error: answer(_of_http(error)))
-    app.register_error_handler(store_errors.StoreError, lambda error: answer(of_store(error)))
+    app.register_error_handler(Problem, problem_response)
+    app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
+    app.register_error_handler(store_errors.StoreError, lambda error: problem_response(of_store(error)))
     app.register_error_handler(Exception, _unexpected)
 
 
-def answer(problem: Problem) -> Response:
+def problem_response(problem: Problem) -> Response:
     """The problem in the format that was asked for (SEA-14)."""
     if is_api():
         body = json.dumps(problem.document(), ensure_ascii=False)
@@ -193,4 +193,4 @@ def _of_http(error: HTTPException) -> Problem:
 
 def _unexpected(error: Exception) -> Response:
     log.exception("request %s failed", request_id(), exc_info=error)
-    return answer(Problem(500, "internal_error", "Something went wrong on our side."))
+    return problem_response(Problem(500, "internal_error", "Something went wrong on our side."))

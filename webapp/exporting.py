@@ -21,7 +21,7 @@ FORMATS = {
 }
 
 
-def exported(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files: bool = False) -> Pack:
+def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files: bool = False) -> Pack:
     """An answered turn with the pictures that are wanted, and the attached files where they are.
 
     Raises 404 when there is no such turn and 409 when it has no answer (yet).
@@ -47,11 +47,11 @@ def exported(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files
     )
 
 
-def file_of(found: Pack, fmt: str) -> Response:
+def answer_file(found: Pack, fmt: str) -> Response:
     """The export as a download; `fmt` is one of `FORMATS`."""
     content = {
-        "md": lambda: markdown.document(found).encode(),
-        "html": lambda: page.document(found).encode(),
+        "md": lambda: markdown.markdown_document(found).encode(),
+        "html": lambda: page.html_document(found).encode(),
         "zip": lambda: bundle.archive(found),
     }[fmt]()
     response = Response(content, content_type=FORMATS[fmt])

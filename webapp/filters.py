@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from datetime import date
 
-from flask import Flask, request
+from flask import Flask
+from flask import request as flask_request
 
 from store import days, frames, zones
 from webapp import wording
 from webapp.viewer import Viewer, viewer
 
 
-def install(app: Flask) -> None:
+def install_filters(app: Flask) -> None:
     """Make the filters and globals known to every template."""
     app.jinja_env.filters.update(
         iso=lambda ms: wording.iso(ms, viewer().zone),
         clock=lambda ms: wording.clock(ms, viewer().zone),
         clock_short=lambda ms: wording.clock_short(ms, viewer().zone),
         moment=lambda ms: wording.moment(ms, viewer().zone),
-        offset=lambda ms: zones.offset(ms, viewer().zone),
-        offset_min=lambda ms: zones.offset_min(ms, viewer().zone),
+        offset=lambda ms: zones.utc_offset(ms, viewer().zone),
+        offset_min=lambda ms: zones.utc_offset_min(ms, viewer().zone),
         day_long=_day_long,
         day_short=_day_short,
         since=lambda ms: wording.duration(viewer().now_ms - ms),
@@ -32,15 +33,15 @@ def install(app: Flask) -> None:
         size=wording.size,
         frame_ms=frames.captured_ms_of,
         host=wording.host,
-        day_key=lambda ms: days.local(ms, viewer().zone).date().isoformat(),
-        wall=lambda ms: days.local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
+        day_key=lambda ms: days.to_local(ms, viewer().zone).date().isoformat(),
+        wall=lambda ms: days.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )
-    app.jinja_env.globals.update(viewer=viewer, here=here, span=_span)
+    app.jinja_env.globals.update(viewer=viewer, here=current_path, span=_span)
 
 
-def here() -> str:
+def current_path() -> str:
     """This page's own path and query, for links that come back to it."""
-    return request.full_path.rstrip("?")
+    return flask_request.full_path.rstrip("?")
 
 
 def _day_long(value: int | date) -> str:
@@ -52,7 +53,7 @@ def _day_short(value: int | date) -> str:
 
 
 def _date(value: int | date) -> date:
-    return value if isinstance(value, date) else days.local(value, viewer().zone).date()
+    return value if isinstance(value, date) else days.to_local(value, viewer().zone).date()
 
 
 def _span(start_ms: int, end_ms: int) -> str:

@@ -34,13 +34,13 @@ def install(app: Flask) -> None:
     app.extensions["recollect_followers"] = threading.BoundedSemaphore(MAX_FOLLOWERS)
 
 
-def places() -> threading.BoundedSemaphore:
+def connection_slots() -> threading.BoundedSemaphore:
     """One place for each follower."""
     found: threading.BoundedSemaphore = current_app.extensions["recollect_followers"]
     return found
 
 
-def told(own: Services, chat_id: int, n: int, after: int) -> Iterator[dict[str, Any] | None]:
+def replay_events(own: Services, chat_id: int, n: int, after: int) -> Iterator[dict[str, Any] | None]:
     """Messages beyond number `after`, the final one last; None whenever nothing came for a moment."""
     seq = after
     while True:
@@ -79,15 +79,15 @@ def _final(own: Services, chat_id: int, n: int, seq: int) -> dict[str, Any]:
     return event_body(chat_id, n, seq + 1, FinalEvent(stored_turn(own.database, chat_id, n)))
 
 
-def stream(own: Services, chat_id: int, n: int, after: int) -> Response:
+def event_stream(own: Services, chat_id: int, n: int, after: int) -> Response:
     """The messages as server-sent events, for browsers whose sockets do not come through.
 
     Raises 503 when all places are taken.
     """
-    free = places()
+    free = connection_slots()
     if not free.acquire(blocking=False):
         raise Problem(503, "too_many_followers", "Too many pages follow answers; ask again.")
-    lines = stream_with_context(_lines(told(own, chat_id, n, after)))
+    lines = stream_with_context(_lines(replay_events(own, chat_id, n, after)))
     response = Response(lines, content_type="text/event-stream; charset=utf-8")
     response.call_on_close(free.release)
     return response

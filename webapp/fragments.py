@@ -9,7 +9,7 @@ from htmx_flask import Htmx, request
 from werkzeug.wrappers import Response as BaseResponse
 
 
-def install(app: Flask) -> None:
+def install_htmx(app: Flask) -> None:
     """Give every request its `htmx` headers."""
     Htmx(app)
 
@@ -24,7 +24,7 @@ def render(page_template: str, fragment_template: str, **context: Any) -> Respon
     return make_response(render_template(fragment_template if wants_fragment() else page_template, **context))
 
 
-def go(address: str, code: int = 303) -> BaseResponse:
+def redirect_to(address: str, code: int = 303) -> BaseResponse:
     """Send the browser to another page: by redirect, or by header when htmx asked.
 
     htmx follows a redirect by itself and would swap the other page into a corner of this one.

@@ -23,7 +23,7 @@ def show(frame_id: int) -> Response:
     """The frame; 410 with its text when the picture is gone (STO-2: never another frame)."""
     own = services()
     frame = frames.get(own.database, frame_id)
-    found = page(own.database, own.media, frame, viewer(), marked.wanted(request.args))
+    found = page(own.database, own.media, frame, viewer(), marked.highlight_request(request.args))
     html = render_template("frames/frame.html", page=found, section="timeline")
     return make_response(html, 410 if found.gone else 200)
 
@@ -36,7 +36,7 @@ def pin(frame_id: int) -> Response:
         kept.unpin(own.database, frames.get(own.database, frame_id).id)
     else:
         kept.pin(own.database, frame_id, own.clock())
-    return fragments.go(_back(frame_id))
+    return fragments.redirect_to(_back(frame_id))
 
 
 @blueprint.post("/frames/<id:frame_id>/tags")
@@ -53,7 +53,7 @@ def tag(frame_id: int) -> Response:
                 frame_tags.add(connection, frame.id, words, own.clock())
     except ValueError as error:
         raise Problem(422, "invalid_tag", f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
-    return fragments.go(_back(frame_id))
+    return fragments.redirect_to(_back(frame_id))
 
 
 @blueprint.post("/frames/<id:frame_id>/read-again")
@@ -61,7 +61,7 @@ def read_again(frame_id: int) -> Response:
     """Have the text read anew; what cites the frame is checked against what is read then."""
     own = services()
     reading_queue.read_again(own.database, frames.get(own.database, frame_id).id)
-    return fragments.go(_back(frame_id))
+    return fragments.redirect_to(_back(frame_id))
 
 
 @blueprint.post("/frames/<id:frame_id>/readings/<id:reading_id>")
@@ -73,7 +73,7 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
         raise Problem(404, "reading_not_found", f"Frame {frame_id} has no reading {reading_id}.")
     with own.database.write() as connection:
         readings.make_current(connection, reading_id)
-    return fragments.go(_back(frame_id))
+    return fragments.redirect_to(_back(frame_id))
 
 
 def _back(frame_id: int) -> str:

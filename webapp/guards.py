@@ -44,7 +44,7 @@ def _guard() -> Response | None:
     if _permission() is access.Permission.EXTENSION:
         _check_extension()
         return None
-    if is_foreign():
+    if is_cross_site():
         if _is_page_navigation():
             return _crossing()
         # %r: what stands in a path from outside begins no line of its own.
@@ -57,7 +57,7 @@ def _guard() -> Response | None:
 # -- Host -----------------------------------------------------------------------------------
 
 
-def is_our_host(host: str, names: frozenset[str], port: int) -> bool:
+def is_allowed_host(host: str, names: frozenset[str], port: int) -> bool:
     """Whether a Host header names this server: one allowed name, and our port."""
     match = _HOST.fullmatch(host.lower())
     if match is None:
@@ -76,14 +76,14 @@ def _host_names() -> frozenset[str]:
 
 def _check_host() -> None:
     host = request.environ.get("HTTP_HOST", "")
-    if not is_our_host(host, _host_names(), services().settings.web.port):
+    if not is_allowed_host(host, _host_names(), services().settings.web.port):
         raise Problem(403, "wrong_host", "This server does not answer to that Host.")
 
 
 # -- other sites ----------------------------------------------------------------------------
 
 
-def is_foreign() -> bool:
+def is_cross_site() -> bool:
     """Whether a browser says that another site made this request.
 
     `Sec-Fetch-Site` cannot be forged by a page. Our pages send no referrer, and then a form's

@@ -65,13 +65,13 @@ class Health:
 def check(own: Services) -> Health:
     """All parts. Takes milliseconds: no model and no engine is asked."""
     now_ms = own.clock()
-    state = capture_state.read_state(own.data_dir.spool)
-    worker = ingest_state.read_state(own.data_dir.spool)
+    state = capture_state.read_capture_state(own.data_dir.spool)
+    worker = ingest_state.read_ingest_state(own.data_dir.spool)
     parts = (
         capture_part(own, state, now_ms),
         ingest_part(own, worker, now_ms),
         index_part(own.database, worker, now_ms),
-        meaning_part(own, worker),
+        embedding_part(own, worker),
         storage_part(own),
         model_part(own),
         canary_part(own.database),
@@ -175,7 +175,7 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
     return Part("index", "ok", value, why)
 
 
-def meaning_part(own: Services, worker: IngestState | None) -> Part:
+def embedding_part(own: Services, worker: IngestState | None) -> Part:
     """How far search by meaning is behind; search by words is whole whatever it says."""
     waiting = vectors.count_missing(own.database)
     value = f"{waiting} to embed"
@@ -235,7 +235,7 @@ def canary_part(database: Database) -> Part:
 
 def _newest_word(database: Database) -> tuple[int | None, str]:
     for frame_id in stats.newest_read(database, _CANARY_LOOKBACK):
-        reading = readings.current(database, frame_id)
+        reading = readings.current_reading(database, frame_id)
         words = tokenizer.tokens(reading.text) if reading else []
         if words:
             return frame_id, max(words, key=lambda token: len(token.text)).text

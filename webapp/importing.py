@@ -23,7 +23,7 @@ from webapp.services import services
 
 log = logging.getLogger(__name__)
 
-TIMEOUT_S = 3_600
+IMPORT_TIMEOUT_S = 3_600
 _MAX_NAME = 200
 _REFUSED = 1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -61,7 +61,12 @@ def run(kind: Kind, file: FileStorage, choices: Choices) -> dict[str, Any]:
     command += [f"--me={_plain(name)}" for name in choices.me.split(",") if name.strip()]
     try:
         done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=TIMEOUT_S, check=False
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=IMPORT_TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise Problem(

@@ -13,10 +13,10 @@ from typing import Literal
 from flask import Response
 
 from store import frames, insights, privacy
-from store.insights import Insight, blanked
+from store.insights import Insight, redacted
 from store.times import to_seconds
 from webapp import exporting
-from webapp.doors.calls import is_let_out
+from webapp.doors.calls import is_permitted
 from webapp.export import bundle, markdown
 from webapp.export.pack import Pack
 from webapp.services import services
@@ -24,11 +24,11 @@ from webapp.services import services
 FORMAT = "recollect-insight/1"
 
 
-def file_of(insight: Insight, fmt: Literal["md", "json"]) -> Response:
+def insight_file(insight: Insight, fmt: Literal["md", "json"]) -> Response:
     """The insight as a download. Raises 404 and 409 as `exporting.exported` does."""
-    pack = exporting.exported(insight.chat_id, insight.n, lambda number: "none")
+    pack = exporting.export_pack(insight.chat_id, insight.n, lambda number: "none")
     titled = replace(pack, turn=replace(pack.turn, question=insight.title or pack.turn.question))
-    content = markdown.document(titled) if fmt == "md" else _document(insight, pack)
+    content = markdown.markdown_document(titled) if fmt == "md" else _document(insight, pack)
     kind = "text/markdown" if fmt == "md" else "application/json"
     response = Response(content.encode(), content_type=f"{kind}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="insight{insight.id}.{fmt}"'
@@ -66,6 +66,6 @@ def _messages(insight: Insight, pack: Pack) -> object:
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
     ids = [item.frame_id for item in pack.turn.evidence if item.frame_id is not None]
     kept = insights.messages(own.database, insight.id)
-    if all(is_let_out(rules, row) for row in frames.get_many(own.database, ids).values()):
+    if all(is_permitted(rules, row) for row in frames.get_many(own.database, ids).values()):
         return kept
-    return json.loads(blanked(json.dumps(kept)))
+    return json.loads(redacted(json.dumps(kept)))

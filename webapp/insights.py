@@ -20,7 +20,7 @@ from webapp.chat import PATIENCE_S, started
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
 from webapp.views import insights as views
-from webapp.views.insights import Asked
+from webapp.views.insights import InsightFilter
 
 blueprint = Blueprint("insights", __name__)
 
@@ -32,7 +32,7 @@ def show() -> Response:
     """The list: ``q`` finds by words and meaning, ``persona`` and a range narrow it."""
     who = viewer()
     chosen = ranges.read(request.args, who)
-    asked = Asked(
+    asked = InsightFilter(
         request.args.get("q", "").strip()[:1_000],
         _number(request.args.get("persona", "")),
         chosen.start_ms,
@@ -109,7 +109,7 @@ def amend(insight_id: int) -> Response:
 def restore(insight_id: int) -> Response:
     """Let this version be the current one again."""
     insights.restore(services().database, insight_id)
-    return fragments.go(f"/insights/{insight_id}")
+    return fragments.redirect_to(f"/insights/{insight_id}")
 
 
 @blueprint.get("/insights/<id:insight_id>/delete")
@@ -126,14 +126,14 @@ def delete(insight_id: int) -> Response:
     anchor = insights.get(database, insight_id).anchor
     insights.delete(database, insight_id)
     left = insights.current(database, anchor)
-    return fragments.go(f"/insights/{left.id}" if left else "/insights")
+    return fragments.redirect_to(f"/insights/{left.id}" if left else "/insights")
 
 
 @blueprint.get("/insights/<id:insight_id>/export")
 def export(insight_id: int) -> Response:
     """The insight as a file, ``fmt`` md or json."""
     found = insights.get(services().database, insight_id)
-    return insight_files.file_of(found, "json" if request.args.get("fmt") == "json" else "md")
+    return insight_files.insight_file(found, "json" if request.args.get("fmt") == "json" else "md")
 
 
 # -- support ------------------------------------------------------------------------------
@@ -145,8 +145,10 @@ def _go(question: TurnRequest, beside: Insight | None = None) -> Response:
     live.settle(PATIENCE_S)
     made = insights.of_chat(services().database, live.chat_id) if live.is_over else None
     if made is None:
-        return fragments.go(f"/chat/{live.chat_id}#t{live.n}")
-    return fragments.go(f"/insights/{made.id}?compare={beside.id}" if beside else f"/insights/{made.id}")
+        return fragments.redirect_to(f"/chat/{live.chat_id}#t{live.n}")
+    return fragments.redirect_to(
+        f"/insights/{made.id}?compare={beside.id}" if beside else f"/insights/{made.id}"
+    )
 
 
 def _anchor(values: Mapping[str, str], who: Viewer) -> Anchor | None:
@@ -154,7 +156,7 @@ def _anchor(values: Mapping[str, str], who: Viewer) -> Anchor | None:
     frame_id = _number(values.get("frame", ""))
     if frame_id is not None:
         frame = frames.get(services().database, frame_id)
-        return anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+        return anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     chosen = _whole_minutes(ranges.read(values, who))
     if chosen.problem or chosen.start_ms is None or chosen.end_ms is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, redirect, request
 from werkzeug.wrappers import Response
 
-from store.launch import use_once
+from store.launch import use_login_code
 from webapp import sessions
 from webapp.access import check_launch_code, public
 from webapp.errors import Problem
@@ -24,7 +24,7 @@ def launch() -> Response:
     if code is None:
         raise _refused()
     with own.database.write() as connection:
-        is_first = use_once(connection, *code, now_ms)
+        is_first = use_login_code(connection, *code, now_ms)
     if not is_first:
         raise _refused()
     sessions.sign_in()

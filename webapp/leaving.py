@@ -21,7 +21,7 @@ def install(app: Flask) -> None:
     app.teardown_request(_unwatch)
 
 
-def has_left(connection: socket.socket) -> bool:
+def is_disconnected(connection: socket.socket) -> bool:
     """Whether the other side has closed: the connection can be read and there is nothing."""
     try:
         readable, _, _ = select.select([connection], [], [], 0)
@@ -36,7 +36,7 @@ def _watch() -> None:
     if request.method != "GET" or connection is None:
         return
     g.watched = ExitStack()
-    g.watched.enter_context(services().database.while_wanted(lambda: has_left(connection)))
+    g.watched.enter_context(services().database.while_wanted(lambda: is_disconnected(connection)))
 
 
 def _unwatch(_: BaseException | None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from store import frames, reading_queue, sample_week
-from store.capture_state import FOREVER_MS, CaptureState, Pause, read_pause, read_state
+from store.capture_state import FOREVER_MS, CaptureState, Pause, read_capture_state, read_pause
 from webapp import wording
 from webapp.services import Services
 
@@ -24,7 +24,7 @@ Kind = Literal["ok", "warn", "danger", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
-class Light:
+class IndicatorState:
     """One word and its colour; `detail` is a sentence for the curious."""
 
     kind: Kind
@@ -34,45 +34,54 @@ class Light:
     address: str = "/status"
 
 
-def capture_light(services: Services) -> Light:
+def recording_indicator(services: Services) -> IndicatorState:
     """The light for this moment."""
     now_ms = services.clock()
     if sample_week.is_sample(services.data_dir):
         return _sample(services, now_ms)
     folder = services.data_dir.spool
-    return judge(
-        read_state(folder), read_pause(folder, now_ms), reading_queue.count_pending(services.database), now_ms
+    return indicator_state(
+        read_capture_state(folder),
+        read_pause(folder, now_ms),
+        reading_queue.count_pending(services.database),
+        now_ms,
     )
 
 
-def _sample(services: Services, now_ms: int) -> Light:
+def _sample(services: Services, now_ms: int) -> IndicatorState:
     """On every page, so that nobody takes what never happened for what did."""
     last = frames.nearest(services.database, now_ms)
     detail = "Made up by `recollect demo`; nothing is recorded into this home folder."
-    return Light(
+    return IndicatorState(
         "plain", "Sample week", "calendar", detail, f"/timeline?at={last.captured_ms}" if last else "/status"
     )
 
 
-def judge(state: CaptureState | None, pause: Pause | None, waiting: int, now_ms: int) -> Light:
+def indicator_state(
+    state: CaptureState | None, pause: Pause | None, waiting: int, now_ms: int
+) -> IndicatorState:
     """The light that these facts allow."""
     if pause is not None:
         left = "until you resume" if pause.until_ms >= FOREVER_MS else _left(pause.until_ms - now_ms)
-        return Light("warn", f"Paused {left}", "pause", "Nothing is recorded while paused.")
+        return IndicatorState("warn", f"Paused {left}", "pause", "Nothing is recorded while paused.")
     if state is None:
-        return Light("danger", "Not recording", "alert", "Capture has not run in this home folder yet.")
+        return IndicatorState(
+            "danger", "Not recording", "alert", "Capture has not run in this home folder yet."
+        )
     if state.state == "locked" and _is_fresh(state.written_ms, now_ms):
-        return Light("plain", "Screen locked", "lock", "Recording goes on when the screen is unlocked.")
+        return IndicatorState(
+            "plain", "Screen locked", "lock", "Recording goes on when the screen is unlocked."
+        )
     if state.state == "excluded" and _is_fresh(state.written_ms, now_ms):
-        return Light("plain", "Left out here", "shield", "A privacy rule leaves this window out.")
+        return IndicatorState("plain", "Left out here", "shield", "A privacy rule leaves this window out.")
     if not _is_fresh(state.looked_ms, now_ms):
         since = "" if state.looked_ms is None else f" {wording.duration(now_ms - state.looked_ms)}"
-        return Light("danger", f"Not recording{since}", "alert", state.detail)
+        return IndicatorState("danger", f"Not recording{since}", "alert", state.detail)
     if waiting >= BEHIND_FRAMES:
         detail = f"Recording; {wording.count(waiting, 'frame')} wait for their text to be read."
-        return Light("warn", f"Behind {wording.count(waiting)}", "clock", detail)
+        return IndicatorState("warn", f"Behind {wording.count(waiting)}", "clock", detail)
     assert state.looked_ms is not None
-    return Light("ok", f"REC {wording.duration(now_ms - state.looked_ms)} ago", "", state.detail)
+    return IndicatorState("ok", f"REC {wording.duration(now_ms - state.looked_ms)} ago", "", state.detail)
 
 
 def _is_fresh(ms: int | None, now_ms: int) -> bool:

@@ -9,11 +9,11 @@ from store import context_packs, context_preferences
 from webapp import fragments
 from webapp.services import services
 
-blueprint = Blueprint("logging_page", __name__)
+logging_blueprint = Blueprint("logging_page", __name__)
 
 
-@blueprint.get("/settings/logging")
-def show() -> Response:
+@logging_blueprint.get("/settings/logging", endpoint="show")
+def show_logging() -> Response:
     """The switch, until when it is on, and what was measured."""
     own = services()
     html = render_template(
@@ -26,9 +26,9 @@ def show() -> Response:
     return make_response(html)
 
 
-@blueprint.post("/settings/logging")
-def save() -> Response:
+@logging_blueprint.post("/settings/logging", endpoint="save")
+def save_logging() -> Response:
     """Switch it on from now on, or off; it holds at once."""
     own = services()
     context_preferences.set_verbose(own.database, request.form.get("verbose") == "on", own.clock())
-    return fragments.go("/settings/logging")
+    return fragments.redirect_to("/settings/logging")

@@ -36,7 +36,7 @@ def show() -> Response:
 def search() -> Response:
     """What fits words or their meaning; for htmx only the results."""
     own, who = services(), viewer()
-    asked = views.Asked(
+    asked = views.MemoryQuery(
         q=request.args.get("q", "")[:_MAX_CHARS],
         type=request.args.get("type", "") if request.args.get("type") in ENTRY_TYPES else "",
         concept=request.args.get("concept", "").strip()[:_MAX_CHARS],
@@ -91,7 +91,7 @@ def edit(observation_id: int) -> Response:
     if errors:
         return _form(observation_id, errors, 422)
     observation_edits.edit(own.database, observation_id, words, own.clock())
-    return fragments.go(f"/memory/observations/{observation_id}")
+    return fragments.redirect_to(f"/memory/observations/{observation_id}")
 
 
 @blueprint.post("/memory/observations/<id:observation_id>/revert")
@@ -100,7 +100,7 @@ def revert(observation_id: int) -> Response:
     observation_or_404(observation_id)
     own = services()
     observation_edits.edit(own.database, observation_id, {}, own.clock())
-    return fragments.go(f"/memory/observations/{observation_id}")
+    return fragments.redirect_to(f"/memory/observations/{observation_id}")
 
 
 @blueprint.post("/memory/observations/<id:observation_id>/hide")

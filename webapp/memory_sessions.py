@@ -12,7 +12,7 @@ from store.documents import SUMMARY_FIELDS
 from webapp import fragments
 from webapp.assistant import closing, topics
 from webapp.assistant.redaction import redacted
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.views import sessions as views
@@ -26,7 +26,7 @@ _MAX_FIELD_CHARS = 1_000
 def sessions() -> Response:
     """Windows of chats, newest first; ``before`` is the id that a page ends at."""
     own, before = services(), request.args.get("before", "")
-    closing.tidy(own.context)
+    closing.close_idle_sessions(own.context)
     page = views.sessions_page(own, int(before) if before.isdecimal() and len(before) < 19 else None)
     return make_response(render_template("memory/sessions.html", page=page, section="memory"))
 
@@ -35,14 +35,14 @@ def sessions() -> Response:
 def switch() -> Response:
     """Let models be told of earlier chats (``told=on``), or not."""
     context_preferences.set_off(services().database, request.form.get("told") != "on")
-    return fragments.go("/memory/sessions")
+    return fragments.redirect_to("/memory/sessions")
 
 
 @blueprint.post("/memory/sessions/forget")
 def forget() -> Response:
     """Forget all memory of chats; the chats stay."""
     chat_digests.delete_everything(services().database)
-    return fragments.go("/memory/sessions")
+    return fragments.redirect_to("/memory/sessions")
 
 
 @blueprint.get("/memory/digests")
@@ -68,7 +68,7 @@ def edit(session_id: int) -> Response:
     if not chat_summaries.edit(own.database, session_id, fields, own.clock()):
         raise _no_session(session_id)
     closing.embed(own.context, session_id)
-    return fragments.go(f"/memory/sessions/{session_id}")
+    return fragments.redirect_to(f"/memory/sessions/{session_id}")
 
 
 @blueprint.post("/memory/sessions/<id:session_id>/<any(retract, restore, again):what>")
@@ -80,18 +80,18 @@ def change(session_id: int, what: str) -> Response:
         closing.summarise(own.context, session_id)
     elif not chat_summaries.retract(own.database, session_id, what == "retract", own.clock()):
         raise _no_session(session_id)
-    return fragments.go(f"/memory/sessions/{session_id}")
+    return fragments.redirect_to(f"/memory/sessions/{session_id}")
 
 
 @blueprint.post("/memory/sessions/<id:session_id>/tags")
 def split(session_id: int) -> Response:
     """Say that the session is about ``new`` and not about ``tag``: it leaves that topic for another."""
-    tag, new = request.form.get("tag", ""), normal(request.form.get("new", ""))[: topics.MAX_TITLE_CHARS]
+    tag, new = request.form.get("tag", ""), normalize(request.form.get("new", ""))[: topics.MAX_TITLE_CHARS]
     if not new:
         raise Problem(422, "invalid_tag", "Say what it is about instead.")
     if not chat_digests.split_topic(services().database, session_id, tag, new):
         raise _no_session(session_id)
-    return fragments.go(f"/memory/sessions/{session_id}")
+    return fragments.redirect_to(f"/memory/sessions/{session_id}")
 
 
 @blueprint.get("/memory/topics")
@@ -115,14 +115,14 @@ def rename(topic_id: int) -> Response:
     if not title:
         raise Problem(422, "invalid_topic", "A topic needs a name.")
     chat_digests.rename_topic(services().database, _topic(topic_id).id, title)
-    return fragments.go(f"/memory/topics/{topic_id}")
+    return fragments.redirect_to(f"/memory/topics/{topic_id}")
 
 
 @blueprint.post("/memory/topics/<id:topic_id>/<any(dismiss, restore):what>")
 def dismiss(topic_id: int, what: str) -> Response:
     """Never take this for a topic again, or do."""
     chat_digests.dismiss_topic(services().database, _topic(topic_id).id, what == "dismiss")
-    return fragments.go(f"/memory/topics/{topic_id}")
+    return fragments.redirect_to(f"/memory/topics/{topic_id}")
 
 
 @blueprint.post("/memory/topics/<id:topic_id>/merge")
@@ -132,7 +132,7 @@ def merge(topic_id: int) -> Response:
     other = int(into) if into.isdecimal() and len(into) < 19 else 0
     if not chat_digests.merge_topics(services().database, topic_id, other):
         raise Problem(404, "topic_not_found", "One of these topics is not there.")
-    return fragments.go(f"/memory/topics/{other}")
+    return fragments.redirect_to(f"/memory/topics/{other}")
 
 
 def _session(session_id: int) -> ChatSession:

@@ -82,7 +82,7 @@ def add() -> Response:
         added = providing.add(services(), replace(provider, api_key=form.get("api_key", "").strip()))
     except ProviderInvalid as error:
         return _page(422, form=_shown(form), errors=dict(error.errors))
-    return fragments.go(f"/settings/models/{added.id}")
+    return fragments.redirect_to(f"/settings/models/{added.id}")
 
 
 @blueprint.post("/settings/models/find")
@@ -101,7 +101,7 @@ def choose() -> Response:
         providing.set_default(services(), request.form.get("name", ""))
     except UnknownModel as error:
         raise Problem(404, error.code, str(error)) from error
-    return fragments.go("/settings/models")
+    return fragments.redirect_to("/settings/models")
 
 
 @blueprint.get("/settings/models/<id:provider_id>")
@@ -127,7 +127,7 @@ def save(provider_id: int) -> Response:
         providing.change(services(), replace(wanted, name=wanted.name or before.name), new_key)
     except ProviderInvalid as error:
         return _one(before, 422, form=_shown(form), errors=dict(error.errors))
-    return fragments.go(f"/settings/models/{provider_id}?saved=1")
+    return fragments.redirect_to(f"/settings/models/{provider_id}?saved=1")
 
 
 @blueprint.post("/settings/models/<id:provider_id>/choose")
@@ -144,7 +144,7 @@ def choose_model(provider_id: int) -> Response:
         providing.change(services(), changed, None)
     except ProviderInvalid as error:
         return _one(provider, 422, errors=dict(error.errors))
-    return fragments.go(f"/settings/models/{provider_id}?saved=1")
+    return fragments.redirect_to(f"/settings/models/{provider_id}?saved=1")
 
 
 @blueprint.post("/settings/models/<id:provider_id>/allow")
@@ -155,7 +155,7 @@ def allow(provider_id: int) -> Response:
         providing.allow(services(), provider_id, request.form.get("host", ""))
     except ProviderInvalid as error:
         return _one(provider, 422, errors=dict(error.errors))
-    return fragments.go(f"/settings/models/{provider_id}")
+    return fragments.redirect_to(f"/settings/models/{provider_id}")
 
 
 @blueprint.post("/settings/models/<id:provider_id>/list")
@@ -170,7 +170,7 @@ def test(provider_id: int) -> Response:
     """One small real call, and what it showed."""
     provider = providers.load(services().data_dir).get(provider_id)
     try:
-        report = providing.tested(services(), provider_id)
+        report = providing.test_provider(services(), provider_id)
     except HostNotAllowed as error:
         raise Problem(409, "host_not_allowed", f"{error}.") from error
     action = turn_error(report.error, "en").action if report.error else ""
@@ -180,7 +180,7 @@ def test(provider_id: int) -> Response:
 @blueprint.post("/settings/models/<id:provider_id>/remove")
 def remove(provider_id: int) -> Response:
     providing.remove(services(), provider_id)
-    return fragments.go("/settings/models")
+    return fragments.redirect_to("/settings/models")
 
 
 # -- support ------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def remove(provider_id: int) -> Response:
 def _list(provider_id: int) -> dict[str, object]:
     """What the endpoint lists, or why it does not, for the page."""
     try:
-        return {"listed": providing.listed(services(), provider_id)}
+        return {"listed": providing.list_models(services(), provider_id)}
     except HostNotAllowed:
         return {}
     except ModelError as error:

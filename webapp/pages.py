@@ -9,7 +9,6 @@ from store import frames
 from webapp import (
     activity,
     blocks_page,
-    chat,
     chat_memory,
     chat_windows,
     chats,
@@ -23,7 +22,6 @@ from webapp import (
     logging_page,
     memory,
     memory_sessions,
-    models_page,
     palette,
     personas,
     privacy,
@@ -33,38 +31,42 @@ from webapp import (
     sent_page,
     sources,
     status,
-    timeline,
     tools_page,
     turns,
     welcome,
 )
+from webapp import chat as chat_routes
 from webapp import frames as frame_pages
-from webapp.light import capture_light
+from webapp import (
+    models_page as models_routes,
+)
+from webapp import timeline as timeline_routes
+from webapp.light import recording_indicator
 from webapp.services import services
 
 BLUEPRINTS = (
-    timeline.blueprint,
+    timeline_routes.blueprint,
     activity.blueprint,
     search.blueprint,
     frame_pages.blueprint,
-    chat.blueprint,
-    chat_windows.blueprint,
-    decisions.blueprint,
+    chat_routes.blueprint,
+    chat_windows.windows_blueprint,
+    decisions.decisions_blueprint,
     chat_memory.blueprint,
-    chats.blueprint,
-    drafts.blueprint,
+    chats.chats_blueprint,
+    drafts.drafts_blueprint,
     turns.blueprint,
     blocks_page.blueprint,
     memory.blueprint,
     memory_sessions.blueprint,
-    logging_page.blueprint,
+    logging_page.logging_blueprint,
     daily.blueprint,
     remembered.blueprint,
     insights.blueprint,
     personas.blueprint,
     privacy.blueprint,
     display.blueprint,
-    models_page.blueprint,
+    models_routes.blueprint,
     tools_page.blueprint,
     prompts_page.blueprint,
     sent_page.blueprint,
@@ -75,11 +77,11 @@ BLUEPRINTS = (
 )
 
 
-def install(app: Flask) -> None:
+def install_pages(app: Flask) -> None:
     """Register every page with what its templates use."""
-    fragments.install(app)
-    filters.install(app)
-    app.jinja_env.globals["capture_light"] = lambda: capture_light(services())
+    fragments.install_htmx(app)
+    filters.install_filters(app)
+    app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
     app.add_url_rule("/", "home", home)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)

@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 from store import apps, conversations
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
-from webapp.views.goto import Goal, goal
+from webapp.views.goto import Goal, resolve_destination
 
 blueprint = Blueprint("palette", __name__)
 
@@ -69,5 +69,5 @@ def places(typed: str, who: Viewer) -> list[Place]:
 
 
 def _times(typed: str, who: Viewer) -> list[Place]:
-    led = goal(typed, who.today, who)
+    led = resolve_destination(typed, who.today, who)
     return [Place(led.words, led.address, "clock")] if isinstance(led, Goal) else []

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from store.persona_words import PersonaInvalid, Words
+from store.persona_words import PersonaInvalid, PersonaText
 from store.personas import MAX_PERSONAS
 
 FORMAT = 1
@@ -32,7 +32,7 @@ class _File(BaseModel):
     personas: list[_Persona] = Field(max_length=MAX_PERSONAS)
 
 
-def written(personas: Iterable[Words]) -> str:
+def dump_personas(personas: Iterable[PersonaText]) -> str:
     """The file of some personas, to be read by people too."""
     listed = [
         {"name": each.name, "description": each.description, "system_prompt": each.system_prompt}
@@ -41,7 +41,7 @@ def written(personas: Iterable[Words]) -> str:
     return json.dumps({"recollect_personas": FORMAT, "personas": listed}, ensure_ascii=False, indent=2) + "\n"
 
 
-def read(data: bytes) -> list[Words]:
+def load_personas(data: bytes) -> list[PersonaText]:
     """The personas of a file. Raises `PersonaInvalid` with what is wrong with it."""
     if len(data) > MAX_BYTES:
         raise PersonaInvalid([("file", f"is larger than {MAX_BYTES:,} bytes")])
@@ -54,4 +54,4 @@ def read(data: bytes) -> list[Words]:
         raise PersonaInvalid([("file", f"is no file of personas ({told})")]) from None
     if found.recollect_personas != FORMAT:
         raise PersonaInvalid([("file", f"is of a later format ({found.recollect_personas})")])
-    return [Words(each.name, each.system_prompt, each.description) for each in found.personas]
+    return [PersonaText(each.name, each.system_prompt, each.description) for each in found.personas]

@@ -9,7 +9,7 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from store import persona_words, personas
-from store.persona_words import PersonaInvalid, Words
+from store.persona_words import PersonaInvalid, PersonaText
 from store.personas import Persona, Version
 from webapp import fragments, persona_files, persona_trial
 from webapp.errors import Problem
@@ -48,7 +48,7 @@ class PersonasPage:
 def show() -> Response:
     """The list, with the active persona open."""
     database = services().database
-    speaking = personas.active(database) or next(iter(personas.everything(database)), None)
+    speaking = personas.active(database) or next(iter(personas.list_personas(database)), None)
     return _page(speaking)
 
 
@@ -65,7 +65,7 @@ def add() -> Response:
         added = personas.create(own.database, _typed(), own.clock())
     except PersonaInvalid as error:
         return _page(None, 422, errors=dict(error.errors))
-    return fragments.go(f"/personas/{added.id}?saved=1")
+    return fragments.redirect_to(f"/personas/{added.id}?saved=1")
 
 
 @blueprint.get("/personas/<id:persona_id>")
@@ -80,10 +80,10 @@ def save(persona_id: int) -> Response:
     """Keep what was typed as a new version."""
     own = services()
     try:
-        personas.change(own.database, persona_id, _typed(), own.clock())
+        personas.update_persona(own.database, persona_id, _typed(), own.clock())
     except PersonaInvalid as error:
         return _page(personas.get(own.database, persona_id), 422, errors=dict(error.errors))
-    return fragments.go(f"/personas/{persona_id}?saved=1")
+    return fragments.redirect_to(f"/personas/{persona_id}?saved=1")
 
 
 @blueprint.post("/personas/preview")
@@ -107,7 +107,7 @@ def activate() -> Response:
     text = request.form.get("persona_id", "")
     persona_id = int(text) if text.isdecimal() and len(text) < 19 else None
     personas.activate(services().database, persona_id)
-    return fragments.go(f"/personas/{persona_id}" if persona_id else "/personas")
+    return fragments.redirect_to(f"/personas/{persona_id}" if persona_id else "/personas")
 
 
 @blueprint.post("/personas/<id:persona_id>/duplicate")
@@ -117,7 +117,7 @@ def duplicate(persona_id: int) -> Response:
         added = personas.duplicate(own.database, persona_id, own.clock())
     except PersonaInvalid as error:
         raise Problem(422, "invalid_persona", f"{str(error).capitalize()}.") from error
-    return fragments.go(f"/personas/{added.id}")
+    return fragments.redirect_to(f"/personas/{added.id}")
 
 
 @blueprint.post("/personas/<id:persona_id>/reset")
@@ -128,7 +128,7 @@ def reset(persona_id: int) -> Response:
         personas.reset(own.database, persona_id, own.clock())
     except PersonaInvalid as error:
         return _page(personas.get(own.database, persona_id), 422, errors=dict(error.errors))
-    return fragments.go(f"/personas/{persona_id}?saved=1")
+    return fragments.redirect_to(f"/personas/{persona_id}?saved=1")
 
 
 @blueprint.post("/personas/<id:persona_id>/restore")
@@ -141,7 +141,7 @@ def restore(persona_id: int) -> Response:
         personas.restore(own.database, persona_id, version, own.clock())
     except PersonaInvalid as error:
         return _page(personas.get(own.database, persona_id), 422, errors=dict(error.errors))
-    return fragments.go(f"/personas/{persona_id}?saved=1")
+    return fragments.redirect_to(f"/personas/{persona_id}?saved=1")
 
 
 @blueprint.post("/personas/<id:persona_id>/remove")
@@ -149,16 +149,16 @@ def remove(persona_id: int) -> Response:
     """Delete a persona, or put it away when turns name it."""
     own = services()
     personas.remove(own.database, persona_id, own.clock())
-    return fragments.go("/personas")
+    return fragments.redirect_to("/personas")
 
 
 @blueprint.post("/personas/<id:persona_id>/bring-back")
 def bring_back(persona_id: int) -> Response:
     try:
-        personas.bring_back(services().database, persona_id)
+        personas.unarchive(services().database, persona_id)
     except PersonaInvalid as error:
         return _page(personas.get(services().database, persona_id), 422, errors=dict(error.errors))
-    return fragments.go(f"/personas/{persona_id}")
+    return fragments.redirect_to(f"/personas/{persona_id}")
 
 
 @blueprint.get("/personas/export")
@@ -169,8 +169,8 @@ def export() -> Response:
     if text.isdecimal() and len(text) < 19:
         chosen = [personas.get(database, int(text))]
     else:
-        chosen = personas.everything(database)
-    response = make_response(persona_files.written(each.words for each in chosen))
+        chosen = personas.list_personas(database)
+    response = make_response(persona_files.dump_personas(each.words for each in chosen))
     response.content_type = "application/json"
     response.headers["Content-Disposition"] = 'attachment; filename="recollect-personas.json"'
     return response
@@ -182,20 +182,20 @@ def import_file() -> Response:
     own = services()
     upload = request.files.get("file")
     try:
-        words = persona_files.read(upload.read(persona_files.MAX_BYTES + 1) if upload else b"")
+        words = persona_files.load_personas(upload.read(persona_files.MAX_BYTES + 1) if upload else b"")
         added = personas.create_all(own.database, words, own.clock())
     except PersonaInvalid as error:
         told = "; ".join(f"{name} {message}" for name, message in error.errors)
         return _page(None, 422, errors={"file": f"{told[:1].upper()}{told[1:]}."})
-    return fragments.go(f"/personas/{added[0].id}" if added else "/personas")
+    return fragments.redirect_to(f"/personas/{added[0].id}" if added else "/personas")
 
 
 # -- support ------------------------------------------------------------------------------
 
 
-def _typed() -> Words:
+def _typed() -> PersonaText:
     name, description, prompt = (request.form.get(field, "") for field in _FIELDS)
-    return Words(name, prompt, description)
+    return PersonaText(name, prompt, description)
 
 
 def _form(persona: Persona | None) -> dict[str, str]:
@@ -217,8 +217,8 @@ def _page(
     active = personas.active(database)
     versions = personas.versions(database, persona.id) if persona else []
     page = PersonasPage(
-        listed=personas.everything(database),
-        archived=personas.everything(database, archived=True),
+        listed=personas.list_personas(database),
+        archived=personas.list_personas(database, archived=True),
         active_id=active.id if active else None,
         open=persona,
         form=_form(persona),

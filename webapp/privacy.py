@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from store import apps, browser_words, deletion, privacy
 from store.deletion import Counts, Receipt
 from store.privacy import Decision, OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
-from store.private_windows import toolbar_words
+from store.private_windows import private_toolbar_words
 from webapp import fragments, ranges
 from webapp.errors import Problem
 from webapp.ranges import NO_RANGE, Range
@@ -76,7 +76,7 @@ def add() -> Response:
         errors = {name or "app": message for _, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
     _save(replace(own, rules=own.rules + added))
-    return fragments.go("/privacy#rules")
+    return fragments.redirect_to("/privacy#rules")
 
 
 @blueprint.post("/privacy/rules/<id:index>/remove")
@@ -86,28 +86,28 @@ def remove(index: int) -> Response:
     if index >= len(own.rules) or _words(own.rules[index]) != shown:
         raise Problem(404, "rule_not_found", "That rule is not there any more.")
     _save(replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
-    return fragments.go("/privacy#rules")
+    return fragments.redirect_to("/privacy#rules")
 
 
 @blueprint.post("/privacy/defaults")
 def defaults() -> Response:
     """Switch the built-in rules (password managers, private windows) on or off."""
     _save(replace(_own(), defaults=request.form.get("defaults") == "on"))
-    return fragments.go("/privacy#rules")
+    return fragments.redirect_to("/privacy#rules")
 
 
 @blueprint.post("/privacy/maybe-private")
 def maybe_private() -> Response:
     """Black out the windows of browsers that do not tell whether they are private, or record them."""
     _save(replace(_own(), mask_maybe_private=request.form.get("mask") == "on"))
-    return fragments.go("/privacy#browsers")
+    return fragments.redirect_to("/privacy#browsers")
 
 
 @blueprint.post("/privacy/browsers/forget")
 def forget_browser() -> Response:
     """A browser whose extension is gone counts as never paired."""
     browser_words.forget(services().data_dir.spool, request.form.get("browser", ""))
-    return fragments.go("/privacy#browsers")
+    return fragments.redirect_to("/privacy#browsers")
 
 
 @blueprint.get("/privacy/test")
@@ -123,7 +123,7 @@ def test() -> Response:
     own = services()
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
     decision = rules.decide_on_screen(window)
-    tells = rules.defaults and decision.private == "unknown" and bool(toolbar_words(window.app_name))
+    tells = rules.defaults and decision.private == "unknown" and bool(private_toolbar_words(window.app_name))
     return _page(tried=window, decision=decision, toolbar_tells=tells)
 
 

@@ -51,7 +51,7 @@ def save() -> Response:
     if fragments.wants_fragment():
         # What stands in the field may have been changed since by the one who types: counted as it was sent.
         return _answer(editor(own, name, text=text), 200)
-    return fragments.go(_address(name))
+    return fragments.redirect_to(_address(name))
 
 
 @blueprint.post(f"{PATH}/clear")
@@ -112,7 +112,7 @@ def _put(shown: PromptEditor, text: str) -> Response:
     before = model_prompts.current(own.database, name)
     kept = model_prompts.save(own.database, name, text, own.clock(), saved_by="person")
     is_changed = before is not None and kept is not None and kept.version != before.version
-    return fragments.go(_address(name, undo=before.version if before and is_changed else None))
+    return fragments.redirect_to(_address(name, undo=before.version if before and is_changed else None))
 
 
 def _keep_typed(name: str) -> None:

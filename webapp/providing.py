@@ -86,13 +86,13 @@ def set_default(own: Services, name: str) -> None:
     own.chat_models.reload()
 
 
-def listed(own: Services, provider_id: int) -> tuple[ListedModel, ...]:
+def list_models(own: Services, provider_id: int) -> tuple[ListedModel, ...]:
     """What the provider's endpoint has. Raises `ModelError`, `HostNotAllowed`, `ProviderNotFound`."""
     endpoint = _allowed(own, provider_id)
     return chat_listing.list_models(endpoint.base_url, endpoint.api_key, timeout_s=LIST_TIMEOUT_S)
 
 
-def tested(own: Services, provider_id: int) -> Report:
+def test_provider(own: Services, provider_id: int) -> Report:
     """Try the provider with one small call, which is noted like any other.
 
     Raises `HostNotAllowed`, `ProviderNotFound`, and `StoreError` when it cannot be noted.

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from store.database import Database
 from store.errors import StoreError
-from store.memory import Asking
-from store.sent_noting import About, Noting
+from store.memory import RetrievalQuery
+from store.sent_noting import EgressRecorder, RequestContext
 from store.settings import EmbeddingSettings
 from store.times import now_ms
 
@@ -61,8 +61,8 @@ class QueryEmbedder:
         open: Callable[[], Embedder] | None = None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
-        self._about = About("search", "embedding")
-        self._noting = Noting(database, clock, self._about)
+        self._about = RequestContext("search", "embedding")
+        self._noting = EgressRecorder(database, clock, self._about)
         options = EmbedderOptions(
             settings.model, settings.base_url, settings.api_key, settings.timeout_s, self._noting
         )
@@ -109,10 +109,10 @@ class QueryEmbedder:
         """The same for the question of a chat: what is sent for it goes with its turn."""
         return self.asked(text, turn_id=turn_id)
 
-    def asking(self, text: str) -> Asking:
+    def asking(self, text: str) -> RetrievalQuery:
         """The same for a search of memory (`store.memory`)."""
         known = self.asked(text)
-        return Asking(text, known["query_vector"], known["vector_model"], known["vector_problem"])
+        return RetrievalQuery(text, known["query_vector"], known["vector_model"], known["vector_problem"])
 
     def close(self) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from store import entities, remembered
-from store.entities import Learned
+from store.entities import Provenance
 from webapp import fragments
 from webapp.api.remembered import entity_or_404, fact_or_404, merge
 from webapp.errors import Problem
@@ -33,7 +33,7 @@ def show_entity(entity_id: int) -> Response:
     """One, with what is said of it; one that was merged leads to the other."""
     found = entity_or_404(entity_id)
     if found.id != entity_id:
-        return fragments.go(f"/memory/entities/{found.id}", 302)
+        return fragments.redirect_to(f"/memory/entities/{found.id}", 302)
     page = views.entity_page(services().database, found, viewer())
     return _page("remembered/entity.html", page=page, confirmation=CONFIRMATION)
 
@@ -44,8 +44,8 @@ def describe(entity_id: int) -> Response:
     own, found = services(), entity_or_404(entity_id)
     words = request.form.get("description", "").replace("\r\n", "\n")
     with own.database.write() as connection:
-        entities.store_entity(connection, found.kind, found.name, Learned(own.clock()), words)
-    return fragments.go(f"/memory/entities/{found.id}")
+        entities.store_entity(connection, found.kind, found.name, Provenance(own.clock()), words)
+    return fragments.redirect_to(f"/memory/entities/{found.id}")
 
 
 @blueprint.get("/memory/entities/<id:entity_id>/merge")
@@ -66,7 +66,7 @@ def do_merge(entity_id: int) -> Response:
     into = request.form.get("into", "")
     into_id = int(into) if into.isdecimal() and len(into) < 16 else -1
     merge(entity_id, into_id)
-    return fragments.go(f"/memory/entities/{into_id}")
+    return fragments.redirect_to(f"/memory/entities/{into_id}")
 
 
 @blueprint.post("/memory/entities/<id:entity_id>/unmerge")
@@ -74,7 +74,7 @@ def unmerge(entity_id: int) -> Response:
     """Let one that was merged stand by itself again."""
     with services().database.write() as connection:
         remembered.unmerge(connection, entity_id)
-    return fragments.go(f"/memory/entities/{entity_or_404(entity_id).id}")
+    return fragments.redirect_to(f"/memory/entities/{entity_or_404(entity_id).id}")
 
 
 @blueprint.post("/memory/entities/<id:entity_id>/forget")
@@ -90,7 +90,7 @@ def forget(entity_id: int) -> Response:
     with own.database.write() as connection:
         entities.delete_entity(connection, found.id)
     own.database.checkpoint()
-    return fragments.go("/memory/entities")
+    return fragments.redirect_to("/memory/entities")
 
 
 @blueprint.get("/memory/facts")
@@ -117,7 +117,7 @@ def retract(fact_id: int) -> Response:
     own = services()
     with own.database.write() as connection:
         remembered.retract(connection, fact_id, request.form.get("reason", ""), own.clock())
-    return fragments.go(_back(f"/memory/facts/{fact_id}"))
+    return fragments.redirect_to(_back(f"/memory/facts/{fact_id}"))
 
 
 @blueprint.post("/memory/facts/<id:fact_id>/restore")
@@ -125,8 +125,8 @@ def restore(fact_id: int) -> Response:
     """Let it be recalled again."""
     fact_or_404(fact_id)
     with services().database.write() as connection:
-        remembered.give_back(connection, fact_id)
-    return fragments.go(_back(f"/memory/facts/{fact_id}"))
+        remembered.restore_fact(connection, fact_id)
+    return fragments.redirect_to(_back(f"/memory/facts/{fact_id}"))
 
 
 @blueprint.post("/memory/facts/<id:fact_id>/correct")
@@ -139,12 +139,12 @@ def correct(fact_id: int) -> Response:
         raise Problem(422, "invalid_fact", problem)
     with own.database.write() as connection:
         number, _ = entities.store_fact(
-            connection, found.subject_id, found.predicate, Learned(own.clock()), object_value=value
+            connection, found.subject_id, found.predicate, Provenance(own.clock()), object_value=value
         )
-        remembered.give_back(connection, number)
+        remembered.restore_fact(connection, number)
         if number != fact_id:
             remembered.retract(connection, fact_id, "corrected", own.clock())
-    return fragments.go(_back(f"/memory/facts/{number}"))
+    return fragments.redirect_to(_back(f"/memory/facts/{number}"))
 
 
 def _offset() -> int:

@@ -37,9 +37,9 @@ class Address:
 
 
 @contextmanager
-def only_one(data_dir: DataDir) -> Iterator[None]:
+def supervisor_lock(data_dir: DataDir) -> Iterator[None]:
     """Hold the home folder while the block runs. Raises `AlreadyRunning`."""
-    with locks.held(data_dir.home / "up.lock") as is_ours:
+    with locks.file_lock(data_dir.home / "up.lock") as is_ours:
         if not is_ours:
             raise AlreadyRunning(f"Recollect is already running on {data_dir.home}")
         yield
@@ -50,7 +50,7 @@ def _address_file(data_dir: DataDir) -> Path:
 
 
 @contextmanager
-def announced(data_dir: DataDir, host: str, port: int) -> Iterator[Address]:
+def advertise_address(data_dir: DataDir, host: str, port: int) -> Iterator[Address]:
     """Say where the pages are, for as long as the block runs."""
     address = Address(os.getpid(), host, port)
     replace_file(_address_file(data_dir), json.dumps(asdict(address)).encode(), durable=False)

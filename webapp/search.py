@@ -10,14 +10,14 @@ from werkzeug.wrappers import Response
 
 from store import arrivals, saved_searches
 from store import names as store_names
-from store.saved_searches import Saved
+from store.saved_searches import SavedSearch
 from store.search import BadCursor
 from webapp import fragments, ranges
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import viewer
 from webapp.views import refining
-from webapp.views.asked import Asked
+from webapp.views.asked import SearchRequest
 from webapp.views.results import page
 
 blueprint = Blueprint("search", __name__)
@@ -49,7 +49,7 @@ def new() -> str:
     newest = request.args.get("newest", "")
     after_id = int(newest) if newest.isdecimal() and len(newest) < 19 else 0
     listed = refining.listed(asked, own.embedder.asked(asked.q))
-    count = arrivals.count(own.database, listed, after_id)
+    count = arrivals.count_new(own.database, listed, after_id)
     return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
 
 
@@ -68,19 +68,19 @@ def save() -> Response:
     database = services().database
     if request.form.get("forget"):
         saved_searches.forget(database, address)
-        return fragments.go(address if saved_searches.is_search(address) else "/search")
+        return fragments.redirect_to(address if saved_searches.is_search(address) else "/search")
     name = request.form.get("name", "").strip()[:_MAX_NAME_CHARS]
     try:
-        saved_searches.save(database, Saved(name, address))
+        saved_searches.save(database, SavedSearch(name, address))
     except ValueError as error:
         raise Problem(400, "invalid_search", f"This cannot be saved: {error}.") from error
-    return fragments.go(address)
+    return fragments.redirect_to(address)
 
 
-def _asked() -> Asked:
+def _asked() -> SearchRequest:
     args = request.args
     pages = args.get("pages", "1")
-    return Asked(
+    return SearchRequest(
         q=args.get("q", "")[:_MAX_CHARS],
         app=args.get("app", "").strip()[:_MAX_CHARS],
         win=args.get("win", "").strip()[:_MAX_CHARS],

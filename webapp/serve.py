@@ -25,7 +25,7 @@ from webapp.assistant.keeping import Keeper
 from webapp.assistant.models import ChatModels
 from webapp.assistant.records import Coverage
 from webapp.assistant.stored import payload
-from webapp.running import announced
+from webapp.running import advertise_address
 from webapp.server import Server
 from webapp.services import Services
 
@@ -51,7 +51,7 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
     threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
     keeper = Keeper(app.extensions["recollect"].context)
     keeper.start()
-    with announced(data_dir, settings.web.host, port) as address:
+    with advertise_address(data_dir, settings.web.host, port) as address:
         if tell:
             tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
         log.info("serving %s", address.url)

@@ -14,7 +14,7 @@ from store.paths import DataDir
 from store.settings import Settings
 from store.spool import Spool
 from webapp.assistant.agent_session import AgentDeps
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.live import LiveTurns
 from webapp.assistant.models import ChatModels
 from webapp.query_embedder import QueryEmbedder
@@ -30,7 +30,7 @@ class Services:
     chat_models: ChatModels
     embedder: QueryEmbedder  # what a search means; opened with the first one
     agent: AgentDeps  # the chat's tools, and where decisions about their calls are awaited
-    context: ContextDeps  # the memory of chats: sessions, summaries, what is told as background
+    context: ContextServices  # the memory of chats: sessions, summaries, what is told as background
     turns: LiveTurns  # turns of the chat that run by themselves
     clock: Callable[[], int]  # now, in epoch milliseconds
     token: str  # what a bearer must show; every other secret is derived from it

@@ -29,7 +29,7 @@ from webapp.api.tool_calls import decide
 from webapp.api.turn_events import VERSION
 from webapp.api.values import MAX_ID
 from webapp.errors import Problem
-from webapp.following import places, told
+from webapp.following import connection_slots, replay_events
 from webapp.server import IS_TAKEN_OVER
 from webapp.services import Services, services
 
@@ -92,7 +92,7 @@ def install(app: Flask) -> None:
     @sock.route("/ws/chat/<id:chat_id>")  # type: ignore[untyped-decorator]  # flask_sock is untyped
     def chat(ws: Server, chat_id: int) -> None:
         _take_over(ws)
-        free = places()
+        free = connection_slots()
         if not free.acquire(blocking=False):
             ws.close(TRY_AGAIN_LATER, "too many sockets; ask the turn's own address")
             ws.thread.join(1)  # it must not find its socket gone before it has looked at it
@@ -160,13 +160,13 @@ class _Conversation:
             raise Problem(422, "invalid_request", "A socket asks in its own chat only.")
         live = started_in_window(message.model_copy(update={"chat_id": self._chat_id}))
         self._chat_id = live.chat_id  # another one where an insight is amended
-        self._told = told(self._own, live.chat_id, live.n, 0)
+        self._told = replay_events(self._own, live.chat_id, live.n, 0)
 
     def _resume(self, message: Resume) -> None:
         if conversations.turn(self._own.database, self._chat_id, message.turn) is None:
             detail = f"There is no turn {message.turn} in chat {self._chat_id}."
             raise Problem(404, "turn_not_found", detail)
-        self._told = told(self._own, self._chat_id, message.turn, message.after)
+        self._told = replay_events(self._own, self._chat_id, message.turn, message.after)
 
     def _check(self, number: int) -> None:
         """A socket decides about calls of its own chat only."""

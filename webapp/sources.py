@@ -8,7 +8,7 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from store import import_names, imports
-from store.import_names import Remembered
+from store.import_names import AcceptedNames
 from store.imports import KINDS, Import, ImportNotFound, Kind
 from store.zones import day_clock
 from webapp import importing
@@ -69,7 +69,7 @@ def remember(kind: str, import_id: int) -> Response:
     own, found = services(), _import(kind, import_id)
     chosen = None if request.form.get("all") else set(request.form.getlist("name"))
     try:
-        done = import_names.remember(own.database, found, chosen, own.clock())
+        done = import_names.accept_names(own.database, found, chosen, own.clock())
     except LookupError as error:
         raise Problem(422, "invalid_request", "That name is not in this import any more.") from error
     return _imported(found, done)
@@ -104,7 +104,7 @@ def _import(kind: str, import_id: int) -> Import:
     return found
 
 
-def _imported(found: Import, done: Remembered | None = None) -> Response:
+def _imported(found: Import, done: AcceptedNames | None = None) -> Response:
     page = views.import_page(services().database, found, done)
     return make_response(render_template("sources/imported.html", page=page, section="settings"))
 

@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 
 from webapp import fragments, recording
 from webapp.errors import FieldError, Problem
-from webapp.light import capture_light
+from webapp.light import recording_indicator
 from webapp.services import services
 from webapp.viewer import viewer
 from webapp.views.state import decision_words, page
@@ -29,7 +29,7 @@ def show() -> Response:
 @blueprint.get("/status/light")
 def light() -> Response:
     """The capture light alone."""
-    return make_response(render_template("shell/light.html", light=capture_light(services())))
+    return make_response(render_template("shell/light.html", light=recording_indicator(services())))
 
 
 @blueprint.post("/status/pause")
@@ -41,14 +41,14 @@ def pause() -> Response:
         error = FieldError("minutes", "must be a whole number of minutes")
         raise Problem(422, "invalid_request", "The pause cannot be set.", errors=(error,))
     recording.pause(own.data_dir, int(minutes) if minutes else None, own.clock())
-    return fragments.go(_back())
+    return fragments.redirect_to(_back())
 
 
 @blueprint.post("/status/resume")
 def resume() -> Response:
     """Go on recording."""
     recording.resume(services().data_dir)
-    return fragments.go(_back())
+    return fragments.redirect_to(_back())
 
 
 def _back() -> str:

@@ -30,7 +30,7 @@ from store.paths import DataDir
 from store.settings import Settings, WebSettings
 from webapp.access import launch_link
 from webapp.address import check_address, listen
-from webapp.running import only_one, web_address
+from webapp.running import supervisor_lock, web_address
 
 MAX_RESTARTS = 5
 RESTART_WINDOW_S = 60.0
@@ -145,7 +145,7 @@ class Supervisor:
         Raises `AlreadyRunning` when another supervisor has this home, `PortInUse` and
         `SettingsError` when the pages cannot be served where the settings say.
         """
-        with only_one(self.data_dir):
+        with supervisor_lock(self.data_dir):
             self.parts = self._make_parts(_free_port(self.settings.web))
             with _on_signals(self.stop):
                 try:

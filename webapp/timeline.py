@@ -14,11 +14,11 @@ from webapp.services import services
 from webapp.viewer import Viewer, viewer
 from webapp.views import band, selection
 from webapp.views.day import page
-from webapp.views.goto import Goal, goal
-from webapp.views.marked import wanted
+from webapp.views.goto import Goal, resolve_destination
+from webapp.views.marked import highlight_request
 from webapp.views.marks import scrub_marks
 from webapp.views.selecting import Selector, selector
-from webapp.views.stage import Ask, Stage, address, stage
+from webapp.views.stage import Stage, StageQuery, address, stage
 
 blueprint = Blueprint("timeline", __name__)
 
@@ -30,7 +30,9 @@ def show() -> BaseResponse:
     """The day around ``frame``, ``at`` or ``day``; for htmx the stage alone."""
     who = viewer()
     typed = request.args.get("go", "").strip()[:200]
-    led = goal(typed, day_named(request.args.get("day"), who) or who.today, who) if typed else ""
+    led = (
+        resolve_destination(typed, day_named(request.args.get("day"), who) or who.today, who) if typed else ""
+    )
     if isinstance(led, Goal):
         return redirect(led.address, 303)
     ask = _ask(who)
@@ -42,7 +44,7 @@ def show() -> BaseResponse:
     return make_response(html, 422 if led else 200)
 
 
-def _moment(ask: Ask, found: Stage | None, who: Viewer) -> Response:
+def _moment(ask: StageQuery, found: Stage | None, who: Viewer) -> Response:
     """The stage with its details and what can be selected from here; the address bar follows."""
     selecting = _selector(ask, found, who)
     response = make_response(
@@ -53,7 +55,7 @@ def _moment(ask: Ask, found: Stage | None, who: Viewer) -> Response:
     return response
 
 
-def _selector(ask: Ask, found: Stage | None, who: Viewer) -> Selector:
+def _selector(ask: StageQuery, found: Stage | None, who: Viewer) -> Selector:
     at_ms = found.frame.captured_ms if found else ask.day.start_ms
     return selector(ask, found, band.window(ask.day, at_ms, ask.zoom, who))
 
@@ -81,7 +83,7 @@ def marks() -> Response:
     return jsonify(marks=found)
 
 
-def _ask(who: Viewer) -> Ask:
+def _ask(who: Viewer) -> StageQuery:
     zoom = request.args.get("z", "day")
     if zoom not in band.ZOOMS:
         raise _bad("z", f"must be one of {', '.join(band.ZOOMS)}")
@@ -97,12 +99,12 @@ def _ask(who: Viewer) -> Ask:
             raise _bad("frame", "must be the number of a frame")
         frame = frames.get(services().database, int(frame_id))
         day = who.day_of(frame.captured_ms)
-        return Ask(
+        return StageQuery(
             day,
             zoom,
             frame=frame,
             app_names=apps,
-            wanted=wanted(request.args),
+            wanted=highlight_request(request.args),
             with_lines=lines,
             selected=chosen,
         )
@@ -111,12 +113,14 @@ def _ask(who: Viewer) -> Ask:
         at_ms = moment(at, who)
         if at_ms is None:
             raise _bad("at", "must be epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00")
-        return Ask(who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines, selected=chosen)
+        return StageQuery(
+            who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines, selected=chosen
+        )
     name = request.args.get("day")
     named = day_named(name, who) if name else _day_to_begin_with(who)
     if named is None:
         raise _bad("day", "must be a date such as 2026-11-20")
-    return Ask(named, zoom, app_names=apps, with_lines=lines, selected=chosen)
+    return StageQuery(named, zoom, app_names=apps, with_lines=lines, selected=chosen)
 
 
 def _day_to_begin_with(who: Viewer) -> Day:

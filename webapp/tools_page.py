@@ -40,7 +40,7 @@ def change(name: str) -> Response:
         hosts = destinations.hosts(own.agent, own.chat_models, name)
         tool_modes.choose(own.database, name, wanted, own.clock(), hosts)
     if not fragments.wants_fragment():
-        return fragments.go(f"/settings/tools#{name}")
+        return fragments.redirect_to(f"/settings/tools#{name}")
     view = next(each for each in tool_views(own) if each.name == name)
     return make_response(render_template("tools/tool.html", tool=view, mode_words=MODE_WORDS))
 
@@ -49,4 +49,4 @@ def change(name: str) -> Response:
 def revoke(rule_id: int) -> Response:
     """Take a standing approval back; one that is gone already is as wanted."""
     tool_rules.revoke(services().database, rule_id)
-    return fragments.go("/settings/tools#rules")
+    return fragments.redirect_to("/settings/tools#rules")

@@ -34,7 +34,7 @@ def report(chat_id: int, n: int, source: int) -> Response:
             raise Problem(404, "source_not_found", f"Turn {n} of chat {chat_id} cites no source {source}.")
     result = _turn(chat_id, n)
     if not fragments.wants_fragment():
-        return fragments.go(f"/chat/{chat_id}#t{n}e{source}")
+        return fragments.redirect_to(f"/chat/{chat_id}#t{n}e{source}")
     view = turn_view(own.database, own.media, result, viewer().now_ms)
     return make_response(render_template("chat/turn.html", view=view))
 
@@ -42,9 +42,9 @@ def report(chat_id: int, n: int, source: int) -> Response:
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/copy")
 def copy(chat_id: int, n: int) -> Response:
     """The answer as ``text``, ``md`` or ``html``, for the clipboard: the export's own words."""
-    found = exporting.exported(chat_id, n, lambda number: "none")
+    found = exporting.export_pack(chat_id, n, lambda number: "none")
     kind = request.args.get("as", "text")
-    made = {"text": markdown.text, "md": markdown.document, "html": page.fragment}.get(kind)
+    made = {"text": markdown.text, "md": markdown.markdown_document, "html": page.fragment}.get(kind)
     if made is None:
         raise Problem(400, "invalid_request", "An answer is copied as text, md or html.")
     return make_response(made(found), 200, {"Content-Type": "text/plain; charset=utf-8"})
@@ -61,9 +61,9 @@ def export(chat_id: int, n: int) -> Response:
     if fmt and fmt not in exporting.FORMATS:
         raise Problem(400, "invalid_request", "An answer is exported as md, html or zip.")
     with_files = fmt == "zip" and request.args.get("files") == "1"
-    found = exporting.exported(chat_id, n, _size if fmt else lambda number: "none", with_files=with_files)
+    found = exporting.export_pack(chat_id, n, _size if fmt else lambda number: "none", with_files=with_files)
     if fmt:
-        return exporting.file_of(found, fmt)
+        return exporting.answer_file(found, fmt)
     html = render_template("chat/export.html", view=export_view(found, viewer()), section="chat")
     return make_response(html)
 

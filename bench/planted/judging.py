@@ -14,11 +14,11 @@ from zoneinfo import ZoneInfo
 
 from bench.planted import Answer, Part
 from bench.planted.screens import Screen
-from engines.chat import Completion, Message, OnSend, Schema
+from engines.chat import Completion, Message, RequestHook, Schema
 from store.database import Database
 from store.settings import ChatSettings
 from webapp.assistant.models import AnyModel, ChatModels
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import Claim, TurnRequest, TurnResult
 from webapp.assistant.turn import answer as answer_turn
 
@@ -84,7 +84,7 @@ class _Scripted(ChatModels):
         *,
         schema: Schema | None = None,
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Completion:
         """The planted answer, with the ids under which its frames are shown in the prompt."""
         assert self.planted is not None
@@ -102,7 +102,7 @@ def judge(
     """What the program makes of the answers. Those about scenes that were not drawn are left out."""
     models = _Scripted(screens)
     now_ms = max(screen.captured_ms for screen in screens.values()) + 3_600_000
-    deps = TurnDeps(database, models, lambda: now_ms)
+    deps = TurnServices(database, models, lambda: now_ms)
     tally = Tally()
     for answer in planted:
         if set(answer.scenes) <= screens.keys():

@@ -50,7 +50,7 @@ def fill(database: Database, engine: OcrEngine | None = None) -> dict[str, Scree
     """One frame for each scene, at its last and fullest; by the scene's name in the story. Without an
     engine the frames are read without a mistake.
     """
-    found = fonts.find()
+    found = fonts.find_fonts()
     options = Options(date(2026, 11, 20), ZONE, seed=SEED, chinese=found.chinese is not None)
     fullest: dict[str, tuple[Visit, Moment]] = {}
     for visit in all_visits(plan(options)):
@@ -77,7 +77,7 @@ def _stored(
         row = frames.get(database, frame_id)
         frames.extend(connection, row.capture_id, moment.ended_ms)
         activity.heartbeat(connection, frames.get(database, frame_id))
-    stored = readings.current(database, frame_id)
+    stored = readings.current_reading(database, frame_id)
     assert stored is not None
     return Screen(frame_id, moment.captured_ms, lines, stored.text)
 

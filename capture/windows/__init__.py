@@ -13,12 +13,12 @@ from typing import Literal, Protocol
 
 from capture.geometry import Rect
 from store.privacy import WindowFacts
-from store.private_windows import same_name
+from store.private_windows import normalize_app_name
 
 Kind = Literal["window", "popup", "dock", "desktop"]
 
 LOCKERS = frozenset(
-    same_name(name)
+    normalize_app_name(name)
     for name in (
         "i3lock", "slock", "xlock", "xscreensaver", "xsecurelock", "xtrlock", "light-locker", "lightdm",
         "gtklock", "swaylock", "hyprlock", "waylock", "kscreenlocker_greet", "gnome-screensaver",
@@ -104,4 +104,4 @@ class WindowSource(Protocol):
 
 def is_locker_shown(windows: Iterable[WindowInfo]) -> bool:
     """Whether a screen locker covers something."""
-    return any(window.app_name and same_name(window.app_name) in LOCKERS for window in windows)
+    return any(window.app_name and normalize_app_name(window.app_name) in LOCKERS for window in windows)

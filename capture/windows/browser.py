@@ -17,7 +17,7 @@ from pathlib import Path
 from capture.stamps import file_stamp
 from capture.windows import WindowInfo, WindowSource
 from store import browser_words
-from store.browser_words import BrowserWord, OrdinaryWindow
+from store.browser_words import ExtensionReport, OrdinaryWindow
 from store.private_windows import is_browser
 
 log = logging.getLogger(__name__)
@@ -25,31 +25,31 @@ log = logging.getLogger(__name__)
 _SEPARATORS = (" - ", " – ", " — ")
 
 
-class BrowserWords:
+class ExtensionHints:
     """The extension's words, read again whenever their file changed; one stat while it did not."""
 
     def __init__(self, spool_folder: Path) -> None:
         self._folder = spool_folder
         self._stamp: object = ()
-        self._words: list[BrowserWord] = []
+        self._words: list[ExtensionReport] = []
 
-    def __call__(self) -> list[BrowserWord]:
-        stamp = file_stamp(browser_words.path_of(self._folder))
+    def __call__(self) -> list[ExtensionReport]:
+        stamp = file_stamp(browser_words.extension_path(self._folder))
         if stamp != self._stamp:
             self._stamp = stamp
             self._words = self._read()
         return self._words
 
-    def _read(self) -> list[BrowserWord]:
+    def _read(self) -> list[ExtensionReport]:
         try:
-            return browser_words.heard(self._folder)
+            return browser_words.read_reports(self._folder)
         except (OSError, ValueError) as error:
             # Who is paired is not known any more: every browser counts as paired and silent.
             log.error("what the browser extension said cannot be read: %s", error)
-            return [BrowserWord("", 0)]
+            return [ExtensionReport("", 0)]
 
 
-class WitnessedWindows:
+class ExtensionWindows:
     """A window source, told by the extension which browser windows are ordinary.
 
     Where more windows bear a title than the list has, none of them is taken for an ordinary one;
@@ -59,7 +59,7 @@ class WitnessedWindows:
     """
 
     def __init__(
-        self, source: WindowSource, words: Callable[[], Sequence[BrowserWord]], now_ms: Callable[[], int]
+        self, source: WindowSource, words: Callable[[], Sequence[ExtensionReport]], now_ms: Callable[[], int]
     ) -> None:
         self._source = source
         self._words = words
@@ -85,7 +85,7 @@ class WitnessedWindows:
         self._source.close()
 
     def _told(
-        self, window: WindowInfo, windows: Iterable[WindowInfo], words: Sequence[BrowserWord]
+        self, window: WindowInfo, windows: Iterable[WindowInfo], words: Sequence[ExtensionReport]
     ) -> WindowInfo:
         about = [word for word in words if not word.browser or word.is_about(window.app_name or "")]
         if not about:

@@ -17,7 +17,7 @@ class WindowsTimedOut(SourceFailed):
     reason = "windows_timed_out"
 
 
-class GuardedWindows:
+class WindowsWithTimeout:
     """Asks in a thread of its own and waits only so long; a late answer is never used."""
 
     def __init__(self, source: WindowSource, timeout_s: float = TIMEOUT_S) -> None:

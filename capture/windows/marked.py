@@ -23,7 +23,7 @@ from capture.stamps import file_stamp
 from capture.windows import WindowInfo, WindowSource
 from store import toolbar_words
 from store.private_windows import is_browser, is_started_private, private_state
-from store.toolbar_words import ToolbarWords
+from store.toolbar_words import ToolbarHints
 
 log = logging.getLogger(__name__)
 
@@ -41,17 +41,17 @@ class ToolbarsRead:
     def __init__(self, spool_folder: Path) -> None:
         self._folder = spool_folder
         self._stamp: object = ()
-        self._words = ToolbarWords()
+        self._words = ToolbarHints()
 
-    def __call__(self) -> ToolbarWords:
-        stamp = file_stamp(toolbar_words.path_of(self._folder))
+    def __call__(self) -> ToolbarHints:
+        stamp = file_stamp(toolbar_words.toolbars_path(self._folder))
         if stamp != self._stamp:
             self._stamp = stamp
             try:
                 self._words = toolbar_words.read(self._folder)
             except (OSError, ValueError) as error:
                 log.error("what ingest read in toolbars cannot be read: %s", error)
-                self._words = ToolbarWords()
+                self._words = ToolbarHints()
         return self._words
 
 
@@ -70,7 +70,7 @@ class _Known:
     is_old: bool = False
 
 
-class MarkedWindows:
+class PrivateWindowDetector:
     """A window source with what is known of its browser windows.
 
     `command_line` and `started` ask about a process (`capture.processes`), once a window.
@@ -79,7 +79,7 @@ class MarkedWindows:
     def __init__(
         self,
         source: WindowSource,
-        words: Callable[[], ToolbarWords],
+        words: Callable[[], ToolbarHints],
         command_line: Callable[[int], tuple[str, ...]],
         started: Callable[[int], str],
     ) -> None:
@@ -113,7 +113,7 @@ class MarkedWindows:
     def close(self) -> None:
         self._source.close()
 
-    def _marked(self, window: WindowInfo, words: ToolbarWords) -> WindowInfo:
+    def _marked(self, window: WindowInfo, words: ToolbarHints) -> WindowInfo:
         if window.incognito is not None or not is_browser(window.app_name):
             return window
         if window.pid is None or window.window_id is None:

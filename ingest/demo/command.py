@@ -17,13 +17,13 @@ from engines.registry import UnknownName
 from ingest.demo import fonts
 from ingest.demo.days import NoClockChange, Options
 from ingest.demo.fonts import Fonts
-from ingest.demo.making import Making
+from ingest.demo.making import SampleWeekGenerator
 from ingest.home import Home
-from ingest.importers.feeding import Feeding
+from ingest.importers.feeding import ImportFeed
 from ingest.importers.items import CannotImport
 from ingest.importers.progress import Progress
 from ingest.importers.zones import zone_named
-from ingest.taking_in import SOME_FAILED, engine_of, take_in
+from ingest.taking_in import SOME_FAILED, engine_of, run_import
 from store import reading_queue
 from store.settings import Settings
 
@@ -53,20 +53,20 @@ def demo(
     zone = zone_named(tz)
     zone = zone if isinstance(zone, ZoneInfo) else ZoneInfo("UTC")
     last_day = _last_day(until, zone)
-    found = fonts.find()
+    found = fonts.find_fonts()
     notes = list(_shortcomings(home, found))
     options = Options(last_day, zone, days, seed, hours, dst, _can_be_chinese(home, found))
     home = replace(home, settings=_with_readers(home))
     try:
-        making = Making(home, found, options)
+        making = SampleWeekGenerator(home, found, options)
     except NoClockChange as error:
         raise CannotImport(f"{error}; name one that does, such as --tz Europe/Berlin") from error
     _open_and_close(home)
     for note in notes:
         click.echo(note, err=True)
     with Progress(making.pictures) as progress:
-        feeding = Feeding(home, making.items(), lambda _: progress.advance(1))
-        code = take_in(feeding, progress)
+        feeding = ImportFeed(home, making.items(), lambda _: progress.advance(1))
+        code = run_import(feeding, progress)
     if feeding.is_over:
         making.finish()
         _tell(home, making, as_json)
@@ -113,7 +113,7 @@ def _open_and_close(home: Home) -> None:
         raise CannotImport(f"the pictures could not be read: {error}") from error
 
 
-def _tell(home: Home, making: Making, as_json: bool) -> None:
+def _tell(home: Home, making: SampleWeekGenerator, as_json: bool) -> None:
     week, folder = making.week, home.data_dir.home
     pending = reading_queue.count_pending(home.database)
     if as_json:

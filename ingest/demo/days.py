@@ -18,7 +18,8 @@ from ingest.demo import story_chinese, story_harbour, story_office
 from ingest.demo.story import SceneScript, figures
 
 SCRIPTS = {
-    script.id: script for script in (*story_harbour.SCENES, *story_office.SCENES, *story_chinese.SCENES)
+    script.id: script
+    for script in (*story_harbour.HARBOUR_SCENES, *story_office.OFFICE_SCENES, *story_chinese.CHINESE_SCENES)
 }
 
 LEFT_OUT: dict[str, tuple[str, str] | None] = {

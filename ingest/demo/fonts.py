@@ -53,7 +53,7 @@ def is_chinese(text: str) -> bool:
     return any(ord(character) >= _FIRST_CHINESE for character in text)
 
 
-def find(folders: Sequence[Path] | None = None) -> Fonts:
+def find_fonts(folders: Sequence[Path] | None = None) -> Fonts:
     """The best fonts below `folders` (by default, where this system keeps its fonts)."""
     files = _files(_folders() if folders is None else folders)
     chinese = next(((files[name], index) for name, index in _CHINESE if name in files), None)

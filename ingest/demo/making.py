@@ -17,7 +17,7 @@ from store import sample_week
 from store.sample_week import Absence, Fact, SampleFrame, SampleWeek, Scene
 
 
-class Making:
+class SampleWeekGenerator:
     """One sample week on its way. `items` draws and hands over; `finish` writes the ground truth.
 
     Raises `CannotImport` for a home that holds anything else.
@@ -28,7 +28,7 @@ class Making:
         self._home, self._fonts, self._options = home, fonts, options
         self._lines: dict[int, tuple[str, ...]] = {}
         self.week = _empty(options, self.days)
-        refuse_strangers(home, self.week)
+        reject_foreign_home(home, self.week)
 
     @property
     def pictures(self) -> int:
@@ -80,7 +80,7 @@ class Making:
         return replace(scene, facts=tuple(fact for fact in scene.facts if scene.showing(fact.text)))
 
 
-def refuse_strangers(home: Home, week: SampleWeek) -> None:
+def reject_foreign_home(home: Home, week: SampleWeek) -> None:
     """A sample week is never mixed with memories, nor with another sample week. Raises `CannotImport`."""
     folder = home.data_dir.home
     source = sample_week.stranger(home.database)

@@ -7,7 +7,7 @@ from ingest.demo.surfaces import Chat, Document, Page, Sheet
 
 _GROUPS = ("上海站值班群", "浮标校准", "周报提醒")
 
-SCENES = (
+CHINESE_SCENES = (
     SceneScript(
         "zh_duty", "企业微信", "上海站值班群", None, "Harbour",
         "Heard from the duty group in Shanghai how far buoy 7 is off there.",

@@ -65,7 +65,7 @@ _TEST_CODE = (
     "        corrected(readings[-1], estimate(readings))",
 )
 
-SCENES = (
+HARBOUR_SCENES = (
     SceneScript(
         "drift_report", "Slack", "#harbour - Larkspur Tides", None, "Harbour",
         "Read in #harbour that buoy 7 runs ahead of the network.",

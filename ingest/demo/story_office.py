@@ -13,7 +13,7 @@ _INBOX = (
     ("Archive service", "Maintenance on Sunday"),
 )
 
-SCENES = (
+OFFICE_SCENES = (
     SceneScript(
         "week_mail", "Thunderbird", "Inbox - Mozilla Thunderbird", None, "Planning",
         "Read the product lead's mail about the goals of the week.",

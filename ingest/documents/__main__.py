@@ -14,16 +14,16 @@ from pathlib import Path
 
 from ingest.documents import limits
 from ingest.documents.found import CannotRead, Unsupported
-from ingest.documents.reading import read
+from ingest.documents.reading import extract
 
 REFUSED, UNSUPPORTED = 1, 3
 
 
 def main(path: str, name: str) -> int:
     logging.basicConfig(level=logging.WARNING)
-    limits.apply()
+    limits.apply_limits()
     try:
-        found = read(Path(path), name)
+        found = extract(Path(path), name)
     except Unsupported as error:
         return _say(UNSUPPORTED, str(error))
     except CannotRead as error:

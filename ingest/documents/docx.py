@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
-from ingest.documents.found import CannotRead, tidy
+from ingest.documents.found import CannotRead, clean_text
 from ingest.documents.limits import MAX_CHARS, MAX_UNPACKED_BYTES
 
 MAIN_PART = "word/document.xml"
@@ -41,7 +41,7 @@ def is_docx(path: Path) -> bool:
     return True
 
 
-def document_text(path: Path) -> tuple[str, bool]:
+def docx_text(path: Path) -> tuple[str, bool]:
     """(text, whether it is all). Raises `CannotRead`."""
     reading = _Reading()
     try:
@@ -57,7 +57,7 @@ def document_text(path: Path) -> tuple[str, bool]:
         raise CannotRead(_DAMAGED) from error
     except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in a way of its own
         raise CannotRead("it is encrypted, or packed in a way that cannot be read") from error
-    return tidy(reading.text()), not reading.is_full
+    return clean_text(reading.text()), not reading.is_full
 
 
 def _chunks(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:

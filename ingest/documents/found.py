@@ -18,7 +18,7 @@ class Unsupported(CannotRead):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Extraction:
     """`text` is "" for an image. `is_whole` is false when there is more than was read."""
 
     kind: Kind
@@ -34,7 +34,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe
 _BLANK_LINES = re.compile(r"\n{4,}")
 
 
-def tidy(text: str) -> str:
+def clean_text(text: str) -> str:
     """Text with line feeds alone, without control characters and long empty stretches."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x0b", "\n").replace("\x0c", "\n")
     plain = _CONTROL.sub("", lines)

@@ -16,7 +16,7 @@ MEMORY_BYTES = 1_000_000_000
 CPU_S = 20
 
 
-def apply() -> None:
+def apply_limits() -> None:
     """Have the system hold this process to them, where it can (not on Windows).
 
     The processor's time is also the wall's for who waits (`webapp.attaching`).

@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from ingest.documents.found import CannotRead, tidy
+from ingest.documents.found import CannotRead, clean_text
 from ingest.documents.limits import MAX_CHARS, MAX_PAGES
 
 log = logging.getLogger(__name__)
 
 
-def document_text(path: Path) -> tuple[str, int, bool]:
+def pdf_text(path: Path) -> tuple[str, int, bool]:
     """(text, number of pages, whether it is all). Raises `CannotRead`, and whatever pypdf does."""
     from pypdf import PasswordType, PdfReader
     from pypdf.errors import DependencyError
@@ -30,7 +30,7 @@ def document_text(path: Path) -> tuple[str, int, bool]:
     count, texts, chars, unread, has_text = len(reader.pages), [], 0, 0, False
     for number in range(min(count, MAX_PAGES)):
         try:
-            text = tidy(reader.pages[number].extract_text()).strip()
+            text = clean_text(reader.pages[number].extract_text()).strip()
             has_text = has_text or bool(text)
             text = text or f"[Page {number + 1} has no text; pictures are not read.]"
         except MemoryError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from ingest.documents.found import CannotRead, Unsupported, tidy
+from ingest.documents.found import CannotRead, Unsupported, clean_text
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})", re.IGNORECASE)
@@ -24,10 +24,10 @@ def text_of(content: bytes) -> str:
     """The text of a file that says of no other kind. Raises `Unsupported`."""
     for mark, encoding in _BOMS:
         if content.startswith(mark):
-            return tidy(_decoded(content[len(mark) if encoding == "utf-8" else 0 :], encoding))
+            return clean_text(_decoded(content[len(mark) if encoding == "utf-8" else 0 :], encoding))
     if b"\0" in content[:4096]:
         raise Unsupported("only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached")
-    return tidy(_decoded(content, "utf-8"))
+    return clean_text(_decoded(content, "utf-8"))
 
 
 def page_text(content: bytes) -> str:
@@ -47,7 +47,7 @@ def page_text(content: bytes) -> str:
     reading = _Reading()
     reading.feed(cleaned)
     reading.close()
-    return tidy(reading.text())
+    return clean_text(reading.text())
 
 
 def _decoded(content: bytes, encoding: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 from ingest.documents import docx, pdf, picture, plain
-from ingest.documents.found import CannotRead, Found, Unsupported
+from ingest.documents.found import CannotRead, Extraction, Unsupported
 from ingest.documents.limits import MAX_CHARS
 
 _HEAD_BYTES = 1024
@@ -17,7 +17,7 @@ _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _DOCX_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-def read(path: Path, name: str) -> Found:
+def extract(path: Path, name: str) -> Extraction:
     """What is in a file. Raises `CannotRead`, and whatever a library says of a damaged one."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
@@ -25,13 +25,13 @@ def read(path: Path, name: str) -> Found:
         raise CannotRead("it is empty")
     if media_type := _image_type(head):
         width, height = picture.size_px(path, media_type)
-        return Found("image", media_type, width_px=width, height_px=height)
+        return Extraction("image", media_type, width_px=width, height_px=height)
     if b"%PDF-" in head:
-        text, pages, is_whole = pdf.document_text(path)
-        return Found("pdf", "application/pdf", text, is_whole, pages)
+        text, pages, is_whole = pdf.pdf_text(path)
+        return Extraction("pdf", "application/pdf", text, is_whole, pages)
     if head.startswith(b"PK\x03\x04") and docx.is_docx(path):
-        text, is_whole = docx.document_text(path)
-        return _with_text(Found("docx", _DOCX_TYPE, text, is_whole))
+        text, is_whole = docx.docx_text(path)
+        return _with_text(Extraction("docx", _DOCX_TYPE, text, is_whole))
     content = path.read_bytes()
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if PurePath(name).suffix.lower() in _PAGES or start.startswith((b"<!doctype html", b"<html")):
@@ -47,12 +47,14 @@ def _image_type(head: bytes) -> str:
     return next((media_type for magic, media_type in _IMAGES if head.startswith(magic)), "")
 
 
-def _cut(kind: str, media_type: str, text: str) -> Found:
+def _cut(kind: str, media_type: str, text: str) -> Extraction:
     assert kind in ("text", "html")
-    return Found("html" if kind == "html" else "text", media_type, text[:MAX_CHARS], len(text) <= MAX_CHARS)
+    return Extraction(
+        "html" if kind == "html" else "text", media_type, text[:MAX_CHARS], len(text) <= MAX_CHARS
+    )
 
 
-def _with_text(found: Found) -> Found:
+def _with_text(found: Extraction) -> Extraction:
     if not found.text.strip():
         raise CannotRead("it holds no text")
     return found

@@ -17,7 +17,7 @@ _PATIENCE_S = 2.0
 OnStep = Callable[[Item | Skipped], None]
 
 
-class Feeding:
+class ImportFeed:
     """Puts items into the spool. `on_step` is told of each item, for a progress bar."""
 
     def __init__(self, home: Home, items: Iterator[Item | Skipped], on_step: OnStep = lambda _: None) -> None:

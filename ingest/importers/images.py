@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from ingest.images import Rejected, check, media_type_of
+from ingest.images import InvalidImage, check, media_type_of
 from ingest.importers.items import CannotImport, Item, Skipped, item
 from ingest.importers.times import taken_ms
 from store.spool import MAX_IMAGE_BYTES
@@ -31,18 +31,20 @@ def read(found: list[tuple[int, Path]], zone: tzinfo) -> Iterator[Item | Skipped
     for captured_ms, path in found:
         try:
             yield _item(path, captured_ms, zone)
-        except (Rejected, OSError) as error:
+        except (InvalidImage, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             yield Skipped(path.name, reason or str(error))
 
 
 def _item(path: Path, captured_ms: int, zone: tzinfo) -> Item:
     if path.stat().st_size > MAX_IMAGE_BYTES:
-        raise Rejected("too_large", f"more than {MAX_IMAGE_BYTES} bytes")
+        raise InvalidImage("too_large", f"more than {MAX_IMAGE_BYTES} bytes")
     content = path.read_bytes()
     media_type = media_type_of(content)
     if media_type is None:
-        raise Rejected("wrong_type", "not a PNG, JPEG or WebP picture" if content else "the file has 0 bytes")
+        raise InvalidImage(
+            "wrong_type", "not a PNG, JPEG or WebP picture" if content else "the file has 0 bytes"
+        )
     check(content, media_type)
     return item(content, media_type, captured_ms, offset_min(captured_ms, zone))
 

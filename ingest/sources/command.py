@@ -39,7 +39,7 @@ def _command(kind: Kind) -> click.Command:
     @click.pass_obj
     def command(home: Home, /, file: Path, as_json: bool, **given: Any) -> None:
         # Only here: the worker, which lives long, has no use for parsers.
-        from ingest.sources.importing import take_in, told
+        from ingest.sources.importing import import_file, summary_lines
         from ingest.sources.source import Options
 
         options = Options(
@@ -49,7 +49,7 @@ def _command(kind: Kind) -> click.Command:
             dates=given["dates"],
         )
         reading, storing = _Bar("Reading"), _Bar("Storing")
-        receipt = take_in(
+        receipt = import_file(
             home,
             kind,
             file,
@@ -62,7 +62,7 @@ def _command(kind: Kind) -> click.Command:
         if as_json:
             click.echo(json.dumps(receipt.as_json(), ensure_ascii=False))
             return
-        for line in told(receipt):
+        for line in summary_lines(receipt):
             click.echo(line)
 
     return command

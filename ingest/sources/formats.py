@@ -68,27 +68,27 @@ _FEATURES = r'\A\s*\{(?=.*"(?:FeatureCollection|features)")'
 
 FORMATS: dict[Kind, tuple[Format, ...]] = {
     "messages": (
-        Format("sms-backup", "SMS Backup & Restore", sms_backup.read, _element("smses", "calls")),
-        Format("telegram", "Telegram Desktop, JSON", telegram.read, _pattern(r"\A\s*\{")),
+        Format("sms-backup", "SMS Backup & Restore", sms_backup.read_sms_backup, _element("smses", "calls")),
+        Format("telegram", "Telegram Desktop, JSON", telegram.read_telegram, _pattern(r"\A\s*\{")),
         Format("mbox", "mbox (e-mail)", mbox.read, _pattern(r"\AFrom ")),
-        Format("imessage", "iMessage, text of imessage-exporter", imessage.read, _any_line(imessage.STARTS)),
-        Format("whatsapp", "WhatsApp, exported chat", whatsapp.read, _any_line(whatsapp.LINE)),
-        Format("csv", "CSV", message_table.read, _table(message_table.COLUMNS, message_table.NEEDED)),
+        Format("imessage", "iMessage, text of imessage-exporter", imessage.read_imessage, _any_line(imessage.IMESSAGE_STARTS)),
+        Format("whatsapp", "WhatsApp, exported chat", whatsapp.read_whatsapp, _any_line(whatsapp.WHATSAPP_LINE)),
+        Format("csv", "CSV", message_table.read_csv_messages, _table(message_table.MESSAGE_COLUMNS, message_table.MESSAGE_NEEDED)),
     ),
     "calendar": (Format("ics", "iCalendar (.ics)", ics.read, _pattern(r"(?i)\A\s*BEGIN:VCALENDAR")),),
     "location": (
-        Format("gpx", "GPX", gpx.read, _element("gpx")),
-        Format("geojson", "GeoJSON", geojson.read_points, _pattern(_FEATURES)),
-        Format("takeout", "Google Takeout or Timeline, JSON", takeout.read, _pattern(r"\A\s*[{\[]")),
+        Format("gpx", "GPX", gpx.read_gpx, _element("gpx")),
+        Format("geojson", "GeoJSON", geojson.read_geojson_points, _pattern(_FEATURES)),
+        Format("takeout", "Google Takeout or Timeline, JSON", takeout.read_takeout, _pattern(r"\A\s*[{\[]")),
         Format(
-            "csv", "CSV", location_tables.read_points,
+            "csv", "CSV", location_tables.read_csv_points,
             _table(location_tables.POINT_COLUMNS, location_tables.POINT_NEEDED),
         ),
     ),
     "places": (
-        Format("geojson", "GeoJSON", geojson.read_places, _pattern(r"\A\s*\{")),
+        Format("geojson", "GeoJSON", geojson.read_geojson_places, _pattern(r"\A\s*\{")),
         Format(
-            "csv", "CSV", location_tables.read_places,
+            "csv", "CSV", location_tables.read_csv_places,
             _table(location_tables.PLACE_COLUMNS, location_tables.PLACE_NEEDED),
         ),
     ),
@@ -102,7 +102,7 @@ SUFFIXES: dict[Kind, frozenset[str]] = {
 }
 
 
-def fitting(kind: Kind, source: Source, name: str | None = None) -> Format:
+def detect_format(kind: Kind, source: Source, name: str | None = None) -> Format:
     """The format of this name, or the one that the file's beginning looks like."""
     formats = FORMATS[kind]
     if name is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest.importers.items import CannotImport, Skipped
-from ingest.sources.json_stream import items
+from ingest.sources.json_stream import json_records
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import (
@@ -32,7 +32,7 @@ _NAMES = ("name", "Name", "title", "Title")
 _MAX_LINE = 200_000
 
 
-def read_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
+def read_geojson_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
     for where, feature in _features(source):
         geometry, properties = _parts(feature)
         if geometry.get("type") == "LineString":
@@ -41,14 +41,14 @@ def read_points(source: Source, options: Options) -> Iterator[PointRecord | Skip
             yield made(where, _point, geometry, properties, options)
 
 
-def read_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
+def read_geojson_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
     for where, feature in _features(source):
         yield made(where, _place, feature)
 
 
 def _features(source: Source) -> Iterator[tuple[str, Any]]:
     count = 0
-    for count, (_, feature) in enumerate(items(source, {_FEATURES}), 1):
+    for count, (_, feature) in enumerate(json_records(source, {_FEATURES}), 1):
         yield f"record {count}", feature
     if not count:
         raise CannotImport("there are no features in it; this is no GeoJSON FeatureCollection")

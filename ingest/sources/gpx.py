@@ -11,17 +11,17 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import BadRecord, optional_number, past_ms, position, written_ms
-from ingest.sources.xml_stream import End, Start, elements
+from ingest.sources.xml_stream import End, Start, xml_elements
 from store.locations import PointRecord
 
 _POINTS = frozenset({"trkpt", "rtept", "wpt"})
 
 
-def read(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
+def read_gpx(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
     count = 0
     point: dict[str, str] | None = None
     is_first = True
-    for each in elements(source):
+    for each in xml_elements(source):
         if is_first and each.name != "gpx":
             raise CannotImport(f"this is no GPX file: it begins with <{each.name[:40]}>")
         is_first = False

@@ -17,13 +17,13 @@ from pathlib import PurePath
 
 from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.source import Options, Source
-from ingest.sources.telling import Occurrences, made
+from ingest.sources.telling import DuplicateCounter, made
 from ingest.sources.values import BadRecord, local_ms, name_of, past_ms, text_of
 from store.messages import MessageRecord
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _TIME = rf"(?:{'|'.join(_MONTHS)}) \d\d, \d{{4}} +\d{{1,2}}:\d\d:\d\d [AP]M"
-STARTS = re.compile(rf"({_TIME})(?: \((?:Read|Delivered) [^\n]*\)| \(Sent [^\n]*\))?\r?\n?\Z")
+IMESSAGE_STARTS = re.compile(rf"({_TIME})(?: \((?:Read|Delivered) [^\n]*\)| \(Sent [^\n]*\))?\r?\n?\Z")
 _NOTICE = re.compile(rf"{_TIME} \S")
 _NESTED = re.compile(rf" {{4,}}{_TIME}")
 _MARKS = ("Tapbacks:", "Reactions:")
@@ -32,9 +32,9 @@ _ALONE = re.compile(r"\+?[\d() .-]{3,20}|[^@\s]+@[^@\s]+")
 _MAX_LINES = 20_000
 
 
-def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
+def read_imessage(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     stem = name_of(PurePath(source.name).stem)
-    occurrences = Occurrences()
+    occurrences = DuplicateCounter()
     start: tuple[int, str] | None = None
     lines: list[str] = []
 
@@ -44,7 +44,7 @@ def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
         return made(f"line {number}", _record, written, lines, stem, occurrences, options)
 
     for number, line in enumerate(source.lines(), 1):
-        found = STARTS.match(line)
+        found = IMESSAGE_STARTS.match(line)
         if found or _NOTICE.match(line):
             if start:
                 yield block()
@@ -60,7 +60,7 @@ def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
 
 
 def _record(
-    written: str, lines: list[str], stem: str, occurrences: Occurrences, options: Options
+    written: str, lines: list[str], stem: str, occurrences: DuplicateCounter, options: Options
 ) -> MessageRecord:
     if not lines:
         raise BadRecord("it has no sender")

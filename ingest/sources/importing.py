@@ -15,10 +15,12 @@ from typing import Any
 
 from ingest.home import Home
 from ingest.importers.items import CannotImport, Skipped
-from ingest.sources.formats import SUFFIXES, Format, fitting
+from ingest.sources.formats import SUFFIXES, Format, detect_format
 from ingest.sources.source import Options, Source, opened
 from ingest.sources.staging import Staging
-from store import calendars, imports, locations, messages, places
+from store import calendars, imports, messages
+from store import locations as stored_locations
+from store import places as stored_places
 from store.imports import Kind
 from store.times import now_ms
 from store.upserts import Upserted
@@ -29,8 +31,8 @@ MAX_NOTES = 100
 _PUT: dict[Kind, tuple[type[Any], Callable[..., Upserted]]] = {
     "messages": (messages.MessageRecord, messages.upsert_messages),
     "calendar": (calendars.EventRecord, calendars.upsert_events),
-    "location": (locations.PointRecord, locations.upsert_points),
-    "places": (places.PlaceRecord, places.upsert_places),
+    "location": (stored_locations.PointRecord, stored_locations.upsert_points),
+    "places": (stored_places.PlaceRecord, stored_places.upsert_places),
 }
 
 OnRead = Callable[[int, int], None]
@@ -76,7 +78,7 @@ class Receipt:
         }
 
 
-def take_in(
+def import_file(
     home: Home,
     kind: Kind,
     path: Path,
@@ -96,7 +98,7 @@ def take_in(
         opened(path, SUFFIXES[kind], name) as source,
         Staging(home.data_dir.spool / "tmp", record_type) as staging,
     ):
-        found = fitting(kind, source, format_name)
+        found = detect_format(kind, source, format_name)
         reasons, notes = _read(source, found, options, staging, on_read)
         if not staging.records:
             raise _nothing(notes)
@@ -156,7 +158,7 @@ def _store(
     )
 
 
-def told(receipt: Receipt) -> Iterator[str]:
+def summary_lines(receipt: Receipt) -> Iterator[str]:
     """The receipt as lines."""
     yield (
         f"{receipt.added:,} added, {receipt.updated:,} updated, {receipt.unchanged:,} there already, "

@@ -15,13 +15,13 @@ import ijson
 from ingest.importers.items import CannotImport
 from ingest.sources.source import CHUNK_BYTES, Source
 
-MAX_DEPTH = 64
+JSON_MAX_DEPTH = 64
 
 Path = tuple[str, ...]
 _ARRAY = "[]"
 
 
-def items(source: Source, wanted: Collection[Path]) -> Iterator[tuple[Path, Any]]:
+def json_records(source: Source, wanted: Collection[Path]) -> Iterator[tuple[Path, Any]]:
     """(path, value) of everything at one of these paths, in the order of the file; numbers are floats
     or ints. Raises `CannotImport` for what is not JSON, or nested too deeply.
     """
@@ -46,7 +46,7 @@ def _items(source: Source, wanted: frozenset[Path]) -> Iterator[tuple[Path, Any]
             yield here, _whole(event, value, events, len(path))
             source.mark()
         elif event in ("start_map", "start_array"):
-            if len(path) >= MAX_DEPTH:
+            if len(path) >= JSON_MAX_DEPTH:
                 raise _too_deep()
             path.append("" if event == "start_map" else _ARRAY)
 
@@ -69,7 +69,7 @@ def _whole(event: str, value: Any, events: Iterator[tuple[str, Any]], depth: int
             else:
                 put(inner)
             stack.append(inner)
-            if depth + len(stack) > MAX_DEPTH:
+            if depth + len(stack) > JSON_MAX_DEPTH:
                 raise _too_deep()
             put = None if event == "start_map" else inner.append
         elif event == "end_map" or event == "end_array":
@@ -86,7 +86,7 @@ def _whole(event: str, value: Any, events: Iterator[tuple[str, Any]], depth: int
 
 
 def _too_deep() -> CannotImport:
-    return CannotImport(f"the JSON is nested more than {MAX_DEPTH} levels deep")
+    return CannotImport(f"the JSON is nested more than {JSON_MAX_DEPTH} levels deep")
 
 
 def _reason(error: Exception) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ingest.importers.items import Skipped
 from ingest.sources.source import Options, Source
-from ingest.sources.tables import rows
+from ingest.sources.tables import csv_rows
 from ingest.sources.telling import made
 from ingest.sources.values import BadRecord, name_of, optional_number, past_ms, position, text_of, written_ms
 from store.locations import PointRecord
@@ -36,13 +36,13 @@ PLACE_COLUMNS = {
 PLACE_NEEDED = ("name", "latitude", "longitude")
 
 
-def read_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
-    for line, row in rows(source, POINT_COLUMNS, POINT_NEEDED):
+def read_csv_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
+    for line, row in csv_rows(source, POINT_COLUMNS, POINT_NEEDED):
         yield made(f"line {line}", _point, row, options)
 
 
-def read_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
-    for line, row in rows(source, PLACE_COLUMNS, PLACE_NEEDED):
+def read_csv_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
+    for line, row in csv_rows(source, PLACE_COLUMNS, PLACE_NEEDED):
         yield made(f"line {line}", _place, row)
 
 

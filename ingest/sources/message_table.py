@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from ingest.importers.items import Skipped
 from ingest.sources.source import Options, Source
-from ingest.sources.tables import rows
-from ingest.sources.telling import Occurrences, made
+from ingest.sources.tables import csv_rows
+from ingest.sources.telling import DuplicateCounter, made
 from ingest.sources.values import BadRecord, name_of, past_ms, text_of, written_ms
 from store.messages import MessageRecord
 
-COLUMNS = {
+MESSAGE_COLUMNS = {
     "time": ("timestamp", "date", "datetime", "sent", "sent_at", "date_time"),
     "text": ("body", "message", "content", "message_text"),
     "direction": ("type", "box"),
@@ -27,20 +27,20 @@ COLUMNS = {
     "subject": (),
     "id": ("message_id", "guid"),
 }
-NEEDED = ("time", "text")
+MESSAGE_NEEDED = ("time", "text")
 
 _OUTGOING = {"out", "outgoing", "sent", "outbox"}
 _INCOMING = {"in", "incoming", "received", "inbox"}
 _YES, _NO = {"1", "true", "yes"}, {"0", "false", "no"}
 
 
-def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
-    occurrences = Occurrences()
-    for line, row in rows(source, COLUMNS, NEEDED):
+def read_csv_messages(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
+    occurrences = DuplicateCounter()
+    for line, row in csv_rows(source, MESSAGE_COLUMNS, MESSAGE_NEEDED):
         yield made(f"line {line}", _record, row, occurrences, options)
 
 
-def _record(row: dict[str, str], occurrences: Occurrences, options: Options) -> MessageRecord:
+def _record(row: dict[str, str], occurrences: DuplicateCounter, options: Options) -> MessageRecord:
     if not row["text"].strip():
         raise BadRecord("it has no text")
     sent_ms = past_ms(written_ms(row["time"], options.zone), options)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
-from ingest.sources.values import BadRecord, name_of, number, past_ms, text_of
-from ingest.sources.xml_stream import Start, elements
+from ingest.sources.values import BadRecord, name_of, parse_number, past_ms, text_of
+from ingest.sources.xml_stream import Start, xml_elements
 from store.messages import MessageRecord
 
 _RECEIVED, _SENT = "1", "2"
@@ -21,14 +21,14 @@ _OWN = "insert-address-token"
 _NOTHING = {"", "null", "(Unknown)"}
 
 
-def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
+def read_sms_backup(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     """Records are counted over ``sms`` and ``mms`` together, from 1."""
     count = 0
     mms: dict[str, str] | None = None
     texts: list[str] = []
     senders: list[str] = []
     is_first = True
-    for each in elements(source):
+    for each in xml_elements(source):
         if is_first:
             _check_root(each.name)
             is_first = False
@@ -58,7 +58,7 @@ def _check_root(name: str) -> None:
 def _sms(values: dict[str, str], options: Options) -> MessageRecord:
     return MessageRecord(
         service="sms",
-        sent_ms=past_ms(number(values.get("date"), "its date"), options),
+        sent_ms=past_ms(parse_number(values.get("date"), "its date"), options),
         is_outgoing=_is_outgoing(values.get("type")),
         body=_said([values.get("body", "")]),
         address=name_of(values.get("address")),
@@ -78,7 +78,7 @@ def _mms(values: dict[str, str], texts: list[str], senders: list[str], options: 
     known = _known(values.get("contact_name"))
     return MessageRecord(
         service="sms",
-        sent_ms=past_ms(number(values.get("date"), "its date"), options),
+        sent_ms=past_ms(parse_number(values.get("date"), "its date"), options),
         is_outgoing=is_outgoing,
         body=_said(texts),
         address=name_of(address),

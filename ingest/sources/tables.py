@@ -16,7 +16,7 @@ _DELIMITERS = ",;\t"
 _SHOWN = 12
 
 
-def rows(source: Source, aliases: Aliases, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def csv_rows(source: Source, aliases: Aliases, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, values by our name) of each row that is not blank; "" for a column the file does not have.
 
     `aliases` gives for each of our names what files call it. Raises `CannotImport` when one of `needed` is

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest.importers.items import CannotImport, Skipped
-from ingest.sources.json_stream import items
+from ingest.sources.json_stream import json_records
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import (
     BadRecord,
-    number,
     optional_number,
+    parse_number,
     past_ms,
     position,
     position_written,
@@ -36,9 +36,9 @@ _IOS = ("[]",)
 _Part = tuple[Any, Any, Any, Any]
 
 
-def read(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
+def read_takeout(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
     count = 0
-    for path, raw in items(source, {_RECORDS, _OBJECTS, _SEGMENTS, _SIGNALS, _IOS}):
+    for path, raw in json_records(source, {_RECORDS, _OBJECTS, _SEGMENTS, _SIGNALS, _IOS}):
         count += 1
         where = f"record {count}"
         if not isinstance(raw, dict):
@@ -64,9 +64,9 @@ def _of_part(part: _Part, options: Options) -> PointRecord:
 
 def _of_record(raw: dict[str, Any], options: Options) -> PointRecord:
     old = raw.get("timestampMs")
-    at_ms = _ms(raw.get("timestamp"), options) if old is None else number(old, "its time")
-    latitude = number(raw.get("latitudeE7"), "latitude") / _E7
-    longitude = number(raw.get("longitudeE7"), "longitude") / _E7
+    at_ms = _ms(raw.get("timestamp"), options) if old is None else parse_number(old, "its time")
+    latitude = parse_number(raw.get("latitudeE7"), "latitude") / _E7
+    longitude = parse_number(raw.get("longitudeE7"), "longitude") / _E7
     at = position(latitude, longitude)
     return _point(at, at_ms, raw.get("accuracy"), raw.get("altitude"), options)
 
@@ -86,7 +86,7 @@ def _point(
 
 def _ms(time: Any, options: Options) -> float:
     if isinstance(time, tuple):  # a start, and minutes after it
-        return written_ms(str(time[0]), options.zone) + number(time[1], "its time") * 60_000
+        return written_ms(str(time[0]), options.zone) + parse_number(time[1], "its time") * 60_000
     if not isinstance(time, str):
         raise BadRecord("it has no time")
     return written_ms(time, options.zone)

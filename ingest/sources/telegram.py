@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest.importers.items import CannotImport, Skipped
-from ingest.sources.json_stream import items
+from ingest.sources.json_stream import json_records
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
-from ingest.sources.values import BadRecord, name_of, number, past_ms, text_of, written_ms
+from ingest.sources.values import BadRecord, name_of, parse_number, past_ms, text_of, written_ms
 from store.messages import MessageRecord
 
 _EVERY = ("chats", "list", "[]")
@@ -24,7 +24,7 @@ _ABOUT = ("name", "type", "id")
 _OWN_ID = ("personal_information", "user_id")
 
 
-def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
+def read_telegram(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     wanted = {
         _OWN_ID,
         *(each for each in _CHATS if each),
@@ -34,7 +34,7 @@ def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     own_id = ""
     chat: dict[str, str] = {}
     count = 0
-    for path, value in items(source, wanted):
+    for path, value in json_records(source, wanted):
         if path == _OWN_ID:
             own_id = f"user{value}"
         elif path[-1] == "[]":
@@ -76,7 +76,7 @@ def _record(raw: Any, chat: dict[str, str], own_id: str, options: Options) -> Me
 def _sent(raw: dict[str, Any], options: Options) -> float:
     """``date_unixtime`` says it without a zone; older exports have the local ``date`` alone."""
     if "date_unixtime" in raw:
-        return number(raw["date_unixtime"], "its date") * 1000
+        return parse_number(raw["date_unixtime"], "its date") * 1000
     return written_ms(text_of(raw.get("date")), options.zone)
 
 

@@ -19,7 +19,7 @@ def made(where: str, make: Callable[..., Record], *values: Any) -> Record | Skip
         return Skipped(where, str(error))
 
 
-class Occurrences:
+class DuplicateCounter:
     """Tells apart equal messages of one coarse time: 0 for the first, 1 for the next, and so on.
 
     Messages come in order of time, so only those of the present minute are remembered.

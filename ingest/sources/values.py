@@ -65,7 +65,7 @@ def past_ms(at_ms: float, options: Options) -> int:
     return found
 
 
-def number(value: object, what: str) -> float:
+def parse_number(value: object, what: str) -> float:
     """A finite number, or `BadRecord`."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadRecord(f"{what} is no number")
@@ -80,7 +80,7 @@ def number(value: object, what: str) -> float:
 def optional_number(value: object) -> float | None:
     """A number where there is a sensible one; what is beside the point of a record does not spoil it."""
     try:
-        return None if value in (None, "") else number(value, "it")
+        return None if value in (None, "") else parse_number(value, "it")
     except BadRecord:
         return None
 
@@ -119,7 +119,7 @@ _PAIR = re.compile(rf"(?:geo:)?{_DEGREES},{_DEGREES}", re.ASCII)
 
 def position(latitude: object, longitude: object) -> tuple[float, float]:
     """(latitude, longitude) in degrees, WGS 84, or `BadRecord` off the globe."""
-    north, east = number(latitude, "latitude"), number(longitude, "longitude")
+    north, east = parse_number(latitude, "latitude"), parse_number(longitude, "longitude")
     if not (-90 <= north <= 90 and -180 <= east <= 180):
         raise BadRecord("its position is not on the globe")
     return north, east

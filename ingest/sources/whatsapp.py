@@ -17,12 +17,12 @@ from pathlib import PurePath
 
 from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.source import Dates, Options, Source
-from ingest.sources.telling import Occurrences, made
+from ingest.sources.telling import DuplicateCounter, made
 from ingest.sources.values import BadRecord, local_ms, name_of, past_ms, text_of
 from store.messages import MessageRecord
 
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202c\ufeff"))
-LINE = re.compile(
+WHATSAPP_LINE = re.compile(
     r"""\[?(\d{1,4})([./-])\s?(\d{1,2})\2\s?(\d{1,4})\.?,?\s
         (\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(?:\s?([AaPp])\.?\s?[Mm]\.?)?
         (?:\]\s|\s-\s)(.*)""",
@@ -49,10 +49,10 @@ class _Looked:
         return len(self.others) > 1
 
 
-def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
+def read_whatsapp(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     looked = _look(source, options)
     source.rewind()
-    occurrences = Occurrences()
+    occurrences = DuplicateCounter()
     start: tuple[int, re.Match[str]] | None = None
     more: list[str] = []
 
@@ -79,11 +79,11 @@ def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
 def _lines(source: Source) -> Iterator[tuple[int, re.Match[str] | None, str]]:
     for number, line in enumerate(source.lines(), 1):
         plain = line.translate(_MARKS) if not line.isascii() else line
-        yield number, LINE.match(plain), plain
+        yield number, WHATSAPP_LINE.match(plain), plain
 
 
 def _record(
-    found: re.Match[str], more: list[str], looked: _Looked, occurrences: Occurrences, options: Options
+    found: re.Match[str], more: list[str], looked: _Looked, occurrences: DuplicateCounter, options: Options
 ) -> MessageRecord:
     said = _SENDER.match(found[9])
     if said is None:

@@ -15,7 +15,7 @@ from xml.parsers import expat
 from ingest.importers.items import CannotImport
 from ingest.sources.source import Source
 
-MAX_DEPTH = 32
+XML_MAX_DEPTH = 32
 MAX_TEXT_CHARS = 1_000_000
 _LONGEST_RUN = 16_384
 
@@ -40,7 +40,7 @@ class End:
     text: str
 
 
-def elements(source: Source) -> Iterator[Start | End]:
+def xml_elements(source: Source) -> Iterator[Start | End]:
     """Starts and ends in the order of the file. Raises `CannotImport` for what is not well-formed."""
     reading = _Reading()
     try:
@@ -76,8 +76,8 @@ class _Reading:
         raise CannotImport("the XML declares a document type (DOCTYPE); such files are refused")
 
     def _start(self, name: str, values: dict[str, str]) -> None:
-        if len(self._texts) >= MAX_DEPTH:
-            raise CannotImport(f"the XML is nested more than {MAX_DEPTH} levels deep")
+        if len(self._texts) >= XML_MAX_DEPTH:
+            raise CannotImport(f"the XML is nested more than {XML_MAX_DEPTH} levels deep")
         self._texts.append([])
         self._chars = 0
         self.found.append(Start(name.rpartition(":")[2], values))

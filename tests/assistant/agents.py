@@ -22,14 +22,14 @@ from webapp.assistant.turn import (
     ApprovalEvent,
     FinalEvent,
     ToolCallEvent,
-    TurnDeps,
     TurnEvent,
     TurnRequest,
     TurnResult,
+    TurnServices,
     run_turn,
 )
-from webapp.assistant.waiting import Stop
-from webapp.doors.calls import Library
+from webapp.assistant.waiting import CancelToken
+from webapp.doors.calls import ReadSources
 from webapp.query_embedder import QueryEmbedder
 
 
@@ -43,7 +43,7 @@ def agent_deps(
     sees: bool = False,
     flags: Mapping[str, bool] | None = None,
     **tools: Any,
-) -> Iterator[TurnDeps]:
+) -> Iterator[TurnServices]:
     """Deps with a model that calls natively, or in a text format; one that `sees` takes pictures;
     `flags` are more of what its entry says.
     """
@@ -60,9 +60,9 @@ def agent_deps(
     models = ChatModels(ChatSettings(models=(entry,), timeout_s=timeout_s), {}, waits_s=())
     settings = Settings(tools=ToolsSettings(**tools))
     embedder = QueryEmbedder(settings.embedding, FakeEmbedder)
-    library = Library(database, Media(database.data_dir.media), settings, embedder, lambda: NOW_MS)
+    library = ReadSources(database, Media(database.data_dir.media), settings, embedder, lambda: NOW_MS)
     agent = AgentDeps(library, settings.tools, registry(settings.tools))
-    yield TurnDeps(database, models, lambda: NOW_MS, agent=agent)
+    yield TurnServices(database, models, lambda: NOW_MS, agent=agent)
     models.close()
 
 
@@ -90,11 +90,11 @@ def asked(message: str = "Which policy did I read about?", **changes: Any) -> Tu
     return TurnRequest(message=message, **values)
 
 
-def run(deps: TurnDeps, *, stop: Stop | None = None, **changes: Any) -> Ran:
+def run(deps: TurnServices, *, stop: CancelToken | None = None, **changes: Any) -> Ran:
     return Ran(list(run_turn(deps, asked(**changes), stop)))
 
 
-def decided(deps: TurnDeps, scope: Scope | None, **changes: Any) -> tuple[Ran, list[ToolCall]]:
+def decided(deps: TurnServices, scope: Scope | None, **changes: Any) -> tuple[Ran, list[ToolCall]]:
     """(the turn, the calls that waited); another thread allows each with that scope, or denies it."""
     events: list[TurnEvent] = []
     waited: list[ToolCall] = []

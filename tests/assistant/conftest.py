@@ -13,7 +13,7 @@ from store.settings import ChatSettings
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
 from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import TurnDeps, TurnRequest, TurnResult, answer
+from webapp.assistant.turn import TurnRequest, TurnResult, TurnServices, answer
 
 Ask = Callable[..., TurnResult]
 
@@ -30,14 +30,14 @@ def afternoon(database: Database, data_dir: DataDir) -> Afternoon:
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
     models = ChatModels(ChatSettings(base_url=stub.base_url, model="stub", timeout_s=10), {}, waits_s=())
-    yield TurnDeps(database, models, lambda: NOW_MS)
+    yield TurnServices(database, models, lambda: NOW_MS)
     models.close()
 
 
 @pytest.fixture
-def ask(deps: TurnDeps) -> Ask:
+def ask(deps: TurnServices) -> Ask:
     """Ask about the afternoon; keywords change the request."""
 
     def asked(message: str = "What did I do?", **changes: Any) -> TurnResult:

@@ -15,9 +15,9 @@ from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
 from webapp.assistant.agent_session import registry
 from webapp.assistant.findings import Findings
-from webapp.assistant.outside import Vision, Web
+from webapp.assistant.outside import VisionAccess, WebAccess
 from webapp.assistant.tool import ToolResult
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.query_embedder import QueryEmbedder
 
 
@@ -35,7 +35,9 @@ class Turn:
     ) -> None:
         settings = Settings()
         embedder = QueryEmbedder(settings.embedding, database, make)
-        self.library = Library(database, Media(database.data_dir.media), settings, embedder, lambda: now_ms)
+        self.library = ReadSources(
+            database, Media(database.data_dir.media), settings, embedder, lambda: now_ms
+        )
         self.findings = Findings()
         self.now_ms = now_ms
         self.zone = zone
@@ -44,8 +46,8 @@ class Turn:
         self.read_file_roots: tuple[Path, ...] = ()
         self.read_file_max_bytes = 0
         self.never_read: tuple[Path, ...] = ()
-        self.web: Web | None = None
-        self.vision: Vision | None = None
+        self.web: WebAccess | None = None
+        self.vision: VisionAccess | None = None
         self.turn_id = turn_id
         self._tools = registry(ToolsSettings())
 

@@ -19,7 +19,7 @@ from tests.assistant.helpers import NOW_MS, START_MS
 from webapp.assistant import agent_prompt, prompt
 from webapp.assistant.agent_session import registry
 from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.plan import Plan
+from webapp.assistant.plan import TurnPlan
 from webapp.assistant.prompt_blocks import (
     MAX_BACKGROUND_CHARS,
     NAMES,
@@ -35,7 +35,7 @@ from webapp.assistant.tool import Tool
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMS = ("", "functionary", "command-r", "llama31")
-PLAN = Plan(
+PLAN = TurnPlan(
     "What did I do?", "en", (), START_MS, NOW_MS, "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), NOW_MS,
     TurnFilters(), ExtractiveModel(), "IDENTITY-SENTINEL", None, TimeReading(), "", mode="agent",
     model_prompt="MODEL-SENTINEL", pack="PACK-SENTINEL",
@@ -73,14 +73,18 @@ def text_of(blocks: Sequence[Block]) -> str:
 
 
 def test_evidence_mode_has_blocks_1_2_3_6_and_8() -> None:
-    blocks = prompt.blocks(PLAN)
+    blocks = prompt.evidence_blocks(PLAN)
     assert [block.number for block in blocks] == [1, 2, 3, 6, 8]
-    assert [block.number for block in prompt.blocks(replace(PLAN, model_prompt="", pack=""))] == [2, 3, 6]
+    assert [block.number for block in prompt.evidence_blocks(replace(PLAN, model_prompt="", pack=""))] == [
+        2,
+        3,
+        6,
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_blocks_stand_in_their_order(form: str) -> None:
-    blocks = agent_prompt.blocks(PLAN, TOOLS, 3, form)
+    blocks = agent_prompt.tool_blocks(PLAN, TOOLS, 3, form)
     assert [block.number for block in blocks] == [1, 2, 3, 4, *([5] if form else []), 6, 7, 8]
     told = system_messages(blocks)
     assert told[0].content.startswith("MODEL-SENTINEL\n\nIDENTITY-SENTINEL\n\nRules that nothing else")
@@ -93,12 +97,12 @@ def test_the_blocks_stand_in_their_order(form: str) -> None:
 
 
 def test_with_every_tool_off_nothing_is_said_of_tools() -> None:
-    blocks = agent_prompt.blocks(PLAN, [], 3, "llama31")
+    blocks = agent_prompt.tool_blocks(PLAN, [], 3, "llama31")
     assert [block.number for block in blocks] == [1, 2, 3, 6, 8]
 
 
 def test_the_background_has_at_most_3000_characters() -> None:
-    block = prompt.blocks(replace(PLAN, pack="x" * 5_000))[-1]
+    block = prompt.evidence_blocks(replace(PLAN, pack="x" * 5_000))[-1]
     assert (block.name, len(block.text)) == ("background", MAX_BACKGROUND_CHARS)
 
 
@@ -119,12 +123,12 @@ def test_what_was_sent_is_taken_apart_into_the_very_blocks(names: list[str], dat
 
 @pytest.mark.parametrize("form", FORMS)
 def test_r2_5_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None:
-    first, second = (agent_prompt.blocks(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
+    first, second = (agent_prompt.tool_blocks(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
     assert first != second
     assert prefix_sha256(first) == prefix_sha256(second)
     assert text_of(first).partition("Now: ")[0] == text_of(second).partition("Now: ")[0]
     changed = replace(LATER, model_prompt="MODEL-SENTINEL.")
-    assert prefix_sha256(agent_prompt.blocks(changed, TOOLS, 5, form)) != prefix_sha256(second)
+    assert prefix_sha256(agent_prompt.tool_blocks(changed, TOOLS, 5, form)) != prefix_sha256(second)
 
 
 # -- R0.1 to R0.16: the two blocks of a generation ----------------------------------------
@@ -141,7 +145,7 @@ def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str,
         model_prompt="Answer in plain words." if model_prompt == "with" else "",
         pack="",
     )
-    blocks = prompt.blocks(plan) if mode == "evidence" else agent_prompt.blocks(plan, TOOLS, 5)
+    blocks = prompt.evidence_blocks(plan) if mode == "evidence" else agent_prompt.tool_blocks(plan, TOOLS, 5)
     golden = GOLDEN / f"system_{mode}_{identity}_{model_prompt}.txt"
     if os.environ.get("RECOLLECT_REFRESH"):
         golden.write_text(text_of(blocks) + "\n", encoding="utf-8")
@@ -150,7 +154,7 @@ def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str,
 
 def test_r0_2_the_identity_is_the_string_byte_for_byte() -> None:
     for identity in ("  You are\r\n a pirate. \n\n", "x\n\nRules that nothing else"):
-        block = agent_prompt.blocks(replace(PLAN, identity=identity), TOOLS, 5)[1]
+        block = agent_prompt.tool_blocks(replace(PLAN, identity=identity), TOOLS, 5)[1]
         assert (block.number, block.text) == (2, identity)
 
 
@@ -163,7 +167,7 @@ def test_r0_3_the_neutral_default() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_r0_4_r0_5_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
-    blocks = [*agent_prompt.blocks(PLAN, TOOLS, 5, form), *prompt.blocks(PLAN)]
+    blocks = [*agent_prompt.tool_blocks(PLAN, TOOLS, 5, form), *prompt.evidence_blocks(PLAN)]
     for block in blocks:
         assert "memory assistant" not in block.text.casefold()
         assert "you are a" not in block.text.casefold()
@@ -172,7 +176,7 @@ def test_r0_4_r0_5_the_framework_says_nothing_of_who_the_model_is(form: str) -> 
 def test_r0_6_to_r0_13_the_reference_text_stands_with_every_tool() -> None:
     for model_prompt, identity in (("", NEUTRAL), ("m", "i")):
         plan = replace(PLAN, model_prompt=model_prompt, identity=identity)
-        blocks = agent_prompt.blocks(plan, named(*SOURCES), 5)
+        blocks = agent_prompt.tool_blocks(plan, named(*SOURCES), 5)
         (guidance,) = [block.text for block in blocks if block.number == 4]
         assert guidance.startswith(REFERENCE)
 

@@ -17,7 +17,7 @@ from tests.stub_model import StubModel
 from webapp.assistant.answer_cases import Case, Expected, of_reports, of_sample
 from webapp.assistant.answer_check import Checked, Share, check, total
 from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import TurnDeps, TurnResult
+from webapp.assistant.turn import TurnResult, TurnServices
 
 Ask = Callable[..., TurnResult]
 
@@ -56,7 +56,7 @@ def expects(frame_id: int, text: str = "12 sensors at EUR 1,840") -> dict[str, A
     ],
 )
 def test_a_fact_is_told_when_it_stands_in_the_answer_and_its_frame_is_cited(
-    deps: TurnDeps, stub: StubModel, budget: int, answer: str, quote: str, cites: str, is_right: bool
+    deps: TurnServices, stub: StubModel, budget: int, answer: str, quote: str, cites: str, is_right: bool
 ) -> None:
     stub.reply(reply(answer, *([(cites, quote)] if cites else [])))
     checked = check(deps, case(**expects(budget)))
@@ -65,7 +65,7 @@ def test_a_fact_is_told_when_it_stands_in_the_answer_and_its_frame_is_cited(
         assert checked.precision == Share(int(cites == "e1"), 1)
 
 
-def test_nothing_is_left_behind(deps: TurnDeps, database: Database, stub: StubModel, budget: int) -> None:
+def test_nothing_is_left_behind(deps: TurnServices, database: Database, stub: StubModel, budget: int) -> None:
     stub.reply(reply("The budget has 12 sensors at EUR 1,840 [[e1]].", ("e1", "12 sensors at EUR 1,840")))
     check(deps, case(**expects(budget)))
     assert conversations.list_chats(database) == []
@@ -74,7 +74,7 @@ def test_nothing_is_left_behind(deps: TurnDeps, database: Database, stub: StubMo
             assert scalar(connection, f"select count(*) from {table}") == 0
 
 
-def test_a_gap_is_right_when_the_coverage_says_why(deps: TurnDeps, afternoon: Afternoon) -> None:
+def test_a_gap_is_right_when_the_coverage_says_why(deps: TurnServices, afternoon: Afternoon) -> None:
     afternoon.show(5, "something")
     gap = {"kind": "gap", "message": "What did I do?", "start_ms": START_MS + HOUR_MS, "end_ms": NOW_MS}
     assert check(deps, case(**gap, reason="not_running")).is_right
@@ -82,7 +82,7 @@ def test_a_gap_is_right_when_the_coverage_says_why(deps: TurnDeps, afternoon: Af
     assert (wrong.is_right, wrong.why) == (False, "does not say that the time is missing (locked)")
 
 
-def test_an_answer_to_what_never_was_is_wrong(deps: TurnDeps, stub: StubModel, budget: int) -> None:
+def test_an_answer_to_what_never_was_is_wrong(deps: TurnServices, stub: StubModel, budget: int) -> None:
     """An admission is right, by the model or by the coverage; silence about it is not."""
     nothing = case(kind="not_found", message="Who pays for the budget?")
     stub.reply(reply("I found no payer on these screens."))
@@ -95,7 +95,9 @@ def test_an_answer_to_what_never_was_is_wrong(deps: TurnDeps, stub: StubModel, b
     assert (unseen.is_right, unseen.precision) == (True, Share())
 
 
-def test_a_turn_that_fails_is_not_right_and_says_why(deps: TurnDeps, stub: StubModel, budget: int) -> None:
+def test_a_turn_that_fails_is_not_right_and_says_why(
+    deps: TurnServices, stub: StubModel, budget: int
+) -> None:
     stub.fail(401)
     checked = check(deps, case(**expects(budget)))
     assert not checked.is_right
@@ -118,7 +120,7 @@ def test_figures_add_up_over_a_run() -> None:
 
 
 def test_a_wrong_source_is_a_case_until_it_is_cited_no_more(
-    deps: TurnDeps, database: Database, stub: StubModel, ask: Ask, budget: int
+    deps: TurnServices, database: Database, stub: StubModel, ask: Ask, budget: int
 ) -> None:
     for _ in range(2):
         stub.reply(reply("It has 9 sensors [[e2]].", ("e2", "room 9")))
@@ -134,7 +136,7 @@ def test_a_wrong_source_is_a_case_until_it_is_cited_no_more(
 
 
 def test_a_right_answer_keeps_its_sources(
-    deps: TurnDeps, database: Database, stub: StubModel, ask: Ask, budget: int
+    deps: TurnServices, database: Database, stub: StubModel, ask: Ask, budget: int
 ) -> None:
     good = reply("It has 12 sensors [[e1]], near room 9 [[e2]].", ("e1", "12 sensors"), ("e2", "room 9"))
     stub.reply(good).reply(reply("Fish [[e3]].", ("e3", "fish")))
@@ -160,13 +162,13 @@ def test_a_verdict_without_frames_is_no_case(
 
 
 @pytest.fixture
-def sample(demo_copy: DemoHome) -> Iterator[TurnDeps]:
+def sample(demo_copy: DemoHome) -> Iterator[TurnServices]:
     database = open_database(demo_copy.data_dir)
-    yield TurnDeps(database, ChatModels(ChatSettings(), {}), lambda: demo_copy.week.end_ms)
+    yield TurnServices(database, ChatModels(ChatSettings(), {}), lambda: demo_copy.week.end_ms)
     database.close_thread()
 
 
-def test_the_sample_week_is_answered_from_its_own_frames(sample: TurnDeps, demo_copy: DemoHome) -> None:
+def test_the_sample_week_is_answered_from_its_own_frames(sample: TurnServices, demo_copy: DemoHome) -> None:
     cases = {one.id: one for one in of_sample(demo_copy.week)}
     checked = {name: check(sample, one) for name, one in cases.items()}
     assert {"facts", "not_found"} <= {one.kind for one in checked.values()}
@@ -177,7 +179,7 @@ def test_the_sample_week_is_answered_from_its_own_frames(sample: TurnDeps, demo_
     assert grounded >= 0.9, "R3.74"
 
 
-def test_the_judge_is_not_satisfied_by_another_figure(sample: TurnDeps, demo_copy: DemoHome) -> None:
+def test_the_judge_is_not_satisfied_by_another_figure(sample: TurnServices, demo_copy: DemoHome) -> None:
     """The same questions with other answers planted: none of them may pass."""
     for one in of_sample(demo_copy.week):
         changed = tuple(Expected(f"{e.text} 4711", e.frame_ids) for e in one.expected)

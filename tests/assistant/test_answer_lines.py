@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webapp.assistant.answer_lines import Screen, answering, terms
-from webapp.assistant.wanted import Wanted, fitness, wanted
+from webapp.assistant.wanted import AnswerType, answer_type, fitness
 
 
 def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
@@ -15,25 +15,25 @@ def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("How long did the build take?", Wanted.DURATION),
-        ("How many minutes were lost?", Wanted.DURATION),
-        ("昨晚丢失了多少分钟数据？", Wanted.DURATION),
-        ("When is the boat free?", Wanted.MOMENT),
-        ("Until what time is it open?", Wanted.MOMENT),
-        ("方案什么时候要给出？", Wanted.MOMENT),
-        ("What did I see when I opened it?", Wanted.ANYTHING),
-        ("How far was it off?", Wanted.MEASURE),
-        ("浮标快了多少？", Wanted.FIGURE),
-        ("How many tests failed?", Wanted.FIGURE),
-        ("What is the grand total of the budget?", Wanted.FIGURE),
-        ("What was said about the budget?", Wanted.ANYTHING),
-        ("Why did it get more expensive?", Wanted.REASON),
-        ("为什么变贵了？", Wanted.REASON),
-        ("Where is the harbour?", Wanted.ANYTHING),
+        ("How long did the build take?", AnswerType.DURATION),
+        ("How many minutes were lost?", AnswerType.DURATION),
+        ("昨晚丢失了多少分钟数据？", AnswerType.DURATION),
+        ("When is the boat free?", AnswerType.MOMENT),
+        ("Until what time is it open?", AnswerType.MOMENT),
+        ("方案什么时候要给出？", AnswerType.MOMENT),
+        ("What did I see when I opened it?", AnswerType.ANYTHING),
+        ("How far was it off?", AnswerType.MEASURE),
+        ("浮标快了多少？", AnswerType.FIGURE),
+        ("How many tests failed?", AnswerType.FIGURE),
+        ("What is the grand total of the budget?", AnswerType.FIGURE),
+        ("What was said about the budget?", AnswerType.ANYTHING),
+        ("Why did it get more expensive?", AnswerType.REASON),
+        ("为什么变贵了？", AnswerType.REASON),
+        ("Where is the harbour?", AnswerType.ANYTHING),
     ],
 )
-def test_a_question_tells_what_it_asks_for(question: str, kind: Wanted) -> None:
-    assert wanted(question) is kind
+def test_a_question_tells_what_it_asks_for(question: str, kind: AnswerType) -> None:
+    assert answer_type(question) is kind
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_question_tells_what_it_asks_for(question: str, kind: Wanted) -> None:
     ],
 )
 def test_a_line_with_the_kind_of_thing_asked_for_fits_better(question: str, better: str, worse: str) -> None:
-    kind = wanted(question)
+    kind = answer_type(question)
     assert fitness(kind, better, question) > fitness(kind, worse, question)
 
 

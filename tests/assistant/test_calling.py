@@ -15,8 +15,8 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
 from webapp.assistant.models import ChatModels
-from webapp.assistant.texts import tokens
-from webapp.assistant.turn import TurnDeps, TurnRequest, TurnResult, answer
+from webapp.assistant.texts import estimate_tokens
+from webapp.assistant.turn import TurnRequest, TurnResult, TurnServices, answer
 
 LINE = "The quick brown fox jumps over the lazy dog and runs away"
 
@@ -76,7 +76,7 @@ def test_each_request_has_its_outcome(afternoon: Afternoon, stub: StubModel, dat
     afternoon.show(1, "hello")
     models = ChatModels(ChatSettings(base_url=stub.base_url, model="stub"), {}, waits_s=(0.0,))
     stub.fail(503, "loading").fail(401, "no key")
-    result = answer(TurnDeps(database, models, lambda: NOW_MS), question())
+    result = answer(TurnServices(database, models, lambda: NOW_MS), question())
     models.close()
     found = sent.of_turn(database, result.chat_id, result.turn_id)
     assert [each.outcome for each in found] == ["asked_again", "model_no_key"]
@@ -141,7 +141,7 @@ def test_an_endpoint_that_does_not_count_is_counted_for_and_marked(
     stub.raw(b'{"choices": [{"message": {"role": "assistant", "content": "nothing to say"}}]}')
     usage = ask().usage
     assert usage is not None and usage.is_estimated
-    assert usage.output_tokens == tokens("nothing to say")
+    assert usage.output_tokens == estimate_tokens("nothing to say")
     assert (usage.input_tokens or 0) > 300
     assert usage.cost is None
 
@@ -155,7 +155,7 @@ def test_the_cost_is_by_the_persons_own_prices(
     )
     models = ChatModels(ChatSettings(models=(entry,)), {})
     stub.reply("nothing")
-    result = answer(TurnDeps(database, models, lambda: NOW_MS), question())
+    result = answer(TurnServices(database, models, lambda: NOW_MS), question())
     models.close()
     usage = result.usage
     assert usage is not None and usage.cost is not None

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.assistant.claims import check
-from webapp.assistant.facts import TOTAL, Facts, Told
+from webapp.assistant.facts import TOTAL, MeasuredDuration, MeasuredFacts
 from webapp.assistant.figures import figures, of_moment
 from webapp.assistant.records import EvidenceItem, EvidenceState
-from webapp.assistant.statements import statements
+from webapp.assistant.statements import split_statements
 
 
 def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState = "found") -> EvidenceItem:
@@ -51,7 +51,7 @@ def test_what_an_answer_claims(text: str, sentences: list[str]) -> None:
 
 @given(st.text("ab .!?。[1]“”`*\n-#", max_size=120) | st.text(max_size=120))
 def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
-    spans = [(said.start, said.end) for said in statements(text)]
+    spans = [(said.start, said.end) for said in split_statements(text)]
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
 
@@ -81,7 +81,9 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
 )
 def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> None:
     evidence = [item(1), item(2, "not there", "not_found"), item(3, "", "not_checked")]
-    (claim,) = check(sentence, evidence, Facts((Told("Code", frozenset(figures("25 min"))),)))
+    (claim,) = check(
+        sentence, evidence, MeasuredFacts((MeasuredDuration("Code", frozenset(figures("25 min"))),))
+    )
     assert claim.state == state
 
 
@@ -134,7 +136,7 @@ def test_a_moment_is_told_in_many_ways() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_is_cut_as_it_is_drawn(text: str, cut: list[tuple[str, str]]) -> None:
-    assert [(text[said.start : said.end], said.kind) for said in statements(text)] == cut
+    assert [(text[said.start : said.end], said.kind) for said in split_statements(text)] == cut
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_what_is_said_in_other_words(quote: str, said: str, state: str) -> None:
 )
 def test_only_durations_that_code_measured_need_no_citation(text: str, state: str) -> None:  # ACT-4
     given = [("Code", "25 min"), ("Mail", "1 h"), (TOTAL, "1 h 25 min")]
-    facts = Facts(tuple(Told(name, frozenset(figures(spent))) for name, spent in given))
+    facts = MeasuredFacts(tuple(MeasuredDuration(name, frozenset(figures(spent))) for name, spent in given))
     assert {claim.state for claim in check(text, [], facts)} == {state}
 
 

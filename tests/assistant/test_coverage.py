@@ -16,7 +16,7 @@ from tests.stub_model import StubModel
 from webapp.assistant import coverage
 from webapp.assistant.records import Coverage, TimeReading
 from webapp.assistant.texts import Language
-from webapp.assistant.turn import TurnDeps, stored_turn
+from webapp.assistant.turn import TurnServices, stored_turn
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MINUTE_MS = 60_000
@@ -48,7 +48,7 @@ def told(result: Coverage, language: Language) -> dict[str, str]:
 
 
 @pytest.fixture
-def afternoon_with_gaps(database: Database, deps: TurnDeps, afternoon: Afternoon) -> Afternoon:
+def afternoon_with_gaps(database: Database, deps: TurnServices, afternoon: Afternoon) -> Afternoon:
     looked(database, *RUNS)
     for minute in (5, 10, 100, 110):
         afternoon.show(minute, f"page {minute}")
@@ -76,7 +76,7 @@ def test_time_without_input_was_recorded_and_is_told_in_its_own_words(
 
 
 def test_every_cause_is_told_in_its_own_words(
-    ask: Ask, afternoon_with_gaps: Afternoon, stub: StubModel, deps: TurnDeps
+    ask: Ask, afternoon_with_gaps: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:
     stub.reply(reply("Pages [[e1]].", ("e1", "page 5")))
     result = ask("Where is the zeppelin?")
@@ -126,7 +126,7 @@ def test_frames_without_vectors_are_counted(
     afternoon.show(5, "one")
     stub.reply(reply("One [[e1]].", ("e1", "one")))
     assert ask().coverage.unembedded == 0  # no model was ever used: nobody expects any
-    vectors.use_model(database, "test", 2)
+    vectors.activate_model(database, "test", 2)
     stub.reply(reply("One [[e1]].", ("e1", "one")))
     result = ask()
     assert result.coverage.unembedded == 1
@@ -134,7 +134,7 @@ def test_frames_without_vectors_are_counted(
 
 
 def test_the_range_that_words_named_is_kept_with_its_other_reading(
-    ask: Ask, afternoon: Afternoon, deps: TurnDeps
+    ask: Ask, afternoon: Afternoon, deps: TurnServices
 ) -> None:
     result = ask("What did I do last wednesday?", start_ms=None, end_ms=None)
     day_ms = 86_400_000

@@ -16,8 +16,8 @@ from store.database import Database
 from tests.assistant.agents import agent_deps, asked, decided, run
 from tests.assistant.helpers import START_MS, Afternoon
 from tests.stub_model import StubModel
-from webapp.assistant.turn import FinalEvent, TurnDeps, TurnRequest, TurnResult, run_turn
-from webapp.assistant.waiting import Stop
+from webapp.assistant.turn import FinalEvent, TurnRequest, TurnResult, TurnServices, run_turn
+from webapp.assistant.waiting import CancelToken
 
 HOUR = {"start_ms": START_MS, "end_ms": START_MS + 3_600_000}
 SOON_S = 20.0  # of the sixty that it would take
@@ -25,7 +25,7 @@ SOON_S = 20.0  # of the sixty that it would take
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[TurnServices]:
     afternoon.show(5, "sales by month")
     with agent_deps(database, stub, timeout_s=60, sees=True) as deps:
         yield deps
@@ -43,9 +43,9 @@ def no_thread_left() -> Iterator[None]:
     assert [each.name for each in left if each.is_alive()] == []
 
 
-def stopped(deps: TurnDeps, request: TurnRequest, stub: StubModel) -> tuple[TurnResult, float]:
+def stopped(deps: TurnServices, request: TurnRequest, stub: StubModel) -> tuple[TurnResult, float]:
     """A turn that is stopped once the model has been asked for all it has; and how long it took to end."""
-    stop, begun = Stop(), len(stub._script)
+    stop, begun = CancelToken(), len(stub._script)
     told_s = []
 
     def act() -> None:
@@ -72,7 +72,7 @@ def stopped(deps: TurnDeps, request: TurnRequest, stub: StubModel) -> tuple[Turn
 )
 @pytest.mark.parametrize("mode", ["agent", "evidence"])
 def test_stop_ends_a_model_that_does_not(
-    deps: TurnDeps, stub: StubModel, mode: str, script: Callable[[StubModel], object]
+    deps: TurnServices, stub: StubModel, mode: str, script: Callable[[StubModel], object]
 ) -> None:
     script(stub)
     with no_thread_left():
@@ -95,7 +95,7 @@ def test_a_model_that_never_ends_is_left_in_time(
 
 
 def test_a_description_that_never_ends_is_over_in_time(
-    deps: TurnDeps, stub: StubModel, afternoon: Afternoon
+    deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
     """R2.39: with its thread; `tools.timeout_s` bounds the whole of it."""
     frame = afternoon.show(9, "a chart")
@@ -108,7 +108,7 @@ def test_a_description_that_never_ends_is_over_in_time(
     assert [row.outcome for row in sent.latest(deps.database) if row.purpose == "describe"] != [""]
 
 
-def test_stop_ends_a_description(deps: TurnDeps, stub: StubModel, afternoon: Afternoon) -> None:
+def test_stop_ends_a_description(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:
     frame = afternoon.show(9, "a chart")
     tool_modes.choose(deps.database, "describe_frame", "auto", 1, [host_of(stub.base_url)])
     stub.call(("describe_frame", {"frame_id": frame.id})).drip()

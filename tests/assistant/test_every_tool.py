@@ -18,7 +18,7 @@ from tests.stub_model import StubModel
 from tests.stub_search import StubSearch
 from webapp.assistant.agent_session import registry
 from webapp.assistant.models import ChatModels
-from webapp.assistant.outside import Vision, Web
+from webapp.assistant.outside import VisionAccess, WebAccess
 from webapp.assistant.tool import Registry, Tool, ToolResult, failed_by_bug
 
 START, END = START_MS / 1000, NOW_MS / 1000
@@ -82,8 +82,8 @@ def turn(
         made = Turn(database)
         made.read_file_roots, made.read_file_max_bytes = (root,), 1_000
         made.never_read = (database.data_dir.home,)
-        made.web = Web(search.engine(), database, lambda: NOW_MS, None)
-        made.vision = Vision(model, endpoint, database, lambda: NOW_MS, None)
+        made.web = WebAccess(search.engine(), database, lambda: NOW_MS, None)
+        made.vision = VisionAccess(model, endpoint, database, lambda: NOW_MS, None)
         made.chat_id = attached_chat(database, "notes.txt", "the notes")[0]
         yield made, registry(tools), frame.id
     models.close()

@@ -23,9 +23,9 @@ from webapp.assistant.turn import (
     BadTimezone,
     StatusEvent,
     TimeRangeRequired,
-    TurnDeps,
     TurnRefused,
     TurnRequest,
+    TurnServices,
     UnknownChat,
     UnknownModel,
     run_turn,
@@ -45,7 +45,7 @@ from webapp.assistant.turn import (
     ],
 )
 def test_a_failing_model_is_a_typed_error_with_the_evidence_kept(
-    status: int, code: str, ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+    status: int, code: str, ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:  # R3.73, CHAT-10
     afternoon.show(1, "hello")
     stub.fail(status, "because of this")
@@ -89,7 +89,7 @@ def test_a_retrieval_over_its_deadline_is_an_error_and_not_an_empty_answer(
     assert stub.requests == []
 
 
-def test_an_abandoned_turn_does_not_look_as_if_it_still_ran(deps: TurnDeps, afternoon: Afternoon) -> None:
+def test_an_abandoned_turn_does_not_look_as_if_it_still_ran(deps: TurnServices, afternoon: Afternoon) -> None:
     afternoon.show(1, "hello")
     events = run_turn(deps, TurnRequest("what?", "UTC", NOW_MS, START_MS, NOW_MS))
     status = next(events)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webapp.assistant.formats import parse
-from webapp.assistant.requested_calls import Wanted, written
+from webapp.assistant.requested_calls import WantedCall, call_as_text
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
 
@@ -15,11 +15,11 @@ SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": 
     "arguments", [{"path": '/notes/计划 "a".txt', "lines": 3}, {"path": "</function>```\n"}, {}]
 )
 def test_a_written_call_reads_as_itself(form: str, arguments: dict[str, object]) -> None:
-    text = written(Wanted("again_1", "read_file", arguments), form)
+    text = call_as_text(WantedCall("again_1", "read_file", arguments), form)
     parsed = parse(text, form, {"read_file": SCHEMA})
     assert [(call.name, dict(call.arguments)) for call in parsed.calls] == [("read_file", arguments)]
     assert not parsed.errors and not parsed.prose
 
 
 def test_a_native_call_is_no_text() -> None:
-    assert written(Wanted("again_1", "read_file", {}), "") == ""
+    assert call_as_text(WantedCall("again_1", "read_file", {}), "") == ""

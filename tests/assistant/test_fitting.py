@@ -15,7 +15,7 @@ from tests.stub_model import StubModel
 from webapp.assistant.agent_prompt import RESULTS
 from webapp.assistant.fitting import LEFT_OUT, fit, size
 from webapp.assistant.records import ShortenedEvent
-from webapp.assistant.turn import TurnDeps
+from webapp.assistant.turn import TurnServices
 
 TOO_LONG = "This model's maximum context length is 4096 tokens"
 
@@ -60,14 +60,16 @@ def test_what_fits_stays_and_what_cannot_shrink_is_told() -> None:
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[TurnServices]:
     for minute in range(8):
         afternoon.show(minute, f"policy {minute} " + "words and words " * 60)
     with agent_deps(database, stub) as deps:
         yield deps
 
 
-def test_a_request_that_is_refused_as_too_long_is_made_smaller_once(deps: TurnDeps, stub: StubModel) -> None:
+def test_a_request_that_is_refused_as_too_long_is_made_smaller_once(
+    deps: TurnServices, stub: StubModel
+) -> None:
     """Said while it happens and in the turn; a typed error only when that is too long as well."""
     search = ("search_ocr", {"query": "policy", "limit": 20})
     stub.call(search).call(search).fail(400, TOO_LONG, code="context_length_exceeded").reply("Eight.")

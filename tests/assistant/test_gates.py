@@ -180,9 +180,9 @@ def test_r0_49_what_is_imported_or_deleted_counts_in_the_next_turn(
             "get_calendar_events", "get_location_history", "get_place_at", "search_rag",
         }  # fmt: skip
         calendars.delete_events(database)
-        preferences.set(database, PLACES_ENABLED, False)
+        preferences.set_preference(database, PLACES_ENABLED, False)
         assert turn() & GATES.keys() == {"get_location_history", "search_rag"}
-        preferences.set(database, PLACES_ENABLED, True)
+        preferences.set_preference(database, PLACES_ENABLED, True)
         places.delete_places(database)
         assert "get_place_at" not in turn()
 

@@ -13,7 +13,7 @@ from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
 from webapp import sent_page
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.views import prompt_blocks
 
 HOURS = {"start_ms": START_MS, "end_ms": START_MS + 3_600_000}
@@ -26,7 +26,7 @@ def stub() -> Iterator[StubModel]:
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
     with agent_deps(database, stub, flags={"supports_responses": True}) as made:
         yield made
 
@@ -35,7 +35,9 @@ def told(stub: StubModel, n: int = -1) -> list[str]:
     return [str(item.get("content", item.get("output"))) for item in stub.requests[n]["input"]]
 
 
-def test_tools_and_the_next_question_go_on_from_the_last_response(deps: TurnDeps, stub: StubModel) -> None:
+def test_tools_and_the_next_question_go_on_from_the_last_response(
+    deps: TurnServices, stub: StubModel
+) -> None:
     stub.call(("calculator", {"expression": "6*7"})).reply(reply("It is 42.")).reply(reply("Still 42."))
     first = run(deps, message="What is 6*7?").result
     assert first.response_id == "resp_2" and first.answer_md.endswith("It is 42.")
@@ -48,7 +50,7 @@ def test_tools_and_the_next_question_go_on_from_the_last_response(deps: TurnDeps
     assert second.response_id == "resp_3"
 
 
-def test_evidence_mode_goes_on_too(deps: TurnDeps, stub: StubModel, afternoon: Afternoon) -> None:
+def test_evidence_mode_goes_on_too(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:
     afternoon.show(5, "the retention policy")
     stub.reply(reply("The policy [[e1]].", ("e1", "retention policy")))
     first = run(deps, message="What did I read?", mode="evidence", **HOURS).result
@@ -58,7 +60,7 @@ def test_evidence_mode_goes_on_too(deps: TurnDeps, stub: StubModel, afternoon: A
     assert len(stub.requests[1]["input"]) == 1
 
 
-def test_a_forgotten_response_is_dropped_and_the_answer_comes(deps: TurnDeps, stub: StubModel) -> None:
+def test_a_forgotten_response_is_dropped_and_the_answer_comes(deps: TurnServices, stub: StubModel) -> None:
     stub.reply(reply("First.")).reply(reply("Second."))
     first = run(deps, message="One?").result
     stub.known.clear()
@@ -67,7 +69,7 @@ def test_a_forgotten_response_is_dropped_and_the_answer_comes(deps: TurnDeps, st
     assert told(stub)[0] == "One?" and told(stub)[-1] == "Two?"
 
 
-def test_nothing_goes_on_after_a_deletion(deps: TurnDeps, stub: StubModel, database: Database) -> None:
+def test_nothing_goes_on_after_a_deletion(deps: TurnServices, stub: StubModel, database: Database) -> None:
     stub.reply(reply("First."))
     first = run(deps, message="One?").result
     deletion.delete_range(database, Media(database.data_dir.media), START_MS, NOW_MS, now_ms=NOW_MS)
@@ -89,7 +91,7 @@ def test_a_given_response_is_passed_on_and_ignored_where_unsupported(
     assert answered.response_id == "" and "previous_response_id" not in stub.requests[2]
 
 
-def test_what_was_sent_is_shown_as_messages(deps: TurnDeps, stub: StubModel, database: Database) -> None:
+def test_what_was_sent_is_shown_as_messages(deps: TurnServices, stub: StubModel, database: Database) -> None:
     stub.call(("calculator", {"expression": "6*7"})).reply(reply("It is 42."))
     first = run(deps, message="What is 6*7?").result
     last = sent.of_turn(database, first.chat_id, 1)[-1]

@@ -27,7 +27,7 @@ from tests.stub_search import StubSearch
 from tests.webapp.voices import FORMS, Voice, written
 from webapp.assistant.formats import FORMATS
 from webapp.assistant.requested_calls import result_text
-from webapp.assistant.turn import TurnDeps
+from webapp.assistant.turn import TurnServices
 
 SECRET = ("read_file", {"path": "secret.txt"})
 ORDERS = (
@@ -80,7 +80,7 @@ def search() -> Iterator[StubSearch]:
 @contextmanager
 def hostile(
     database: Database, stub: StubModel, folder: Path, search: StubSearch, form: str
-) -> Iterator[TurnDeps]:
+) -> Iterator[TurnServices]:
     """A turn's deps in which no tool has to ask: only the model's own words could make a call."""
     for name in ("read_file", "list_directory", "web_search"):
         tool_modes.choose(database, name, "auto", NOW_MS, [search.host])

@@ -27,13 +27,13 @@ from store import (
 )
 from store.anchors import Anchor
 from store.database import Database
-from store.entities import Learned
+from store.entities import Provenance
 from store.errors import StoreBusy
 from store.insights import Insight
 from store.locations import PointRecord
 from store.media import Media
 from store.paths import DataDir
-from store.persona_words import BUILT_IN, Words
+from store.persona_words import BUILT_IN, PersonaText
 from tests.assistant.agents import agent_deps, offered, run
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
@@ -42,7 +42,7 @@ from tests.stub_model import StubModel
 from webapp.assistant import about, turn
 from webapp.assistant.errors import NotAnInsight
 from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import TurnRequest, TurnResult
 from webapp.assistant.turn import answer, run_turn
 
@@ -53,32 +53,32 @@ LABEL = "What was I doing here? 2026-11-20 14:05"
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
     with agent_deps(database, stub) as found:
         yield found
 
 
 def frame_anchor(afternoon: Afternoon, text: str = "retention set to 14 days", **changes: Any) -> Anchor:
     frame = afternoon.show(5, text, **changes)
-    return anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    return anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
 
 
-def tell(deps: TurnDeps, anchor: Anchor, **changes: Any) -> Insight:
+def tell(deps: TurnServices, anchor: Anchor, **changes: Any) -> Insight:
     """An insight of an anchor, as the page asks for it."""
     values: dict[str, Any] = {"timezone": SHANGHAI, "now_ms": NOW_MS, "anchor": anchor, **changes}
-    label = about.of(deps.database, anchors.Anchored(anchor), ZoneInfo(SHANGHAI)).label
+    label = about.of(deps.database, anchors.AnchoredChat(anchor), ZoneInfo(SHANGHAI)).label
     result = answer(deps, TurnRequest(message=label, **values))
     assert result.error is None, result.error
     return held(deps, result)
 
 
-def held(deps: TurnDeps, result: TurnResult) -> Insight:
+def held(deps: TurnServices, result: TurnResult) -> Insight:
     found = insights.of_chat(deps.database, result.chat_id)
     assert found is not None
     return found
 
 
-def say(deps: TurnDeps, insight: Insight, message: str, **changes: Any) -> TurnResult:
+def say(deps: TurnServices, insight: Insight, message: str, **changes: Any) -> TurnResult:
     values: dict[str, Any] = {"timezone": SHANGHAI, "now_ms": NOW_MS, "chat_id": insight.chat_id, **changes}
     return answer(deps, TurnRequest(message=message, **values))
 
@@ -96,7 +96,7 @@ def last_of(stub: StubModel, n: int) -> str:
 
 @pytest.mark.parametrize("who", ["neutral", "persona"])
 def test_r0_1_the_request_of_a_generation_is_the_golden_one(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, who: str
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, who: str
 ) -> None:
     """With and without a persona; RECOLLECT_REFRESH=1 writes anew."""
     anchor = frame_anchor(afternoon)
@@ -118,13 +118,13 @@ def test_r0_1_the_request_of_a_generation_is_the_golden_one(
 
 
 def test_r0_17_the_parts_stand_in_their_order(
-    deps: TurnDeps, database: Database, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, database: Database, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon, browser_url="https://example.org/x")
     assert anchor.frame_id is not None
     with database.write() as connection:
         frame_tags.add(connection, anchor.frame_id, "retention", NOW_MS)
-        learned = Learned(NOW_MS, frame_id=anchor.frame_id)
+        learned = Provenance(NOW_MS, frame_id=anchor.frame_id)
         entities.store_entity(connection, "person", "Anna Bauer", learned, "runs operations")
         batch = imports.begin(connection, "location", "gpx", "track.gpx", NOW_MS)
         locations.upsert_points(connection, batch, [PointRecord(START_MS, 31.2304, 121.4737)])
@@ -145,7 +145,7 @@ def test_r0_17_the_parts_stand_in_their_order(
 
 
 def test_r0_17_a_moment_has_its_bounds_and_several_frames(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     afternoon.show(1, "first line")
     afternoon.show(5, "second line")
@@ -163,7 +163,7 @@ def test_r0_17_a_moment_has_its_bounds_and_several_frames(
 
 
 def test_r0_18_r0_19_the_message_asks_for_no_shape(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Done.")
     tell(deps, frame_anchor(afternoon, "notes"))
@@ -174,20 +174,20 @@ def test_r0_18_r0_19_the_message_asks_for_no_shape(
 
 
 def test_r0_20_an_absent_field_leaves_no_label_and_no_empty_line(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Done.")
     tell(deps, frame_anchor(afternoon, "notes", app_name=None, window_name=None, focused=None))
     assert last_of(stub, 0).split("\n") == [
         "BEGIN SCREEN DATA", "[[e1]]", "| notes", "END SCREEN DATA",
-        f"frame id: {insights.everything(deps.database)[0].anchor.frame_id}",
+        f"frame id: {insights.list_insights(deps.database)[0].anchor.frame_id}",
         "date: Friday 2026-11-20T14:05:00+08:00", about.GATHER,
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_screen_text_cannot_leave_its_fence(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, hostile: str
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, hostile: str
 ) -> None:
     stub.reply("Done.")
     tell(deps, frame_anchor(afternoon, hostile, window_name=hostile))
@@ -198,7 +198,7 @@ def test_screen_text_cannot_leave_its_fence(
 
 
 def test_the_frame_itself_can_be_cited_and_is_checked(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon)
     stub.reply(reply("You set retention to 14 days [[e1]]. It snowed.", ("e1", "retention set to 14 days")))
@@ -216,7 +216,7 @@ def test_the_frame_itself_can_be_cited_and_is_checked(
 
 
 def test_r0_21_the_title_comes_from_a_call_of_its_own_with_the_persona_alone(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Title: Not this one\n\nYou set retention [[e1]].").reply('"Retention, decided."\n')
     insight = tell(deps, frame_anchor(afternoon), system_prompt="Voice: terse.")
@@ -228,7 +228,7 @@ def test_r0_21_the_title_comes_from_a_call_of_its_own_with_the_persona_alone(
 
 
 def test_r0_21_without_a_title_the_insight_is_called_by_its_window(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("You set retention [[e1]].").fail(500, "broken")
     insight = tell(deps, frame_anchor(afternoon, window_name="settings.py"))
@@ -239,7 +239,7 @@ def test_r0_21_without_a_title_the_insight_is_called_by_its_window(
 
 
 def test_the_messages_that_made_it_are_kept_in_order_with_the_calls(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.call(("calculator", {"expression": "2+2"}), text="Let me see.").reply("It is 4.").reply("Four")
     insight = tell(deps, frame_anchor(afternoon), system_prompt=" Voice: terse.\n")
@@ -265,12 +265,12 @@ def test_without_a_model_an_insight_quotes_and_says_so(
 
 
 def test_a_model_without_tools_tells_from_the_frames_around(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     frame = afternoon.show(5, "retention set to 14 days")
     afternoon.show(8, "three minutes later")
     stub.reply(reply("You set retention [[e1]].", ("e1", "retention set to 14 days"))).reply("Retention")
-    anchor = anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     result = answer(replace(deps, agent=None), TurnRequest(LABEL, SHANGHAI, NOW_MS, anchor=anchor))
     message = last_of(stub, 0)
     assert "three minutes later" in message and f"frame id: {frame.id}" in message
@@ -280,12 +280,12 @@ def test_a_model_without_tools_tells_from_the_frames_around(
 
 
 def test_a_telling_that_failed_is_told_by_asking_again(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon)
     stub.fail(500, "broken").reply("You set retention [[e1]].").reply("Retention")
     failed = answer(deps, TurnRequest(LABEL, SHANGHAI, NOW_MS, anchor=anchor))
-    assert failed.error is not None and insights.everything(deps.database) == []
+    assert failed.error is not None and insights.list_insights(deps.database) == []
     again = answer(deps, TurnRequest(LABEL, SHANGHAI, NOW_MS, chat_id=failed.chat_id))
     assert held(deps, again).n == 2
     assert stub.requests[0]["messages"][-1]["content"].endswith(about.GATHER)
@@ -295,7 +295,7 @@ def test_a_telling_that_failed_is_told_by_asking_again(
 
 
 def test_a_chat_goes_on_with_what_the_insight_was_told(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon)
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Because of the disk.")
@@ -310,7 +310,7 @@ def test_a_chat_goes_on_with_what_the_insight_was_told(
 
 
 def test_r0_26_r0_27_an_append_turn_sends_the_override_and_keeps_the_transcript(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Arr.").reply("Yes.")
     insight = tell(deps, frame_anchor(afternoon), system_prompt="Voice: calm.")
@@ -329,7 +329,7 @@ def test_r0_26_r0_27_an_append_turn_sends_the_override_and_keeps_the_transcript(
 
 
 def test_r0_30_r0_31_amending_makes_a_new_current_version_with_what_was_sent(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Arr, retention.").reply("Arr")
     first = tell(deps, frame_anchor(afternoon), system_prompt="Voice: calm.")
@@ -352,21 +352,21 @@ def test_r0_30_r0_31_amending_makes_a_new_current_version_with_what_was_sent(
 
 
 def test_r0_32_without_a_prompt_the_stored_one_is_carried_forward(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Shorter.").reply("Short")
     first = tell(deps, frame_anchor(afternoon), system_prompt=" Voice: calm.\n")
-    personas.activate(database, personas.create(database, Words("Other", "Voice: other."), NOW_MS).id)
+    personas.activate(database, personas.create(database, PersonaText("Other", "Voice: other."), NOW_MS).id)
     second = held(deps, say(deps, first, "Shorter.", amend=True))
     assert insights.messages(database, second.id)[0]["content"] == " Voice: calm.\n"
     assert system_of(stub, 2).startswith(" Voice: calm.\n\n\n")
 
 
 def test_c22_the_note_is_kept_with_an_amended_insight_as_it_was_sent(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Rhymed.").reply("Rhyme")
-    pirate = personas.create(database, Words("Pirate", "Voice: a pirate's."), NOW_MS)
+    pirate = personas.create(database, PersonaText("Pirate", "Voice: a pirate's."), NOW_MS)
     first = tell(deps, frame_anchor(afternoon))
     second = held(deps, say(deps, first, "Again.", persona_id=pirate.id, style_note="In rhyme.", amend=True))
     assert insights.messages(database, second.id)[0]["content"] == "Voice: a pirate's.\n\nIn rhyme."
@@ -374,7 +374,7 @@ def test_c22_the_note_is_kept_with_an_amended_insight_as_it_was_sent(
 
 
 def test_amending_an_amended_one_goes_on_from_all_of_it(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     for said in ("You set retention [[e1]].", "One", "Because.", "Two told.", "Two", "Three told.", "Three"):
         stub.reply(said)
@@ -388,7 +388,7 @@ def test_amending_an_amended_one_goes_on_from_all_of_it(
     assert third.version == 3
 
 
-def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnDeps, database: Database) -> None:
+def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnServices, database: Database) -> None:
     chat_id = conversations.create(database, "plain", NOW_MS)
     with pytest.raises(NotAnInsight):
         run_turn(deps, TurnRequest("x", SHANGHAI, NOW_MS, chat_id=chat_id, amend=True))
@@ -417,11 +417,11 @@ STEPS = (
     "webapp.assistant.turn.history.before",
     "webapp.assistant.turn._enter",
     "webapp.assistant.agent._session",
-    "webapp.assistant.agent_prompt.blocks",
+    "webapp.assistant.agent_prompt.tool_blocks",
     "webapp.assistant.agent._generate",
     "webapp.assistant.agent_tools._asked",
     "webapp.assistant.agent_tools._outcome",
-    "webapp.assistant.requested_calls.told",
+    "webapp.assistant.requested_calls.result_messages",
     "webapp.assistant.agent._draft",
     "webapp.assistant.answering.checked",
     "webapp.assistant.turn.stored.payload",
@@ -434,7 +434,7 @@ STEPS = (
     ("step", "error"), [(step, (Broken, StoreBusy)[n % 2]) for n, step in enumerate(STEPS)]
 )
 def test_r0_29_whichever_step_raises_the_transcript_is_as_before(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database,
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database,
     monkeypatch: pytest.MonkeyPatch, step: str, error: type[Exception], amend: bool,
 ) -> None:  # fmt: skip
     stub.reply("You set retention [[e1]].").reply("Retention")
@@ -459,12 +459,12 @@ def test_r0_29_whichever_step_raises_the_transcript_is_as_before(
     ])  # fmt: skip
     assert "pirate" not in everything and "Budget of this turn" not in everything
     assert insights.messages(database, insight.id) == made
-    assert insights.everything(database) == [insight] and insight.is_current
+    assert insights.list_insights(database) == [insight] and insight.is_current
     assert not [each for each in conversations.turns(database, insight.chat_id) if each.status == "running"]
 
 
 def test_r0_33_without_a_prompt_the_request_is_the_one_of_before(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon)
     stub.reply("Done.").reply("Title")
@@ -474,7 +474,7 @@ def test_r0_33_without_a_prompt_the_request_is_the_one_of_before(
 
 
 def test_r0_4_telling_it_as_the_journal_shows_no_other_framing(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Today I set the retention.").reply("Retention")
     tell(deps, frame_anchor(afternoon), system_prompt=BUILT_IN["journal"].system_prompt)
@@ -486,7 +486,7 @@ def test_r0_4_telling_it_as_the_journal_shows_no_other_framing(
 
 
 def test_a_prompt_over_an_anchor_also_runs_with_the_tools_of_the_agent(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Done.").reply("Title")
     ran = run(deps, message=LABEL, anchor=frame_anchor(afternoon), mode=None)
@@ -498,7 +498,7 @@ def test_a_prompt_over_an_anchor_also_runs_with_the_tools_of_the_agent(
 
 
 def test_r0_47_a_telling_and_a_chat_have_the_same_tools_by_the_same_gates(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("Done.").reply("Title").reply("Done.").reply("Done.").reply("Title").reply("Done.")
     anchor = frame_anchor(afternoon)
@@ -521,7 +521,7 @@ def test_r0_69_the_risks_stay_in_one_sentence_and_one_trivial_query_a_source() -
 
 
 def test_r0_70_walk_through_of_an_override_and_of_opening_again(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     for said in ("You set retention [[e1]].", "Retention", "Base.", "Arr.", "Base again."):
         stub.reply(said)
@@ -534,11 +534,11 @@ def test_r0_70_walk_through_of_an_override_and_of_opening_again(
 
 
 def test_nothing_of_a_deleted_frame_is_left_of_its_insight(
-    deps: TurnDeps, data_dir: DataDir, stub: StubModel, database: Database
+    deps: TurnServices, data_dir: DataDir, stub: StubModel, database: Database
 ) -> None:
     """Nor of what was sent for it, of its title, of an amendment, or of an answer that went on from it."""
     frame = put_secret(database, data_dir, START_MS)
-    anchor = anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     for said in (f"You read {SECRET} [[e1]].", f"On {SECRET}", f"Because of {SECRET}.", f"{SECRET}!", SECRET):
         stub.reply(said)
     insight = tell(deps, anchor)
@@ -551,7 +551,7 @@ def test_nothing_of_a_deleted_frame_is_left_of_its_insight(
 
 
 def test_what_is_asked_of_a_version_later_is_not_told_to_those_that_amended_it(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     for said in ("You set retention [[e1]].", "One", "Two told.", "Two", "Later answer.", "So it is."):
         stub.reply(said)
@@ -567,12 +567,12 @@ def test_what_is_asked_of_a_version_later_is_not_told_to_those_that_amended_it(
 
 
 def test_an_amendment_that_failed_is_made_by_asking_again_where_it_failed(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel, database: Database
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("One").fail(500, "broken").reply("Arr.").reply("Arr")
     first = tell(deps, frame_anchor(afternoon))
     failed = say(deps, first, "As a pirate.", system_prompt="Voice: a pirate's.", amend=True)
-    assert failed.error is not None and insights.everything(database) == [first]
+    assert failed.error is not None and insights.list_insights(database) == [first]
     again = answer(deps, TurnRequest("As a pirate.", SHANGHAI, NOW_MS, chat_id=failed.chat_id))
     second = held(deps, again)
     assert (second.amends_id, second.version, second.is_current) == (first.id, 2, True)

@@ -9,7 +9,7 @@ import pytest
 
 from store import daily_summaries, entities, frame_tags, privacy
 from store.database import Database
-from store.entities import Learned
+from store.entities import Provenance
 from store.paths import DataDir
 from store.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS
@@ -162,7 +162,7 @@ def test_bad_entities_are_refused_with_a_reason(
     database: Database, arguments: dict[str, Any], problem: str
 ) -> None:
     assert problem in Turn(database).error("store_entity", **arguments)
-    assert entities.recall(database) == []
+    assert entities.find_entities(database) == []
 
 
 def test_both_stores_ask_by_default() -> None:
@@ -208,8 +208,8 @@ def test_what_is_recalled_is_forgotten_with_the_frames_it_came_from(
 ) -> None:
     frame = store_frame(database, data_dir, NOW_MS - DAY_MS, "Anna")
     with database.write() as connection:
-        anna, _ = entities.store_entity(connection, "person", "Anna", Learned(NOW_MS))
-        learned = Learned(NOW_MS, frame_id=frame.id)
+        anna, _ = entities.store_entity(connection, "person", "Anna", Provenance(NOW_MS))
+        learned = Provenance(NOW_MS, frame_id=frame.id)
         entities.store_fact(connection, anna, "likes", learned, object_value="tea")
     turn = Turn(database)
     turn.answer("recall_entities", name="anna")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from store import model_prompts
+from store import model_prompts as stored_prompts
 from store.database import Database
 from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
@@ -48,7 +48,7 @@ def test_c6_the_background_is_merged_where_the_entry_says_so(
     stub.reply(reply("Ninety days [[e1]].", ("e1", POLICY)))
     admit = turn.admit
     monkeypatch.setattr(turn, "admit", lambda *given: replace(admit(*given), pack="PACK-SENTINEL"))
-    model_prompts.save(database, "stub", "MODEL-SENTINEL", NOW_MS, saved_by="person")
+    stored_prompts.save(database, "stub", "MODEL-SENTINEL", NOW_MS, saved_by="person")
     with agent_deps(database, stub, flags={"single_system": single}) as deps:
         list(turn.run_turn(deps, asked(mode=mode, start_ms=START_MS, end_ms=NOW_MS)))
     sent = [each["content"] for each in stub.requests[0]["messages"] if each["role"] == "system"]

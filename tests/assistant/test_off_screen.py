@@ -13,15 +13,15 @@ from store.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.sentences import say
-from webapp.assistant.turn import TurnDeps, TurnResult
+from webapp.assistant.sentences import text
+from webapp.assistant.turn import TurnResult, TurnServices
 
 SUM = ("calculator", {"expression": "2340*0.17"})
-OPENINGS = {say("unconfirmed", "en"), say("unconfirmed", "zh")}
+OPENINGS = {text("unconfirmed", "en"), text("unconfirmed", "zh")}
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel, tmp_path: Path) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel, tmp_path: Path) -> Iterator[TurnServices]:
     (tmp_path / "plan.txt").write_text("Release 4 ships on Friday.", encoding="utf-8")
     tool_modes.choose(database, "read_file", "auto", NOW_MS)
     with agent_deps(database, stub, read_file_roots=(str(tmp_path),)) as made:
@@ -51,7 +51,7 @@ def states(result: TurnResult) -> list[str]:
     ],
 )
 def test_nobody_has_to_confirm_on_screen_what_is_not_of_it(
-    deps: TurnDeps, stub: StubModel, question: str, calls: list[Any], said: str
+    deps: TurnServices, stub: StubModel, question: str, calls: list[Any], said: str
 ) -> None:
     if calls:
         stub.call(*calls)
@@ -77,7 +77,7 @@ def test_nobody_has_to_confirm_on_screen_what_is_not_of_it(
     ],
 )
 def test_what_is_said_of_a_person_or_a_screen_stays_unconfirmed(
-    deps: TurnDeps, stub: StubModel, said: str
+    deps: TurnServices, stub: StubModel, said: str
 ) -> None:
     """R3.18."""
     stub.call(SUM).reply(said)
@@ -86,7 +86,7 @@ def test_what_is_said_of_a_person_or_a_screen_stays_unconfirmed(
     assert "not_from_screen" not in states(result)
 
 
-def test_whoever_has_looked_has_to_prove(deps: TurnDeps, stub: StubModel, afternoon: Afternoon) -> None:
+def test_whoever_has_looked_has_to_prove(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:
     """Also where the look found nothing, and where the sum stands beside it."""
     afternoon.show(5, "an invoice")
     for query in ("invoice", "nothing of the kind"):
@@ -97,7 +97,7 @@ def test_whoever_has_looked_has_to_prove(deps: TurnDeps, stub: StubModel, aftern
 
 
 def test_a_claim_from_an_earlier_answer_does_not_pass_for_general_knowledge(
-    deps: TurnDeps, stub: StubModel, afternoon: Afternoon
+    deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
     afternoon.show(5, "invoice from Wagner about 420 EUR")
     stub.call(("search_ocr", {"query": "invoice"}))
@@ -113,7 +113,7 @@ def test_a_claim_from_an_earlier_answer_does_not_pass_for_general_knowledge(
 
 
 def test_over_a_range_every_claim_is_of_the_screen(
-    deps: TurnDeps, stub: StubModel, afternoon: Afternoon
+    deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
     afternoon.show(5, "an invoice")
     stub.reply(reply("Git keeps every commit."))

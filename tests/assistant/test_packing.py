@@ -21,11 +21,11 @@ from tests.assistant.helpers import HOSTILE, HOUR_MS, NOW_MS, START_MS, Afternoo
 from tests.stub_model import StubModel
 from webapp.assistant.excerpts import MAX_OCR_CHARS_PER_FRAME, MAX_OCR_TOKENS_PER_FRAME, excerpt, line_forms
 from webapp.assistant.models import ChatModels
-from webapp.assistant.packing import CLOSE, OPEN, guest, pack
+from webapp.assistant.packing import CLOSE, OPEN, pack, sanitized_inline
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sampling import MAX_FRAMES
-from webapp.assistant.texts import matches, question_words, tokens
-from webapp.assistant.turn import TurnDeps, TurnRequest, answer
+from webapp.assistant.texts import estimate_tokens, matches, question_words
+from webapp.assistant.turn import TurnRequest, TurnServices, answer
 
 GOLDEN = Path(__file__).parent / "golden"
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -43,7 +43,7 @@ def test_every_part_of_an_excerpt_maps_back_to_the_same_characters(text: str, wo
     found = excerpt(text, words)  # CHAT-9
     assert found.text == "\n".join(text[start:end] for start, end in found.spans)
     assert len(found.text) <= MAX_OCR_CHARS_PER_FRAME
-    assert tokens(found.text) <= MAX_OCR_TOKENS_PER_FRAME + len(found.spans)
+    assert estimate_tokens(found.text) <= MAX_OCR_TOKENS_PER_FRAME + len(found.spans)
     assert all("\n" not in text[start:end] for start, end in found.spans)
     assert bool(found.spans) == bool(text.replace("\n", " ").strip())
 
@@ -122,7 +122,7 @@ def retrieval(count: int, text: str = ENGLISH, **columns: Any) -> Retrieval:
 def test_the_pack_fits_its_budget_and_counts_what_was_left_out(budget: int, text: str) -> None:
     found = retrieval(100, text)  # CHAT-6
     packed = pack(found, "What did I do?", ZONE, budget)
-    assert tokens(packed.text) <= budget
+    assert estimate_tokens(packed.text) <= budget
     assert len(packed.entries) + packed.left_out == 100
     assert packed.text.count("[[e") == len(packed.entries)
     assert packed.left_out == 0 or budget < 32_000
@@ -131,7 +131,7 @@ def test_the_pack_fits_its_budget_and_counts_what_was_left_out(budget: int, text
 @given(st.integers(0, 80), st.integers(0, 12_000), st.sampled_from(HOSTILE))
 def test_no_budget_is_ever_exceeded_by_frames(count: int, budget: int, text: str) -> None:
     packed = pack(retrieval(count, text), "q", ZONE, budget)
-    assert not packed.entries or tokens(packed.text) <= budget
+    assert not packed.entries or estimate_tokens(packed.text) <= budget
     assert [entry.id for entry in packed.entries] == sorted(
         (entry.id for entry in packed.entries), key=lambda name: int(name[1:])
     )
@@ -160,7 +160,7 @@ def test_a_question_costs_no_more_than_its_gate(
     stub.reply("ok")
     ask("Was habe ich gemacht?")
     assert len(stub.requests) == 1
-    assert tokens(stub.prompt()) < most
+    assert estimate_tokens(stub.prompt()) < most
 
 
 def test_a_block_says_what_is_known_of_a_frame_and_nothing_else() -> None:  # R3.32
@@ -184,7 +184,7 @@ def test_a_block_says_what_is_known_of_a_frame_and_nothing_else() -> None:  # R3
 
 @given(st.text(max_size=60) | st.sampled_from(HOSTILE))
 def test_a_guest_stays_on_its_line_and_cites_nothing(text: str) -> None:
-    shown = guest(text, 50)
+    shown = sanitized_inline(text, 50)
     assert len(shown) <= 50
     assert "[[" not in shown and "]]" not in shown
     assert shown.isprintable()
@@ -251,9 +251,9 @@ def test_a_small_context_gets_fewer_frames_and_says_so(
     models = ChatModels(settings, {})
     stub.reply("ok")
     request = TurnRequest("what?", "UTC", NOW_MS, START_MS, START_MS + 3 * HOUR_MS)
-    result = answer(TurnDeps(database, models, lambda: NOW_MS), request)
+    result = answer(TurnServices(database, models, lambda: NOW_MS), request)
     models.close()
-    assert tokens(stub.prompt()) < 2_048
+    assert estimate_tokens(stub.prompt()) < 2_048
     shown = stub.requests[0]["messages"][-1]["content"].count("[[e")
     assert 3 < shown < 60
     assert result.warnings[0].startswith(f"{60 - shown} of the 60 selected frames did not fit")
@@ -264,7 +264,7 @@ def test_a_long_history_gives_way_to_frames(
 ) -> None:
     afternoon.show(1, ENGLISH)
     models = ChatModels(ChatSettings(base_url=stub.base_url, model="small", context_tokens=2_048), {})
-    deps = TurnDeps(database, models, lambda: NOW_MS)
+    deps = TurnServices(database, models, lambda: NOW_MS)
     stub.reply("A long answer. " * 100)
     chat_id = None
     for n in range(4):
@@ -274,7 +274,7 @@ def test_a_long_history_gives_way_to_frames(
     models.close()
     assert [len(request["messages"]) for request in stub.requests] == [2, 4, 4, 4]
     assert "question 2" in stub.requests[3]["messages"][1]["content"]
-    assert tokens(stub.prompt()) < 2_048
+    assert estimate_tokens(stub.prompt()) < 2_048
 
 
 def test_a_context_that_holds_no_frame_is_a_typed_error(
@@ -283,7 +283,7 @@ def test_a_context_that_holds_no_frame_is_a_typed_error(
     afternoon.show(1, ENGLISH)
     models = ChatModels(ChatSettings(base_url=stub.base_url, model="tiny", context_tokens=512), {})
     request = TurnRequest("what?", "UTC", NOW_MS, START_MS, START_MS + HOUR_MS)
-    result = answer(TurnDeps(database, models, lambda: NOW_MS), request)
+    result = answer(TurnServices(database, models, lambda: NOW_MS), request)
     assert result.error is not None
     assert result.error.code == "context_too_long"
     assert stub.requests == []

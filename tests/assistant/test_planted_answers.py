@@ -47,7 +47,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
 def test_planted_answers_are_judged_within_the_bounds(week: Week) -> None:  # R3.18, R3.22, R3.76
     tally = week.tally + judge(week.database, week.screens, ZONE, variants(week.written))
     told = "\n".join(tally.misses)
-    assert tally.answers >= (300 if fonts.find().chinese else 250)
+    assert tally.answers >= (300 if fonts.find_fonts().chinese else 250)
     assert tally.dropped_ids == tally.planted_ids > 50, told
     assert tally.found_quotes > 100, told
     assert tally.precision == 1, told

@@ -11,7 +11,7 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
 from tests.factories import text_draft
 from tests.stub_model import StubModel
-from webapp.assistant.turn import Box, TurnDeps, TurnResult, stored_turn
+from webapp.assistant.turn import Box, TurnResult, TurnServices, stored_turn
 
 QUOTE = "retention set to 14 days"
 LATER_MS = NOW_MS + 3_600_000
@@ -32,13 +32,13 @@ def read_again(database: Database, frame_id: int | None, text: str) -> int:
         return readings.add(connection, frame_id, text_draft(text), (), LATER_MS)
 
 
-def again(deps: TurnDeps, before: TurnResult) -> TurnResult:
+def again(deps: TurnServices, before: TurnResult) -> TurnResult:
     found = stored_turn(deps.database, before.chat_id, before.turn_id)
     assert found == stored_turn(deps.database, before.chat_id, before.turn_id)
     return found
 
 
-def test_a_quote_that_moved_is_boxed_where_it_stands_now(answered: TurnResult, deps: TurnDeps) -> None:
+def test_a_quote_that_moved_is_boxed_where_it_stands_now(answered: TurnResult, deps: TurnServices) -> None:
     reading_id = read_again(deps.database, answered.evidence[0].frame_id, f"File\nEdit\nView\n{QUOTE}")
     now = again(deps, answered)
     [item] = now.evidence
@@ -47,7 +47,7 @@ def test_a_quote_that_moved_is_boxed_where_it_stands_now(answered: TurnResult, d
     assert now.claims == answered.claims
 
 
-def test_a_quote_is_as_sure_as_its_last_reading(answered: TurnResult, deps: TurnDeps) -> None:
+def test_a_quote_is_as_sure_as_its_last_reading(answered: TurnResult, deps: TurnServices) -> None:
     assert (answered.evidence[0].confidence, answered.evidence[0].is_doubtful) == (0.9, False)
     frame_id = answered.evidence[0].frame_id
     assert frame_id is not None
@@ -60,7 +60,7 @@ def test_a_quote_is_as_sure_as_its_last_reading(answered: TurnResult, deps: Turn
 
 @pytest.mark.parametrize("text", ["retention set to 30 days", "", "File Edit View"])
 def test_a_quote_that_is_gone_is_not_found_and_so_is_its_claim(
-    answered: TurnResult, deps: TurnDeps, text: str
+    answered: TurnResult, deps: TurnServices, text: str
 ) -> None:
     read_again(deps.database, answered.evidence[0].frame_id, text)
     now = again(deps, answered)
@@ -71,7 +71,7 @@ def test_a_quote_that_is_gone_is_not_found_and_so_is_its_claim(
     assert now.answer_md == answered.answer_md
 
 
-def test_the_old_reading_made_current_again_proves_it_again(answered: TurnResult, deps: TurnDeps) -> None:
+def test_the_old_reading_made_current_again_proves_it_again(answered: TurnResult, deps: TurnServices) -> None:
     first = answered.evidence[0]
     read_again(deps.database, first.frame_id, "blurred")
     assert again(deps, answered).evidence[0].state == "not_found"
@@ -84,7 +84,7 @@ def test_the_old_reading_made_current_again_proves_it_again(answered: TurnResult
 
 
 def test_claims_on_other_frames_stay_as_they_were(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:
     afternoon.show(32, QUOTE)
     afternoon.show(40, "Lunch on Friday?", app_name="Mail", window_name="Inbox")
@@ -102,7 +102,7 @@ def test_claims_on_other_frames_stay_as_they_were(
 
 
 def test_a_paraphrase_is_judged_by_what_its_frame_says_now(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:
     afternoon.show(32, QUOTE)
     stub.reply(reply("The retention was set to 14 days [[e1]]."))
@@ -115,7 +115,7 @@ def test_a_paraphrase_is_judged_by_what_its_frame_says_now(
 
 
 @pytest.fixture
-def timed(ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps) -> TurnResult:
+def timed(ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices) -> TurnResult:
     """An answer whose claim leans on a quote and on a duration that code measured."""
     for minute in range(32, 42):
         afternoon.show(minute, QUOTE)
@@ -127,7 +127,7 @@ def timed(ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps) -> Tu
     return result
 
 
-def test_durations_are_judged_by_what_was_measured_at_the_time(timed: TurnResult, deps: TurnDeps) -> None:
+def test_durations_are_judged_by_what_was_measured_at_the_time(timed: TurnResult, deps: TurnServices) -> None:
     read_again(deps.database, timed.evidence[0].frame_id, "blurred")
     assert again(deps, timed).claims[0].state == "not_found"
     read_again(deps.database, timed.evidence[0].frame_id, f"File\n{QUOTE}")
@@ -135,7 +135,7 @@ def test_durations_are_judged_by_what_was_measured_at_the_time(timed: TurnResult
 
 
 def test_what_was_measured_goes_with_any_frame_of_its_range(
-    timed: TurnResult, deps: TurnDeps, afternoon: Afternoon
+    timed: TurnResult, deps: TurnServices, afternoon: Afternoon
 ) -> None:
     """A total may name a window that is nowhere else in the conversation."""
     uncited = afternoon.show(170, "no word of this", app_name="Diary", window_name="Divorce")
@@ -155,7 +155,7 @@ def test_what_was_measured_goes_with_any_frame_of_its_range(
 
 
 def test_what_was_measured_is_not_kept_when_something_was_deleted_meanwhile(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:
     afternoon.show(32, QUOTE)
     uncited = afternoon.show(170, "no word of this", app_name="Diary", window_name="Divorce")

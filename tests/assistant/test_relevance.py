@@ -18,7 +18,7 @@ from tests.stub_model import StubModel
 from webapp.assistant import evidence_mode, relevance
 from webapp.assistant.excerpts import MAX_OCR_CHARS_PER_FRAME
 from webapp.assistant.retrieval import Retrieval, retrieve
-from webapp.assistant.sampling import MAX_FRAMES, select
+from webapp.assistant.sampling import MAX_FRAMES, even_selection
 from webapp.query_embedder import Meaning
 
 RANGE = Filters(START_MS, START_MS + 3 * HOUR_MS)
@@ -58,7 +58,7 @@ def minutes(retrieval: Retrieval) -> list[float]:
 def test_a_summary_is_the_even_spread_of_the_sampler(database: Database, busy: None) -> None:
     retrieval = found(database)
     candidates = [(START_MS + n * STEP_MS, n) for n in range(240)]
-    chosen = select(candidates, RANGE.start_ms, RANGE.end_ms or 0)
+    chosen = even_selection(candidates, RANGE.start_ms, RANGE.end_ms or 0)
     assert [round(at * 60_000 / STEP_MS) for at in minutes(retrieval)] == chosen
     assert [(each.text, each.way, each.hits) for each in retrieval.searched] == [("", "spread", 240)]
     assert retrieval.relevant == 0
@@ -126,11 +126,11 @@ def test_few_frames_are_all_kept(database: Database, afternoon: Afternoon) -> No
 
 def test_meaning_finds_what_no_word_does(database: Database, busy: None) -> None:
     wanted = next(e.frame.id for e in found(database, "retention").entries if "to 101 days" in e.frame.text)
-    vectors.use_model(database, "test", 2)
+    vectors.activate_model(database, "test", 2)
     direction = np.array([[1.0, 0.0]], dtype=np.float32)
     with database.write() as connection:
-        vectors.add(connection, "frame", wanted, "test", [(0, 10, vectors.quantised(direction)[0])])
-    nearest.load(database, "frame")
+        vectors.add(connection, "frame", wanted, "test", [(0, 10, vectors.quantize(direction)[0])])
+    nearest.load_neighbours(database, "frame")
     meaning = Meaning(query_vector=direction[0], vector_model="test", vector_problem=None)
     retrieval = found(database, "expiry", meaning=meaning)
     assert wanted in [entry.frame.id for entry in retrieval.entries]

@@ -16,7 +16,7 @@ from store.frames import ID_STEP
 from store.sample import count, ends_per_bucket
 from tests.assistant.helpers import insert_bare_frames
 from tests.factories import CASES
-from webapp.assistant.sampling import MAX_FRAMES, Rule, select, select_in
+from webapp.assistant.sampling import MAX_FRAMES, Rule, even_selection, select_in
 
 CASE_LIST = json.loads((CASES / "sampler.json").read_text(encoding="utf-8"))["cases"]
 
@@ -40,7 +40,7 @@ def test_the_rule_selects_what_the_case_says(case: dict[str, Any]) -> None:
     rule = Rule(case["default_bucket_seconds"], case["frames_per_bucket"], case["max_frames"])
     start, end = ms(case["start"]), ms(case["end"])
     times = {number: ms(at) for number, at in enumerate(case["frames"], 1)}
-    chosen = select([(at, number) for number, at in times.items()], start, end, rule)
+    chosen = even_selection([(at, number) for number, at in times.items()], start, end, rule)
     assert rule.bucket_s(start, end) == case["expect"]["bucket_seconds"]
     assert [times[number] for number in chosen] == [ms(at) for at in case["expect"]["selected"]]
 
@@ -75,7 +75,7 @@ def test_the_database_and_the_rule_select_the_same_frames(
     insert_bare_frames(database, ids, app_name=apps.__getitem__)
     filters = Filters(start, start + length, app_name=app)
     matching = [n for n in ids if app is None or apps[n].lower() == app.lower()]
-    expected = select(
+    expected = even_selection(
         [(n // ID_STEP, n) for n in matching], start, start + length, Rule(max_frames=max_frames)
     )
     with database.read() as connection:

@@ -11,7 +11,7 @@ from store import conversations, entities, messages, remembered, tool_calls
 from store.calendars import EventRecord
 from store.conversations import DELETED_ANSWER
 from store.database import Database
-from store.entities import Learned
+from store.entities import Provenance
 from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import message, put_events, put_messages
@@ -110,17 +110,17 @@ def test_a_fact_is_stored_only_after_approval_and_with_its_turn(database: Databa
     with agent_deps(database, stub) as deps:
         for event in run_turn(deps, asked(), None):
             if isinstance(event, ApprovalEvent):
-                assert entities.recall(database) == []
+                assert entities.find_entities(database) == []
                 notices += [call.notice for call in event.calls]
                 tool_calls.approve(database, event.calls[0].id, "once", NOW_MS)
     assert notices == ["Remembers the person “Anna”. Its results stay on this computer."]
-    assert [entity.name for entity in entities.recall(database)] == ["Anna"]
+    assert [entity.name for entity in entities.find_entities(database)] == ["Anna"]
 
 
 def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn(
     database: Database, stub: StubModel
 ) -> None:
-    learned = Learned(NOW_MS)
+    learned = Provenance(NOW_MS)
     with database.write() as connection:
         anna, _ = entities.store_entity(connection, "person", "Anna", learned)
         tea, rum = (

@@ -15,10 +15,10 @@ from tests.stub_model import StubModel
 from tests.webapp.voices import FORMS, written
 from webapp.assistant import gates
 from webapp.assistant.agent_session import offered, registry
-from webapp.assistant.requested_calls import Wanted
+from webapp.assistant.requested_calls import WantedCall
 from webapp.assistant.tool import Tool
 from webapp.assistant.tool_choice import CLOCKS, Case, Right, case_set, check, judge, total
-from webapp.assistant.turn import TurnDeps
+from webapp.assistant.turn import TurnServices
 
 TOOLS: list[Tool] = registry(
     ToolsSettings(read_file_roots=("/notes",), web_search=True, web_search_url="http://127.0.0.1:8888/search")
@@ -30,7 +30,7 @@ ASKED = [case for case in CASES if not case.right or any(right.tool in BY_NAME f
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
     with agent_deps(database, stub) as made:
         yield made
 
@@ -55,7 +55,7 @@ def asked_in(request: Mapping[str, Any]) -> Case:
     return next(case for case in CASES if case.message == message)
 
 
-def choices_of(deps: TurnDeps) -> list[Any]:
+def choices_of(deps: TurnServices) -> list[Any]:
     return [check(deps, TOOLS, case) for case in CASES]
 
 
@@ -75,12 +75,12 @@ def test_what_is_called_right_is_possible(case: Case) -> None:
     for right in case.right:
         if right.tool in BY_NAME:
             assert set(right.arguments) <= set(BY_NAME[right.tool].parameters["properties"])
-            call = Wanted("1", right.tool, {name: given(rule) for name, rule in right.arguments.items()})
+            call = WantedCall("1", right.tool, {name: given(rule) for name, rule in right.arguments.items()})
             assert judge(case, [call], TOOLS).outcome == "right"
 
 
 def test_a_model_that_chooses_well_scores_high_and_one_that_does_not_low(
-    deps: TurnDeps, stub: StubModel, database: Database
+    deps: TurnServices, stub: StubModel, database: Database
 ) -> None:
     stub.choose(lambda request: good(asked_in(request)))
     best = total(choices_of(deps))
@@ -111,7 +111,7 @@ def test_every_format_is_read(form: str, database: Database, stub: StubModel) ->
         assert check(deps, TOOLS, case).outcome == "right"
 
 
-def test_a_look_at_the_clock_first_costs_nothing(deps: TurnDeps, stub: StubModel) -> None:
+def test_a_look_at_the_clock_first_costs_nothing(deps: TurnServices, stub: StubModel) -> None:
     case = next(each for each in CASES if each.id == "since")
     stub.call((CLOCK, {})).choose(lambda request: good(case))
     assert check(deps, TOOLS, case).outcome == "right"
@@ -140,20 +140,20 @@ SEARCH = Case("one", "en", "?", (Right("search_ocr", {"query": {"any": ["invoice
     ],
 )
 def test_a_call_is_judged_by_its_arguments(called: tuple[str, Any], outcome: str, why: str) -> None:
-    found = judge(SEARCH, [Wanted("1", *called)], TOOLS)
+    found = judge(SEARCH, [WantedCall("1", *called)], TOOLS)
     assert (found.outcome, why in found.why) == (outcome, True)
 
 
 def test_one_stray_call_spoils_the_choice() -> None:
-    right = Wanted("1", *good(SEARCH)[0])
-    assert judge(SEARCH, [right, Wanted("2", CLOCK, {})], TOOLS).outcome == "right"
-    assert judge(SEARCH, [right, Wanted("2", "read_file", {"path": "x"})], TOOLS).outcome == "wrong"
+    right = WantedCall("1", *good(SEARCH)[0])
+    assert judge(SEARCH, [right, WantedCall("2", CLOCK, {})], TOOLS).outcome == "right"
+    assert judge(SEARCH, [right, WantedCall("2", "read_file", {"path": "x"})], TOOLS).outcome == "wrong"
     nothing = Case("none", "en", "?", ())
     assert judge(nothing, [right], TOOLS).outcome == "wrong"
     assert judge(nothing, [], TOOLS).outcome == "right"
 
 
-def test_a_model_that_fails_is_not_right_and_says_why(deps: TurnDeps, stub: StubModel) -> None:
+def test_a_model_that_fails_is_not_right_and_says_why(deps: TurnServices, stub: StubModel) -> None:
     stub.fail(401, "no")
     found = check(deps, TOOLS, CASES[0])
     assert (found.outcome, found.why) == ("failed", "HTTP 401: no")

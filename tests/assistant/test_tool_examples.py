@@ -9,7 +9,7 @@ import pytest
 
 from store import daily_summaries, entities, messages
 from store.database import Database
-from store.entities import Learned
+from store.entities import Provenance
 from tests.assistant.examples import EXAMPLES
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
@@ -41,7 +41,7 @@ def filled(database: Database) -> Database:
     assert messages.contacts(database, "4242")[0].id == 42
     with database.write() as connection:
         for n in range(1, 9):
-            entities.store_entity(connection, "person", f"Person {n}", Learned(NOW_MS))
+            entities.store_entity(connection, "person", f"Person {n}", Provenance(NOW_MS))
         for day, text in ((date(2026, 11, 14), "rest"), (date(2026, 11, 18), "the budget meeting went on")):
             start_ms = round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
             daily_summaries.put(connection, day, "UTC", start_ms, start_ms + DAY_MS, text, "rule", NOW_MS)

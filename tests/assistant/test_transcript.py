@@ -16,12 +16,12 @@ from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import START_MS, Afternoon
 from tests.stub_model import StubModel
 from webapp.assistant.transcript import TranscriptMessage, transcript
-from webapp.assistant.turn import ToolCallEvent, TurnDeps, run_turn
-from webapp.assistant.waiting import Stop
+from webapp.assistant.turn import ToolCallEvent, TurnServices, run_turn
+from webapp.assistant.waiting import CancelToken
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
     with agent_deps(database, stub) as made:
         yield made
 
@@ -35,7 +35,7 @@ def shape(messages: list[TranscriptMessage]) -> list[tuple[str, str, list[str]]]
 
 
 def test_calls_stand_before_their_results_and_these_before_the_answer(
-    deps: TurnDeps, stub: StubModel
+    deps: TurnServices, stub: StubModel
 ) -> None:
     """R2.18, R2.28, R2.29, R2.61, R2.64."""
     stub.call(("calculator", {"expression": "2+2"}), ("shell", {"command": "ls"}), text="Let me see.")
@@ -54,7 +54,7 @@ def test_calls_stand_before_their_results_and_these_before_the_answer(
     assert [message.created_ms for message in found] == sorted(message.created_ms for message in found)
 
 
-def test_what_was_deleted_is_not_in_it(deps: TurnDeps, stub: StubModel, afternoon: Afternoon) -> None:
+def test_what_was_deleted_is_not_in_it(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:
     """DEL-4: the words beside the calls go, too."""
     frame = afternoon.show(5, "secretword", app_name="Editor", window_name="hiddentitle")
     stub.call(("activity_summary", {"start": START_MS / 1000}))
@@ -71,10 +71,10 @@ def test_what_was_deleted_is_not_in_it(deps: TurnDeps, stub: StubModel, afternoo
     assert json.loads(left[2].content) == {"error": "deleted"}
 
 
-def test_a_call_that_ran_when_the_turn_was_stopped_is_over(deps: TurnDeps, stub: StubModel) -> None:
+def test_a_call_that_ran_when_the_turn_was_stopped_is_over(deps: TurnServices, stub: StubModel) -> None:
     """No call is left without a result, however the turn ends."""
     assert deps.agent
-    stop, release = Stop(), threading.Event()
+    stop, release = CancelToken(), threading.Event()
     registry = deps.agent.registry
     endless = replace(registry._tools["calculator"], run=lambda context, expression: release.wait(60))
     registry._tools["calculator"] = endless

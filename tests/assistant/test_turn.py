@@ -21,18 +21,18 @@ from webapp.assistant.turn import (
     DeltaEvent,
     FinalEvent,
     Query,
-    TurnDeps,
     TurnFilters,
     TurnRequest,
+    TurnServices,
     answer,
     run_turn,
     stored_turn,
 )
-from webapp.assistant.waiting import Stop
+from webapp.assistant.waiting import CancelToken
 
 
 def test_an_answer_is_cited_verified_and_stored(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnDeps
+    ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:
     frame = afternoon.show(32, "File Edit View\nretention set to 14 days")
     afternoon.show(40, "Inbox\nLunch on Friday?", app_name="Mail", window_name="Inbox")
@@ -57,7 +57,7 @@ def test_an_answer_is_cited_verified_and_stored(
 
 
 def test_the_question_of_the_house_gets_a_summary_with_evidence(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:  # R3.7
     frame = afternoon.show(10, "def keep(days): return days")
     stub.reply(reply("你在写 `keep` 函数 [[e1]]。", ("e1", "def keep(days)")))
@@ -175,7 +175,7 @@ def test_filters_narrow_the_selection(ask: Ask, afternoon: Afternoon, stub: Stub
 
 
 def test_evidence_comes_before_prose_and_the_last_event_is_what_is_stored(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:  # C2
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]].", ("e1", "hello there")))
@@ -218,7 +218,7 @@ def test_an_override_replaces_the_identity_and_no_rule(
 
 
 def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came_and_checked(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     """It fails by name, and is no part of what the model is told of the conversation later."""
     afternoon.show(1, "hello there")
@@ -242,7 +242,7 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came_and_checked(
 
 
 def test_what_is_kept_of_an_answer_goes_with_the_frame_it_cites(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     """DEL-4: an answer that broke off is an answer."""
     frame = afternoon.show(1, "hello there")
@@ -255,11 +255,11 @@ def test_what_is_kept_of_an_answer_goes_with_the_frame_it_cites(
 
 
 def test_stopping_an_answer_about_a_range_keeps_what_was_said(
-    deps: TurnDeps, afternoon: Afternoon, stub: StubModel
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]]. " + "More and more. " * 200, ("e1", "hello there")), pace_s=0.01)
-    stop, said = Stop(), ""
+    stop, said = CancelToken(), ""
     for event in run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS), stop):
         if isinstance(event, DeltaEvent):
             said += event.text

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from capture.windows import WindowInfo
-from capture.windows.browser import BrowserWords, WitnessedWindows, fits
+from capture.windows.browser import ExtensionHints, ExtensionWindows, fits
 from store import browser_words
-from store.browser_words import SILENT_AFTER_MS, BrowserWord, OrdinaryWindow
+from store.browser_words import SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
 from tests.capture.fakes import FakeWindows, window
 
 NEWS = OrdinaryWindow("News", "https://news.example/")
@@ -23,11 +23,11 @@ def chromium(title: str | None = "News - Chromium", number: int = 1, **changes: 
 class Desk:
     """Windows that are listed, words that were said, and what is told of the windows."""
 
-    def __init__(self, *words: BrowserWord) -> None:
+    def __init__(self, *words: ExtensionReport) -> None:
         self.words = list(words)
         self.source = FakeWindows([])
         self.now_ms = NOW_MS
-        self._witnessed = WitnessedWindows(self.source, lambda: self.words, lambda: self.now_ms)
+        self._witnessed = ExtensionWindows(self.source, lambda: self.words, lambda: self.now_ms)
 
     def told(self, *windows: WindowInfo) -> list[tuple[bool | None, bool, str | None]]:
         self.source.listed = list(windows)
@@ -39,8 +39,8 @@ UNKNOWN = (None, True, None)
 NOT_ASKED = (None, False, None)
 
 
-def said(*windows: OrdinaryWindow, browser: str = "Chromium") -> BrowserWord:
-    return BrowserWord(browser, NOW_MS, windows)
+def said(*windows: OrdinaryWindow, browser: str = "Chromium") -> ExtensionReport:
+    return ExtensionReport(browser, NOW_MS, windows)
 
 
 def test_without_an_extension_nothing_changes() -> None:
@@ -101,21 +101,21 @@ def test_profiles_of_one_browser_have_a_list_each_and_other_browsers_none() -> N
 def test_words_that_cannot_be_read_make_every_browser_unknown(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    words = BrowserWords(tmp_path)
+    words = ExtensionHints(tmp_path)
     assert words() == []
-    browser_words.path_of(tmp_path).write_bytes(b"{")
-    witnessed = WitnessedWindows(FakeWindows([chromium()]), words, lambda: NOW_MS)
+    browser_words.extension_path(tmp_path).write_bytes(b"{")
+    witnessed = ExtensionWindows(FakeWindows([chromium()]), words, lambda: NOW_MS)
     assert [(w.incognito, w.witnessed) for w in witnessed.windows()] == [(None, True)]
     assert "cannot be read" in caplog.text
-    browser_words.path_of(tmp_path).unlink()
+    browser_words.extension_path(tmp_path).unlink()
     assert [w.witnessed for w in witnessed.windows()] == [False]
 
 
 def test_words_are_read_again_when_they_change(tmp_path: Path) -> None:
-    words = BrowserWords(tmp_path)
-    browser_words.say(tmp_path, "one", said(NEWS))
+    words = ExtensionHints(tmp_path)
+    browser_words.save_report(tmp_path, "one", said(NEWS))
     assert words() == [said(NEWS)]
-    browser_words.say(tmp_path, "one", said())
+    browser_words.save_report(tmp_path, "one", said())
     assert words() == [said()]
 
 

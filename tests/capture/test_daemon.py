@@ -16,7 +16,7 @@ from capture.errors import DisplayLost, NoDisplay, SourceFailed
 from capture.geometry import Rect
 from capture.idle import Activity
 from capture.windows import WindowInfo
-from store.capture_state import FOREVER_MS, Pause, read_state, write_pause
+from store.capture_state import FOREVER_MS, Pause, read_capture_state, write_pause
 from store.paths import DataDir
 from store.privacy import Rule, save_rules
 from store.settings import PrivacySettings
@@ -428,7 +428,7 @@ def test_a_grab_that_raises_once_costs_one_look_and_the_loop_goes_on(bench: Benc
 def test_a_missing_display_is_said_and_tried_again_with_backoff(bench: Bench) -> None:
     bench.screens.failure = NoDisplay("The X display :7 cannot be opened", "Set DISPLAY")
     bench.look(1)
-    state = read_state(bench.spool.folder)
+    state = read_capture_state(bench.spool.folder)
     assert state is not None
     assert (state.state, state.reason) == ("failing", "no_display")
     assert ":7" in state.detail
@@ -561,7 +561,7 @@ def test_stopping_reports_every_look_and_says_stopped(bench: Bench) -> None:
 
     bench.windows.listed = watch
     bench.daemon.run(stop)
-    state = read_state(bench.spool.folder)
+    state = read_capture_state(bench.spool.folder)
     assert state is not None
     assert state.state == "stopped"
     done = bench.finish()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from capture.difference import TILE, Restless, changed_tiles, is_uniform, same
+from capture.difference import TILE, FlickerFilter, changed_tiles, is_uniform, same
 from capture.screens import Pixels, bgrx
 from tests.capture.fakes import draw, screen
 
@@ -82,7 +82,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.kept = self.previous = screen()
-        self.restless = Restless()
+        self.restless = FlickerFilter()
         self.now_s = 0.0
 
     def show(self, pixels: Pixels) -> bool:
@@ -170,7 +170,7 @@ def test_every_step_of_real_typing_is_seen(cases: Path) -> None:
     pictures = _frames(folder)[:8]
     assert len(pictures) == 8
     words = [json.loads(file.read_bytes()) for file in sorted(folder.glob("*.json"))][:8]
-    restless = Restless()
+    restless = FlickerFilter()
     for index in range(1, len(pictures)):
         changed = changed_tiles(pictures[index - 1], pictures[index])
         restless.learn(changed, pictures[index], index / 2)

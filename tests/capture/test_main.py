@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from store.capture_state import read_state
+from store.capture_state import read_capture_state
 from store.paths import DataDir
 from store.spool import Spool
 from tests.capture.fakes import screen, spooled
@@ -67,7 +67,7 @@ def test_it_runs_without_a_database_and_stops_with_every_look_reported(
     done = spooled(Spool(data_dir.spool))
     assert done.is_balanced
     assert len(done.frames) >= 4
-    state = read_state(data_dir.spool)
+    state = read_capture_state(data_dir.spool)
     assert state is not None
     assert (state.state, state.looks) == ("stopped", sum(report.looks for report in done.reports))
     assert state.kept == len(done.frames)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from capture import processes
 from capture.windows import WindowInfo
-from capture.windows.marked import MarkedWindows, ToolbarsRead
+from capture.windows.marked import PrivateWindowDetector, ToolbarsRead
 from store import toolbar_words
-from store.toolbar_words import ToolbarWords
+from store.toolbar_words import ToolbarHints
 from tests.capture.fakes import FakeWindows, window
 
 ORDINARY = ("chromium", "https://example.org")
@@ -24,9 +24,11 @@ class Desk:
     def __init__(self) -> None:
         self.source = FakeWindows([])
         self.lines: dict[int, tuple[str, ...]] = {1: ORDINARY}
-        self.words = ToolbarWords()
+        self.words = ToolbarHints()
         self.asked = 0
-        self._marked = MarkedWindows(self.source, lambda: self.words, self._command_line, lambda pid: "9")
+        self._marked = PrivateWindowDetector(
+            self.source, lambda: self.words, self._command_line, lambda pid: "9"
+        )
 
     def _command_line(self, pid: int) -> tuple[str, ...]:
         self.asked += 1
@@ -61,7 +63,7 @@ def test_a_process_is_asked_once_a_window() -> None:
 def test_the_extension_s_word_counts_first() -> None:
     desk = Desk()
     desk.lines[1] = PRIVATE
-    desk.words = ToolbarWords(private=("1.9.10",))
+    desk.words = ToolbarHints(private=("1.9.10",))
     assert desk.are_private(chromium(incognito=False), chromium(incognito=True)) == [False, True]
 
 
@@ -78,7 +80,7 @@ def test_a_title_that_said_private_once_holds_for_the_window_s_life() -> None:
 def test_what_a_private_window_opens_is_private() -> None:
     """A login in a window of its own has no toolbar that could say so."""
     desk = Desk()
-    desk.words = ToolbarWords(private=("1.9.10",))
+    desk.words = ToolbarHints(private=("1.9.10",))
     early, opener = chromium("Chat - Chromium", number=17, role="pop-up"), chromium(role="browser")
     login = chromium("Log in - Chromium", number=18, role="pop-up")
     main = chromium("Mail - Chromium", number=19, role="browser")
@@ -90,7 +92,7 @@ def test_what_a_private_window_opens_is_private() -> None:
 
 def test_what_toolbars_said_is_known_by_the_window_s_key() -> None:
     desk = Desk()
-    desk.words = ToolbarWords(private=("1.9.10",), seen=("1.9.11",))
+    desk.words = ToolbarHints(private=("1.9.10",), seen=("1.9.11",))
     private, seen, new = desk.told(chromium(), chromium(number=17), chromium(number=18))
     assert (private.incognito, seen.incognito, new.incognito) == (True, None, None)
     assert (seen.toolbar_seen, new.toolbar_seen) == (True, False)
@@ -98,11 +100,11 @@ def test_what_toolbars_said_is_known_by_the_window_s_key() -> None:
 
 def test_the_file_is_read_when_it_changed(tmp_path: Path) -> None:
     words = ToolbarsRead(tmp_path)
-    assert words() == ToolbarWords()
-    toolbar_words.learn(tmp_path, "a", is_private=True)
+    assert words() == ToolbarHints()
+    toolbar_words.record_toolbar(tmp_path, "a", is_private=True)
     assert words().private == ("a",)
-    toolbar_words.path_of(tmp_path).write_text("nonsense")
-    assert words() == ToolbarWords()  # every toolbar is read again
+    toolbar_words.toolbars_path(tmp_path).write_text("nonsense")
+    assert words() == ToolbarHints()  # every toolbar is read again
 
 
 def test_a_process_tells_how_it_was_started() -> None:

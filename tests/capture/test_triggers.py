@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from capture.screens import Pixels, Screenshot
-from capture.triggers import Extend, Keep, Keeper, Look, Wait
+from capture.triggers import Candidate, Extend, FrameTrigger, Keep, Wait
 from capture.windows import Identity
 from tests.capture.fakes import MONITOR, draw, screen
 
@@ -16,7 +16,7 @@ class Judged:
     """A keeper that is asked at chosen seconds and told what was kept."""
 
     def __init__(self, interval_s: float = 1.0, idle_interval_s: float = 30.0) -> None:
-        self.keeper = Keeper(interval_s, idle_interval_s)
+        self.keeper = FrameTrigger(interval_s, idle_interval_s)
         self.kept: list[tuple[float, str]] = []
 
     def at(
@@ -28,7 +28,7 @@ class Judged:
         active: bool = True,
         writing: bool = False,
     ) -> str:
-        look = Look(Screenshot(pixels, MONITOR, round(due_s * 1000)), identity, due_s)
+        look = Candidate(Screenshot(pixels, MONITOR, round(due_s * 1000)), identity, due_s)
         verdict = self.keeper.judge(look, is_active=active, is_writing=writing)
         if isinstance(verdict, Keep):
             self.keeper.kept(verdict, f"capture at {verdict.look.due_s}", due_s)

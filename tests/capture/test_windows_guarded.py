@@ -8,7 +8,7 @@ import pytest
 
 from capture.errors import SourceFailed
 from capture.windows import WindowInfo
-from capture.windows.guarded import GuardedWindows, NoWindows, UnknownWindows
+from capture.windows.guarded import NoWindows, UnknownWindows, WindowsWithTimeout
 from store.paths import DataDir
 from tests.capture.fakes import Bench, FakeWindows, window
 
@@ -27,7 +27,7 @@ class Slow(FakeWindows):
 
 def test_a_source_that_hangs_stores_no_pixels_and_is_used_again_when_it_answers(data_dir: DataDir) -> None:
     slow = Slow()
-    guarded = GuardedWindows(slow, timeout_s=0.05)
+    guarded = WindowsWithTimeout(slow, timeout_s=0.05)
     bench = Bench(data_dir)
     bench.windows = guarded  # type: ignore[assignment]
     bench.look(2)
@@ -46,7 +46,7 @@ def test_a_source_that_hangs_stores_no_pixels_and_is_used_again_when_it_answers(
 
 
 def test_an_error_passes_through() -> None:
-    guarded = GuardedWindows(FakeWindows(SourceFailed("no")))
+    guarded = WindowsWithTimeout(FakeWindows(SourceFailed("no")))
     with pytest.raises(SourceFailed, match="no"):
         guarded.windows()
     guarded.close()

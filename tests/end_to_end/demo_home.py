@@ -18,11 +18,11 @@ from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from ingest.daily_writing import DayWriter
+from ingest.daily_writing import DailySummaryWriter
 from ingest.observations import ObservationLoop
 from store import activity, apps, capture_state, entities, frames, readings, zones
 from store.database import Database, open_database
-from store.entities import Learned
+from store.entities import Provenance
 from store.frames import Still
 from store.media import Media
 from store.paths import DataDir
@@ -80,12 +80,12 @@ def fill(data_dir: DataDir, days: int = 3, seed: int = 7) -> Database:
 def remember(database: Database) -> None:
     """Let ingest's rules make memory of what is there, days among it; and people as chats store them."""
     zones.choose_day_clock(database, DayClock(ZONE))
-    days = DayWriter(database, lambda: _ms(NOW))
+    days = DailySummaryWriter(database, lambda: _ms(NOW))
     loop = ObservationLoop(database, lambda: _ms(NOW), threading.Event(), days=days)
     while loop.step():
         pass
     frame = frames.nearest(database, _ms(NOW))
-    learned = Learned(_ms(NOW), frame_id=frame.id if frame else None)
+    learned = Provenance(_ms(NOW), frame_id=frame.id if frame else None)
     with database.write() as connection:
         anna, _ = entities.store_entity(connection, "person", "Anna Bauer", learned, "Leads the rollout")
         for predicate, value in (("works at", "Contoso"), ("works at", "Fabrikam"), ("birthday", "12 May")):
@@ -100,7 +100,7 @@ def recording(data_dir: DataDir, now_ms: int) -> None:
         kept_ms=now_ms - 9_000, state="recording", source="screen", window_source="x11",
         monitors=("DP-1",), looks=7_200, kept=640,
     )  # fmt: skip
-    capture_state.write_state(data_dir.spool, state)
+    capture_state.write_capture_state(data_dir.spool, state)
 
 
 def _day(database: Database, shelf: Media, choice: random.Random, morning: datetime, end: datetime) -> None:

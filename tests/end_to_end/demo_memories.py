@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from store import conversations, entities, import_names, imports, remembered
 from store.calendars import EventRecord
 from store.database import Database
-from store.entities import Learned
+from store.entities import Provenance
 from store.locations import PointRecord
 from store.messages import MessageRecord
 from store.places import PlaceRecord
@@ -65,13 +65,13 @@ def _remember(database: Database) -> None:
         with database.write() as connection:
             imports.finish(connection, each.id, each.started_ms + 1_000)
         chosen = set(PEOPLE[:2]) if each.kind == "messages" else None
-        import_names.remember(database, each, chosen, NOW_MS)
+        import_names.accept_names(database, each, chosen, NOW_MS)
     chat = conversations.create(database, "Who works where?", NOW_MS)
     turn = conversations.add_turn(
         database, chat, mode="agent", model="m", question="Who works where?", start_ms=None, end_ms=None,
         timezone="UTC", now_ms=NOW_MS,
     )  # fmt: skip
-    learned = Learned(NOW_MS - HOUR_MS, turn.id)
+    learned = Provenance(NOW_MS - HOUR_MS, turn.id)
     with database.write() as connection:
         ben, _ = entities.store_entity(connection, "person", "Ben Ortiz", learned, "Runs the night shift")
         firm, _ = entities.store_entity(connection, "thing", "Contoso", learned)
@@ -99,7 +99,7 @@ def tell(page: Page, origin: str, frame_id: int) -> dict[str, str]:
 
 def pages(database: Database) -> dict[str, str]:
     """Where the rest stands."""
-    people = {each.name: each.id for each in entities.recall(database)}
+    people = {each.name: each.id for each in entities.find_entities(database)}
     kinds = {each.kind: each.id for each in imports.listed(database)}
     selected = f"from={NOW_MS - 5 * HOUR_MS}&to={NOW_MS - 2 * HOUR_MS}"
     return {

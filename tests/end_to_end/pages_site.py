@@ -24,7 +24,7 @@ from store.messages import MessageRecord
 from store.paths import DataDir
 from store.providers import Provider
 from store.search import Filters, search
-from store.sent import Leaving
+from store.sent import OutgoingRequest
 from store.settings import Settings
 from tests.end_to_end import demo_home
 from tests.sources import put_events, put_messages, put_points
@@ -110,7 +110,7 @@ def _with_models(database: Database) -> None:
     providers.add(database.data_dir, replace(cloud, name="waiting", allowed_host=""))
     providers.set_default(database.data_dir, "extractive")
     body = '{"model": "big", "messages": [{"role": "user", "content": "Answer with JSON."}]}'
-    leaving = Leaving(
+    leaving = OutgoingRequest(
         "test", NOW_MS, "cloud", "big", "https://api.example/v1/chat/completions", False, body, len(body)
     )
     sent.record(database, leaving)
@@ -153,7 +153,7 @@ def _sent_for(site: Site) -> None:
     turn = conversations.turn(site.own.database, chat_id, 1)
     assert turn is not None
     body = '{"model": "big", "messages": [{"role": "user", "content": "What did I do today?"}]}'
-    leaving = Leaving(
+    leaving = OutgoingRequest(
         "answer", NOW_MS, "cloud", "big", "https://api.example/v1/chat/completions", False, body, len(body),
         turn.id,
     )  # fmt: skip

@@ -99,7 +99,7 @@ def seeded_links(database: Database) -> list[Link]:
 
 
 def _link(database: Database, frame: FrameRow, zone: str, choice: random.Random, kind: str) -> Link:
-    reading = readings.current(database, frame.id)
+    reading = readings.current_reading(database, frame.id)
     assert reading is not None
     line = choice.choice([line for line in reading.lines if _terms(line.text)])
     term = choice.choice(_terms(line.text))

@@ -115,7 +115,7 @@ def test_from_a_persona_to_an_insight_put_back(browser: Browser, site: Site, scr
     page.get_by_label("Instructions").fill(PROMPT)
     page.get_by_role("button", name="Try it before saving").click()
     expect(page.locator("#tried")).to_contain_text("Arr: retention set to 14 days")
-    assert [each.name for each in personas.everything(site.database)] == ["Assistant", "Journal"]
+    assert [each.name for each in personas.list_personas(site.database)] == ["Assistant", "Journal"]
     page.get_by_role("button", name="Add the persona").click()
     page.get_by_role("button", name="Let it speak").click()
     expect(page.locator(".persona-list a[aria-current]")).to_contain_text("Speaks now")
@@ -155,5 +155,5 @@ def test_from_a_persona_to_an_insight_put_back(browser: Browser, site: Site, scr
     page.get_by_role("button", name="Make version 1 the current one").click()
     expect(page).to_have_url(f"{site.origin}/insights/{first}")
     expect(page.get_by_text("Current", exact=True).first).to_be_visible()
-    assert [each.id for each in insights.everything(site.database)] == [first]
+    assert [each.id for each in insights.list_insights(site.database)] == [first]
     page.context.close()

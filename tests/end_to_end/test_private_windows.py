@@ -10,7 +10,7 @@ from urllib.parse import quote
 import apsw
 import pytest
 
-from store.capture_state import read_state
+from store.capture_state import read_capture_state
 from store.paths import DataDir
 from tests.end_to_end.programs import Recollect, chromium_path, eventually
 
@@ -65,7 +65,7 @@ def test_a_browser_started_for_private_windows_only_is_left_out_by_capture(
 
 def excluded(recollect: Recollect) -> str:
     """What capture says while it leaves a look out."""
-    state = read_state(DataDir(recollect.home).spool)
+    state = read_capture_state(DataDir(recollect.home).spool)
     return state.reason if state is not None else ""
 
 

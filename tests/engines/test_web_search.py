@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chat import Sending
+from engines.chat import OutgoingRequest
 from engines.web_search import MAX_BYTES, SearchFailed, WebHit, WebSearch, problem_of_endpoint
 from tests.stub_search import Answer, StubSearch, dripping, raw, whole
 
@@ -28,7 +28,7 @@ def found(stub: StubSearch, query: str = "retention policy", limit: int = 5) -> 
 
 def test_only_the_words_leave_and_are_announced(stub: StubSearch) -> None:
     stub.finds(HIT)
-    told: list[Sending] = []
+    told: list[OutgoingRequest] = []
     hits = WebSearch(stub.url).search(" C++ & naïve\n时间 ", 5, timeout_s=10, on_send=told.append)
     assert hits == [WebHit("Retention", "https://example.org/a", "Ninety days.")]
     assert stub.requests == [
@@ -40,7 +40,7 @@ def test_only_the_words_leave_and_are_announced(stub: StubSearch) -> None:
 
 
 def test_what_cannot_be_announced_does_not_leave(stub: StubSearch) -> None:
-    def refuse(sending: Sending) -> None:
+    def refuse(sending: OutgoingRequest) -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="disk"):

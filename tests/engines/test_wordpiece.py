@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.embedding_minilm import model_folder
+from engines.embedding_minilm import minilm_folder
 from engines.wordpiece import WordPiece, words
 
-PIECES = (model_folder() / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+PIECES = (minilm_folder() / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
 TOKENS = WordPiece(PIECES)
 
 

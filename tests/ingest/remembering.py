@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engines.chat import Completion, Message, ModelError, OnSend, Schema
+from engines.chat import Completion, Message, ModelError, RequestHook, Schema
 from store import activity, frames
 from store.database import Database
 from store.frames import FrameRow
@@ -41,7 +41,7 @@ class Scripted:
         *,
         schema: Schema | None = None,
         timeout_s: float,
-        on_send: OnSend | None = None,
+        on_send: RequestHook | None = None,
     ) -> Completion:
         self.asked.append(messages[-1].content)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

@@ -15,7 +15,7 @@ import pytest
 from engines.chat import ModelUnreachable
 from ingest import daily_writing
 from ingest.daily_telling import DAILY_RETRY_MS
-from ingest.daily_writing import DayWriter
+from ingest.daily_writing import DailySummaryWriter
 from ingest.observations import ObservationLoop
 from ingest.refining_model import Endpoint, Refiner
 from store import daily_hours, daily_summaries, deletion, observation_edits, observations, zones
@@ -23,7 +23,7 @@ from store.daily_hours import Hour, Point, Quote
 from store.daily_summaries import DailySummary
 from store.database import Database, rows
 from store.media import Media
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.observations import HOUR_MS
 from store.paths import DataDir
 from store.spool import Spool
@@ -46,7 +46,7 @@ def utc(database: Database) -> None:
 def loop_of(database: Database, clock: Clock, model: Scripted | None = None) -> ObservationLoop:
     """A loop as after a restart."""
     refiner = Refiner(model, Endpoint("m", "http://127.0.0.1:1/v1", "m", "", 8192)) if model else None
-    writer = DayWriter(database, clock)
+    writer = DailySummaryWriter(database, clock)
     return ObservationLoop(database, clock, threading.Event(), lambda: refiner, days=writer)
 
 
@@ -108,7 +108,7 @@ def test_a_day_is_told_hour_by_hour_with_the_lines_that_prove_it(
 def test_search_finds_a_day_by_its_words(database: Database, shoot: Shoot, clock: Clock) -> None:
     shoot(NOON_MS, f"{LINE}\nretention", window_name="retention.py")
     work(database, clock)
-    found, _, _ = daily_summaries.search(database, Asking("retention policy"))
+    found, _, _ = daily_summaries.search(database, RetrievalQuery("retention policy"))
     assert [each.day for each in found] == ["2026-11-20"]
 
 

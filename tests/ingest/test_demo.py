@@ -16,10 +16,10 @@ import pytest
 from ingest.demo import captures, days, fonts
 from ingest.demo.days import NoClockChange, Options, Visit, plan
 from ingest.demo.fonts import Fonts
-from ingest.demo.making import Making
+from ingest.demo.making import SampleWeekGenerator
 from ingest.home import Home, open_home
 from ingest.importers.items import CannotImport
-from ingest.pipeline import take_in
+from ingest.pipeline import store_entry
 from store import activity, decisions, frames, sample_week
 from store.database import open_database, scalar
 from store.media import Media
@@ -114,7 +114,7 @@ def test_looks_add_up_in_every_batch() -> None:
 
 
 def test_every_fact_stands_on_one_line_of_some_picture() -> None:
-    found = fonts.find()
+    found = fonts.find_fonts()
     assert found.chinese is not None, "the tests need a Chinese font"
     shown: set[str] = set()
     for day in plan(WEEK):
@@ -129,12 +129,12 @@ def test_every_fact_stands_on_one_line_of_some_picture() -> None:
 
 def test_pictures_are_the_same_every_time() -> None:
     visit = plan(WEEK)[0].visits[1]
-    drawn = [captures.picture(fonts.find(), BERLIN, visit, visit.moments[-1]).webp() for _ in range(2)]
+    drawn = [captures.picture(fonts.find_fonts(), BERLIN, visit, visit.moments[-1]).webp() for _ in range(2)]
     assert drawn[0] == drawn[1]
 
 
 def test_a_machine_without_fonts_still_draws(tmp_path: Path) -> None:
-    bare = fonts.find([tmp_path])
+    bare = fonts.find_fonts([tmp_path])
     assert bare == Fonts(None, None, None, None)
     for visit in plan(replace(WEEK, chinese=False))[0].visits:
         assert captures.picture(bare, BERLIN, visit, visit.moments[-1]).lines
@@ -146,16 +146,16 @@ def test_a_machine_without_fonts_still_draws(tmp_path: Path) -> None:
 
 
 def test_a_home_with_other_frames_is_refused(home: Home) -> None:
-    take_in(home, taken(home, queue(home)), 1)
+    store_entry(home, taken(home, queue(home)), 1)
     with pytest.raises(CannotImport, match="already holds frames of another origin"):
-        Making(home, fonts.find(), WEEK)
+        SampleWeekGenerator(home, fonts.find_fonts(), WEEK)
     assert not sample_week.is_sample(home.data_dir)
 
 
 def test_a_home_with_waiting_captures_is_refused(home: Home) -> None:
     queue(home)
     with pytest.raises(CannotImport, match="wait in the spool"):
-        Making(home, fonts.find(), WEEK)
+        SampleWeekGenerator(home, fonts.find_fonts(), WEEK)
 
 
 def test_a_real_capture_is_refused_by_a_sample_week(demo_copy: DemoHome) -> None:

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from ingest.documents.found import CannotRead, Found, Unsupported, tidy
+from ingest.documents.found import CannotRead, Extraction, Unsupported, clean_text
 from ingest.documents.limits import MAX_CHARS
-from ingest.documents.reading import read
+from ingest.documents.reading import extract
 from tests import documents
 
 
-def of(tmp_path: Path, content: bytes, name: str = "file") -> Found:
+def of(tmp_path: Path, content: bytes, name: str = "file") -> Extraction:
     path = tmp_path / "staged"
     path.write_bytes(content)
-    return read(path, name)
+    return extract(path, name)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_words_of_every_kind(tmp_path: Path, content: bytes, name: str, kind
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_an_image_tells_its_size_and_no_text(tmp_path: Path, kind: str) -> None:
     found = of(tmp_path, documents.image(kind), "lies.txt")
-    assert found == Found("image", f"image/{kind.lower()}", width_px=40, height_px=30)
+    assert found == Extraction("image", f"image/{kind.lower()}", width_px=40, height_px=30)
 
 
 def test_a_word_document_is_read_once_where_it_says_things_twice(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_what_is_no_document_is_unsupported(tmp_path: Path, content: bytes) -> N
 
 
 def test_tidy_text_has_no_control_characters() -> None:
-    assert tidy("a\r\nb\rc\x0cd\x00\x1b\ud800 \n\n\n\n\n\ne\n") == "a\nb\nc\nd\n\n\ne"
+    assert clean_text("a\r\nb\rc\x0cd\x00\x1b\ud800 \n\n\n\n\n\ne\n") == "a\nb\nc\nd\n\n\ne"
 
 
 # -- the program ------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_the_same_picture_is_folded_only_into_its_own_recent_window(
     """DUP-3: a real frame at least every 30 s, and another window starts a new interval."""
     store_frame(home.database, home.data_dir, NOON_MS, image=picture(1), **WINDOW)
     record = capture(NOON_MS + later_ms, **{**WINDOW, **changes})
-    found = duplicates.find(home.database, home.media, record, picture(1))
+    found = duplicates.find_duplicate(home.database, home.media, record, picture(1))
     assert (found and found[1]) == expected
 
 
@@ -97,9 +97,9 @@ def test_a_gone_picture_equals_nothing(home: Home) -> None:
     frame = store_frame(home.database, home.data_dir, NOON_MS, image=picture(1), **WINDOW)
     nearly = picture(1).point(lambda value: value ^ 1)
     record = capture(NOON_MS + 1000, **WINDOW)
-    assert duplicates.find(home.database, home.media, record, nearly) == (frame, "near")
+    assert duplicates.find_duplicate(home.database, home.media, record, nearly) == (frame, "near")
     home.media.remove([str(frame.media_path)])
-    assert duplicates.find(home.database, home.media, record, nearly) is None
+    assert duplicates.find_duplicate(home.database, home.media, record, nearly) is None
     assert frames.get(home.database, frame.id) == frame
 
 
@@ -108,4 +108,4 @@ def test_a_gone_picture_equals_nothing(home: Home) -> None:
     [("screen", None, False), ("folder", "a-batch", False), ("import", None, True), ("upload", None, True)],
 )
 def test_what_a_daemon_kept_is_not_asked_again(source: str, batch_id: str | None, expected: bool) -> None:
-    assert duplicates.is_asked(capture(source=source, batch_id=batch_id)) is expected
+    assert duplicates.may_be_duplicate(capture(source=source, batch_id=batch_id)) is expected

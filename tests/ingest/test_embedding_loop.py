@@ -10,24 +10,16 @@ import pytest
 
 from engines.embedding import Embedder, EmbedderUnavailable, EmbeddingError, EmbeddingRefused
 from ingest import embedding_loop
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop
 from ingest.home import Home
 from ingest.worker import Worker
-from store import (
-    daily_summaries,
-    deletion,
-    message_search,
-    reading_queue,
-    readings,
-    search,
-    vectors,
-)
+from store import daily_summaries, deletion, message_search, reading_queue, readings, search, vectors
 from store.database import Database, rows
 from store.filters import Filters
-from store.ingest_state import read_state
+from store.ingest_state import read_ingest_state
 from store.media import Media
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.spool import Spool
 from store.verify import verify
 from tests.factories import NOON_MS, store_frame, text_draft
@@ -45,7 +37,7 @@ class Desk:
         self.home = home
         self.embedder = embedder if isinstance(embedder, FakeEmbedder) else FakeEmbedder()
         opened = embedder if callable(embedder) else lambda: self.embedder
-        self.account = Account(lambda: NOON_MS)
+        self.account = WorkerStats(lambda: NOON_MS)
         self.loop = EmbeddingLoop(home.database, self.account, opened, threading.Event())
 
     def work(self) -> int:
@@ -111,7 +103,7 @@ def test_messages_and_days_have_vectors_and_messages_wait_for_the_screen(home: H
     assert set(desk.texts[2:]) == {"see you at lunch", "ok"}
     assert (vectors.count_missing(home.database), found_by(home, "login")) == (0, [frame_id])
     [vector] = FakeEmbedder().embed(["pizza"])
-    page = message_search.search(home.database, Asking("pizza", vector, "fake"))
+    page = message_search.search_messages(home.database, RetrievalQuery("pizza", vector, "fake"))
     assert [hit.message.body for hit in page.hits] == ["see you at lunch"]
     problems = verify(home.database, Media(home.data_dir.media), Spool(home.data_dir.spool)).problems
     assert [each for each in problems if "vector" in each] == []
@@ -268,7 +260,7 @@ def test_worker_embeds_what_it_reads(home: Home) -> None:
     worker = Worker(home, opener(ScriptedEngine("the login system")), open_embedder=FakeEmbedder)
     assert worker.run(once=True) == 0
     assert len(found_by(home, "authentication")) == 1
-    state = read_state(home.data_dir.spool)
+    state = read_ingest_state(home.data_dir.spool)
     assert state is not None
     assert (state.to_embed, state.embedded, state.embedder, state.embedder_problem) == (0, 1, "fake", "")
 
@@ -281,7 +273,7 @@ def test_worker_ends_though_nothing_can_be_embedded(home: Home) -> None:
 
     worker = Worker(home, opener(ScriptedEngine("the login system")), open_embedder=unavailable)
     assert worker.run(once=True) == 0
-    state = read_state(home.data_dir.spool)
+    state = read_ingest_state(home.data_dir.spool)
     assert state is not None
     assert (state.read, state.to_embed, state.embedder_problem) == (1, 1, "not installed")
     assert reading_queue.count_pending(home.database) == 0

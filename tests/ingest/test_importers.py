@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 
 from ingest.home import Home, only_worker
 from ingest.importers import images, video
-from ingest.importers.feeding import Feeding
+from ingest.importers.feeding import ImportFeed
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.worker import Worker
 from store import frames
@@ -61,8 +61,8 @@ def clip(
     return path
 
 
-def imported(home: Home, items: Iterator[Item | Skipped]) -> Feeding:
-    feeding = Feeding(home, items)
+def imported(home: Home, items: Iterator[Item | Skipped]) -> ImportFeed:
+    feeding = ImportFeed(home, items)
     with only_worker(home.data_dir):
         assert Worker(home, opener(ScriptedEngine())).run(once=True, feed=feeding.steps()) == 0
     return feeding
@@ -238,7 +238,7 @@ def test_a_spool_full_of_poison_ends_an_import_with_a_sentence(home: Home, tmp_p
 
 def test_beside_a_running_worker_an_import_waits_for_it(home: Home, tmp_path: Path) -> None:
     """The import writes to the spool only; whoever holds the lock stores."""
-    feeding = Feeding(home, of_images(pictures(tmp_path / "many", 2)))
+    feeding = ImportFeed(home, of_images(pictures(tmp_path / "many", 2)))
     with only_worker(home.data_dir):
         assert not feeding.run_beside_a_worker()  # that worker does nothing: the caller may look again
         assert (len(home.spool.waiting()), feeding.summary()["queued"]) == (2, 2)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from ingest import refining_noted
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop
 from ingest.home import Home
 from ingest.observations import ObservationLoop
@@ -23,7 +23,7 @@ from store.media import Media
 from store.observations import HOUR_MS, Observation
 from store.paths import DataDir
 from store.providers import Provider
-from store.sent import Leaving
+from store.sent import OutgoingRequest
 from store.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_embeddings import Endpoint
@@ -158,7 +158,7 @@ def test_what_is_deleted_while_it_is_read_is_not_sent(
         return texts
 
     monkeypatch.setattr(refining_noted, "texts_of", deleted_then)
-    with pytest.raises(sent.Outdated):
+    with pytest.raises(sent.StaleRequest):
         worked(home, refiners)
     assert stub.headers == [] and sent.latest(home.database) == []
 
@@ -226,7 +226,7 @@ def embedding(home: Home, embeddings: Endpoint) -> EmbeddingLoop:
     options = embeddings.options
     chosen = EmbeddingSettings("openai", options.model, options.base_url, options.api_key, 5)
     asking = replace(home, settings=replace(home.settings, embedding=chosen))
-    return EmbeddingLoop(home.database, Account(lambda: NOON_MS), embedder_of(asking), threading.Event())
+    return EmbeddingLoop(home.database, WorkerStats(lambda: NOON_MS), embedder_of(asking), threading.Event())
 
 
 def test_texts_sent_for_meaning_are_counted_and_not_kept_twice(home: Home, embeddings: Endpoint) -> None:
@@ -279,7 +279,7 @@ def test_what_cannot_be_noted_is_not_sent_for_meaning(
     store_frame(home.database, home.data_dir, NOON_MS, f"the {SECRET}")
     record = sent.record
 
-    def busy(database: Database, leaving: Leaving, *still: object) -> int:
+    def busy(database: Database, leaving: OutgoingRequest, *still: object) -> int:
         if leaving.body is None:
             raise StoreBusy("another process writes")
         return record(database, leaving)

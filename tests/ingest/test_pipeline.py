@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ingest.home import Home
-from ingest.images import Rejected
-from ingest.pipeline import NotNow, Result, take_in
+from ingest.images import InvalidImage
+from ingest.pipeline import Result, TryLater, store_entry
 from store import activity, decisions, frame_tags, frames, media, reading_queue
 from store.privacy import Rule, save_rules
 from store.spool import DecisionRun, LookReport
@@ -21,7 +21,7 @@ BATCH = "00000000-0000-4000-8000-000000000001"
 
 def test_a_capture_becomes_a_browsable_frame(home: Home) -> None:
     record = queue(home, picture(5), browser_url="https://example.com/")
-    result = take_in(home, taken(home), NOON_MS + 700)
+    result = store_entry(home, taken(home), NOON_MS + 700)
     frame = frames.by_capture_id(home.database, record.capture_id)
     assert frame is not None and result == Result("stored", frame.id, NOON_MS)
     assert (frame.status, frame.stored_ms, frame.app_name) == ("stored", NOON_MS + 700, "Code")
@@ -45,14 +45,14 @@ def test_a_capture_becomes_a_browsable_frame(home: Home) -> None:
 def test_a_frame_is_tagged_once_as_it_comes_in(home: Home, window: dict[str, str], tags: list[str]) -> None:
     record = queue(home, picture(5), **window)
     entry = taken(home)
-    frame_id = take_in(home, entry, NOON_MS).frame_id
+    frame_id = store_entry(home, entry, NOON_MS).frame_id
     assert frame_id is not None
     found = frame_tags.listed(home.database, frame_id)
     assert [(each.tag, each.source) for each in found] == [(tag, "rule") for tag in tags]
     with home.database.write() as connection:
         for tag in tags:
             assert frame_tags.remove(connection, frame_id, tag.upper())
-    take_in(home, entry, NOON_MS)
+    store_entry(home, entry, NOON_MS)
     assert record.capture_id and frame_tags.of_frame(home.database, frame_id) == []
 
 
@@ -60,8 +60,8 @@ def test_taking_in_twice_equals_once(home: Home) -> None:
     """CAP-4: one row, one file, one index entry."""
     record = queue(home)
     entry = taken(home)
-    first = take_in(home, entry, NOON_MS)
-    assert take_in(home, entry, NOON_MS + 5000) == Result("known", first.frame_id, NOON_MS)
+    first = store_entry(home, entry, NOON_MS)
+    assert store_entry(home, entry, NOON_MS + 5000) == Result("known", first.frame_id, NOON_MS)
     frame = frames.by_capture_id(home.database, record.capture_id)
     assert frame is not None and frame.stored_ms == NOON_MS
     assert home.media.files() == [frame.media_path]
@@ -73,7 +73,7 @@ def test_taking_in_twice_equals_once(home: Home) -> None:
 def test_the_same_picture_again_extends_the_frame(home: Home, source: str) -> None:
     for seconds in (0, 1, 2):
         queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, source=source)
-    outcomes = [take_in(home, taken(home), NOON_MS) for _ in range(3)]
+    outcomes = [store_entry(home, taken(home), NOON_MS) for _ in range(3)]
     assert [result.outcome for result in outcomes] == ["stored", "deduplicated", "deduplicated"]
     assert len({result.frame_id for result in outcomes}) == 1
     assert frames.get(home.database, outcomes[0].frame_id or 0).ended_ms == NOON_MS + 2000
@@ -87,8 +87,8 @@ def test_a_still_minute_of_a_clip_keeps_a_real_frame_every_30_seconds(home: Home
     """DUP-3."""
     for seconds in range(0, 60, 5):
         queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, source="import")
-        take_in(home, taken(home), NOON_MS)
-    kept = reading_queue.to_read(home.database, NOON_MS, 99)
+        store_entry(home, taken(home), NOON_MS)
+    kept = reading_queue.pending_frames(home.database, NOON_MS, 99)
     assert [frame.captured_ms - NOON_MS for frame in kept] == [0, 30_000]
 
 
@@ -96,20 +96,20 @@ def test_the_daemons_frames_are_all_kept(home: Home) -> None:
     """DUP-3, CAP-4: the daemon compared and counted them; dropping one would break its equation."""
     for seconds in (0, 1):
         queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, batch_id=BATCH)
-        assert take_in(home, taken(home), NOON_MS).outcome == "stored"
+        assert store_entry(home, taken(home), NOON_MS).outcome == "stored"
     home.spool.put(LookReport(BATCH, NOON_MS, NOON_MS + 2000, looks=2))
-    assert take_in(home, taken(home), NOON_MS).outcome == "report"
+    assert store_entry(home, taken(home), NOON_MS).outcome == "report"
     assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).difference == 0
 
 
 def test_a_report_extends_the_frame_that_stayed_on_the_screen(home: Home) -> None:
     record = queue(home, batch_id=BATCH)
-    take_in(home, taken(home), NOON_MS)
+    store_entry(home, taken(home), NOON_MS)
     run = DecisionRun("DP-1", "deduped", "same", NOON_MS + 500, NOON_MS + 9_000, 17, record.capture_id)
     home.spool.put(LookReport(BATCH, NOON_MS, NOON_MS + 9_000, looks=18, runs=(run,)))
     entry = taken(home)
-    take_in(home, entry, NOON_MS)
-    take_in(home, entry, NOON_MS)
+    store_entry(home, entry, NOON_MS)
+    store_entry(home, entry, NOON_MS)
     frame = frames.by_capture_id(home.database, record.capture_id)
     assert frame is not None and frame.ended_ms == NOON_MS + 9_000
     assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 17
@@ -130,7 +130,7 @@ def test_an_upload_that_a_rule_leaves_out_leaves_nothing(
     """PRI-2: the outcome at the end of the path."""
     save_rules(home.data_dir, [Rule(app="Bank"), Rule(url="mail.example.com")])
     record = queue(home, source="upload", **{"window_name": "a title", **window})
-    assert take_in(home, taken(home), NOON_MS).outcome == "excluded"
+    assert store_entry(home, taken(home), NOON_MS).outcome == "excluded"
     assert frames.by_capture_id(home.database, record.capture_id) is None
     assert home.media.files() == []
     outcome = frames.outcome(home.database, record.capture_id)
@@ -142,17 +142,17 @@ def test_an_upload_that_a_rule_leaves_out_leaves_nothing(
 
 def test_an_upload_that_names_no_window_is_kept(home: Home) -> None:
     queue(home, source="upload", app_name=None, window_name=None)
-    assert take_in(home, taken(home), NOON_MS).outcome == "stored"
+    assert store_entry(home, taken(home), NOON_MS).outcome == "stored"
 
 
 def test_while_rules_cannot_be_read_uploads_wait(home: Home) -> None:
     home.data_dir.privacy_rules.write_text("{broken")
     queue(home, source="upload")
     entry = taken(home)
-    with pytest.raises(NotNow, match="privacy rules"):
-        take_in(home, entry, NOON_MS)
+    with pytest.raises(TryLater, match="privacy rules"):
+        store_entry(home, entry, NOON_MS)
     home.data_dir.privacy_rules.unlink()
-    assert take_in(home, entry, NOON_MS).outcome == "stored"
+    assert store_entry(home, entry, NOON_MS).outcome == "stored"
 
 
 def test_a_picture_that_was_filed_before_a_crash_goes_when_a_rule_now_leaves_it_out(home: Home) -> None:
@@ -161,7 +161,7 @@ def test_a_picture_that_was_filed_before_a_crash_goes_when_a_rule_now_leaves_it_
     assert entry.image is not None
     home.media.keep(entry.image.read_bytes(), "image/webp", record.captured_ms, record.capture_id)
     save_rules(home.data_dir, [Rule(app="Bank")])
-    assert take_in(home, entry, NOON_MS).outcome == "excluded"
+    assert store_entry(home, entry, NOON_MS).outcome == "excluded"
     assert home.media.files() == []
 
 
@@ -170,7 +170,7 @@ def test_what_was_deleted_while_it_waited_stays_deleted(home: Home) -> None:
     entry = taken(home)
     with home.database.write() as connection:
         frames.record_outcome(connection, record.capture_id, "deleted", NOON_MS)
-    assert take_in(home, entry, NOON_MS) == Result("known", None, NOON_MS)
+    assert store_entry(home, entry, NOON_MS) == Result("known", None, NOON_MS)
     assert home.media.files() == []
 
 
@@ -187,7 +187,7 @@ def test_what_is_deleted_while_it_is_being_filed_stays_deleted(
         return still
 
     monkeypatch.setattr(media.Media, "keep", keep_and_delete)
-    assert take_in(home, taken(home), NOON_MS).outcome == "known"
+    assert store_entry(home, taken(home), NOON_MS).outcome == "known"
     assert frames.by_capture_id(home.database, record.capture_id) is None
     assert home.media.files() == []
 
@@ -218,6 +218,6 @@ def test_a_record_that_is_not_what_its_types_say_is_refused(home: Home, field: s
     entry_json = home.spool.folder / "new" / home.spool.waiting()[0] / "entry.json"
     document = json.loads(entry_json.read_bytes())
     entry_json.write_text(json.dumps({**document, field: value}))
-    with pytest.raises(Rejected, match=field):
-        take_in(home, taken(home), NOON_MS)
+    with pytest.raises(InvalidImage, match=field):
+        store_entry(home, taken(home), NOON_MS)
     assert home.media.files() == []

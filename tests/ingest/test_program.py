@@ -47,7 +47,7 @@ def written(text: str, seed: int = 0) -> Image.Image:
 
 
 def state_is(home: Home, state: str) -> bool:
-    found = ingest_state.read_state(home.data_dir.spool)
+    found = ingest_state.read_ingest_state(home.data_dir.spool)
     return found is not None and found.state == state
 
 
@@ -107,7 +107,7 @@ def test_an_import_beside_a_running_worker_leaves_the_storing_to_it(home: Home, 
         written(f"number {n}", n).save(tmp_path / f"{NOON_MS + n}.png")
     result = ingest(home, "import", "images", tmp_path, "--json")
     assert (result.returncode, json.loads(result.stdout)["added"]) == (0, 3)
-    state = ingest_state.read_state(home.data_dir.spool)
+    state = ingest_state.read_ingest_state(home.data_dir.spool)
     assert state is not None and state.pid == worker.pid
     worker.terminate()
     worker.wait(60)

@@ -9,11 +9,11 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from engines.ocr import OcrEngine, OcrError, OcrUnavailable, open_ocr
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.backlog import Backlog
 from ingest.home import Home
 from ingest.reader_loop import RETRY_AFTER_MS, ReaderLoop
-from ingest.suspect import DEATHS, Suspect
+from ingest.suspect import DEATHS, CrashGuard
 from store import activity, frames, readings, search
 from store.filters import Filters
 from store.frames import FrameRow
@@ -27,7 +27,7 @@ class Desk:
     def __init__(self, home: Home, open_engine: Callable[[], OcrEngine]) -> None:
         self.home = home
         self.now_ms = NOON_MS + 60_000
-        self.account = Account(lambda: self.now_ms)
+        self.account = WorkerStats(lambda: self.now_ms)
         self.backlog = Backlog(home.database, lambda: self.now_ms)
         self.loop = ReaderLoop(
             home, self.backlog, self.account, open_engine, lambda: self.now_ms, threading.Event()
@@ -57,7 +57,7 @@ def test_a_stored_frame_becomes_searchable(home: Home) -> None:
     now = fresh(home, frame)
     assert (now.status, now.read_ms) == ("searchable", desk.now_ms)
     assert found(home, "quarterly") == [frame.id]
-    reading = readings.current(home.database, frame.id)
+    reading = readings.current_reading(home.database, frame.id)
     assert reading is not None and (reading.engine, reading.language) == ("scripted", "eng")
     assert reading.text == "quarterly report\nhttps://example.com/a see"
     (box,) = readings.boxes_for_span(reading, 10, 16)
@@ -109,7 +109,7 @@ def test_a_failing_reading_is_a_state_with_a_bounded_number_of_tries(home: Home)
     assert (now.status, now.reading_attempts, engine.reads) == ("failed", 5, 5)
     desk.now_ms += 10**9
     assert desk.work() == 0
-    assert readings.current(home.database, frame.id) is None
+    assert readings.current_reading(home.database, frame.id) is None
     assert found(home, "") == [frame.id]  # still found by app and time
     assert desk.account["reading_failed"] == 1
 
@@ -217,7 +217,7 @@ def test_a_frame_at_which_the_worker_keeps_dying_is_postponed(home: Home) -> Non
     """HEA-5."""
     frame = store_frame(home.database, home.data_dir)
     for _ in range(DEATHS):
-        assert Suspect(home.data_dir.spool).begin(frame.id)
+        assert CrashGuard(home.data_dir.spool).begin(frame.id)
         assert fresh(home, frame).reading_attempts == 0
     engine = ScriptedEngine()
     desk = Desk(home, opener(engine))
@@ -230,8 +230,8 @@ def test_a_frame_at_which_the_worker_keeps_dying_is_postponed(home: Home) -> Non
 
 def test_deaths_at_different_frames_prove_nothing(tmp_path: Path) -> None:
     for frame_id in (1, 2, 1, 2, 1, 2, 1, 2):
-        assert Suspect(tmp_path).begin(frame_id)
-    suspect = Suspect(tmp_path)
+        assert CrashGuard(tmp_path).begin(frame_id)
+    suspect = CrashGuard(tmp_path)
     assert suspect.begin(3)
     suspect.end()
     assert list(tmp_path.iterdir()) == []
@@ -247,7 +247,7 @@ def test_tesseract_reads_a_rendered_screen(home: Home) -> None:
     engine = open_ocr("auto", ["eng"])
     Desk(home, lambda: engine).work()
     assert found(home, "walnut") == found(home, "4711") == [frame.id]
-    reading = readings.current(home.database, frame.id)
+    reading = readings.current_reading(home.database, frame.id)
     assert reading is not None
     at = reading.text.index("walnut")
     (box,) = readings.boxes_for_span(reading, at, at + 6)

@@ -41,7 +41,7 @@ def test_words_of_memory_are_found_again_after_their_index_was_lost(home: Home) 
     assert [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
     assert reindex.text(home).documents == 2
     assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
-    page = memory.search(home.database, memory.Asking("login"), now_ms=NOON_MS)
+    page = memory.search_memory(home.database, memory.RetrievalQuery("login"), now_ms=NOON_MS)
     assert [entry.title for entry in page.entries] == ["The login system"]
 
 

@@ -10,10 +10,10 @@ import apsw
 import pytest
 
 from ingest import pipeline, storing
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.backlog import Backlog
 from ingest.home import Home
-from ingest.storing import Storing
+from ingest.storing import SpoolConsumer
 from store import decisions, frames
 from store.database import open_database
 from store.media import Media
@@ -30,18 +30,18 @@ class Died(BaseException):
 
 
 @pytest.fixture
-def account() -> Account:
-    return Account(lambda: NOON_MS)
+def account() -> WorkerStats:
+    return WorkerStats(lambda: NOON_MS)
 
 
 @pytest.fixture
-def store(home: Home, account: Account) -> Storing:
+def store(home: Home, account: WorkerStats) -> SpoolConsumer:
     return restarted(home, account)
 
 
-def restarted(home: Home, account: Account) -> Storing:
+def restarted(home: Home, account: WorkerStats) -> SpoolConsumer:
     clock: Callable[[], int] = lambda: NOON_MS  # noqa: E731
-    fresh = Storing(home, Backlog(home.database, clock), account, clock)
+    fresh = SpoolConsumer(home, Backlog(home.database, clock), account, clock)
     fresh.recover()
     return fresh
 
@@ -70,7 +70,7 @@ POINTS = [
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("owner", "name"), POINTS, ids=[name for _, name in POINTS])
 def test_a_death_at_any_step_loses_and_doubles_nothing(
-    home: Home, account: Account, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
+    home: Home, account: WorkerStats, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
 ) -> None:
     """CAP-4, CAP-5: one row, one file, one index entry, an empty spool, an even ledger."""
     records = [queue(home, picture(n), captured_ms=NOON_MS + n, source="import") for n in range(3)]
@@ -98,7 +98,7 @@ def test_a_death_at_any_step_loses_and_doubles_nothing(
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", ["leave_out", "fail"])
 def test_a_death_while_poison_is_set_aside_counts_it_once(
-    home: Home, account: Account, monkeypatch: pytest.MonkeyPatch, name: str, when: str
+    home: Home, account: WorkerStats, monkeypatch: pytest.MonkeyPatch, name: str, when: str
 ) -> None:
     record = queue(home, webp(picture(1))[:30])
     owner: Any = storing.outcomes if name == "leave_out" else Spool
@@ -120,11 +120,11 @@ def test_a_death_while_poison_is_set_aside_counts_it_once(
 
 
 def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
-    home: Home, account: Account, monkeypatch: pytest.MonkeyPatch
+    home: Home, account: WorkerStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HEA-5: a picture that crashes a decoder must not stop every other one."""
     poison, good = queue(home, picture(1)), queue(home, picture(2), captured_ms=NOON_MS + 1)
-    take_in = pipeline.take_in
+    take_in = pipeline.store_entry
 
     def crash(home: Home, entry: Any, *rest: Any) -> Any:
         if poison.capture_id in entry.name:
@@ -132,7 +132,7 @@ def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
         return take_in(home, entry, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(storing, "take_in", crash)
+        patch.setattr(storing, "store_entry", crash)
         for _ in range(storing.MAX_TRIES):
             with pytest.raises(Died):
                 restarted(home, account).store_some(10)
@@ -158,7 +158,7 @@ def other_writer(home: Home) -> Iterator[apsw.Connection]:
 
 
 def test_while_the_database_is_locked_captures_wait(
-    home: Home, store: Storing, account: Account, other_writer: apsw.Connection
+    home: Home, store: SpoolConsumer, account: WorkerStats, other_writer: apsw.Connection
 ) -> None:
     """CAP-3: hold the write lock while 100 frames are captured, then release it."""
     other_writer.execute("begin immediate")
@@ -177,7 +177,7 @@ def test_while_the_database_is_locked_captures_wait(
 
 @pytest.mark.parametrize("where", ["picture", "database"])
 def test_a_full_disk_keeps_the_queue_and_says_so(
-    home: Home, store: Storing, account: Account, monkeypatch: pytest.MonkeyPatch, where: str
+    home: Home, store: SpoolConsumer, account: WorkerStats, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """STO-5."""
     full = OSError(errno.ENOSPC, "No space left on device")
@@ -199,7 +199,7 @@ def test_a_full_disk_keeps_the_queue_and_says_so(
 
 
 def test_an_unexpected_error_is_tried_five_times_and_then_set_aside(
-    home: Home, store: Storing, account: Account, monkeypatch: pytest.MonkeyPatch
+    home: Home, store: SpoolConsumer, account: WorkerStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = queue(home)
     with monkeypatch.context() as patch:
@@ -267,7 +267,7 @@ MISFITS = [
 
 @pytest.mark.parametrize("spoil", MISFITS)
 def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
-    home: Home, store: Storing, account: Account, spoil: Callable[[Path], None]
+    home: Home, store: SpoolConsumer, account: WorkerStats, spoil: Callable[[Path], None]
 ) -> None:
     """SEC-18."""
     misfit = queue(home, picture(1))
@@ -284,7 +284,7 @@ def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
     assert frame is not None and home.media.files() == [frame.media_path]
 
 
-def test_a_file_that_is_no_entry_is_set_aside(home: Home, store: Storing) -> None:
+def test_a_file_that_is_no_entry_is_set_aside(home: Home, store: SpoolConsumer) -> None:
     (home.spool.folder / "new" / "notes.txt").write_text("hello")
     queue(home)
     store.store_some(10)
@@ -293,7 +293,7 @@ def test_a_file_that_is_no_entry_is_set_aside(home: Home, store: Storing) -> Non
 
 
 def test_a_mended_entry_that_is_retried_counts_as_kept_and_no_longer_as_failed(
-    home: Home, store: Storing
+    home: Home, store: SpoolConsumer
 ) -> None:
     record = queue(home, picture(1))
     name = home.spool.waiting()[0]
@@ -314,14 +314,14 @@ def test_a_mended_entry_that_is_retried_counts_as_kept_and_no_longer_as_failed(
     assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).failed == 0
 
 
-def test_entries_are_stored_oldest_first(home: Home, store: Storing) -> None:
+def test_entries_are_stored_oldest_first(home: Home, store: SpoolConsumer) -> None:
     for n in (3, 1, 2):
         queue(home, picture(n), captured_ms=NOON_MS + n)
     store.store_some(2)
     assert [name[:15] for name in home.spool.waiting()] == [f"{NOON_MS + 3:015d}"]
 
 
-def test_a_second_database_connection_sees_a_frame_at_once(home: Home, store: Storing) -> None:
+def test_a_second_database_connection_sees_a_frame_at_once(home: Home, store: SpoolConsumer) -> None:
     """STO-8."""
     record = queue(home)
     store.store_some(1)

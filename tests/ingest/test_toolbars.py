@@ -14,11 +14,11 @@ from PIL import Image, ImageDraw
 
 from engines.ocr import Box, OcrEngine, OcrError, OcrLine, OcrWord, open_ocr
 from ingest import toolbars as module
-from ingest.chips import says_private
+from ingest.chips import shows_incognito
 from ingest.home import Home
-from ingest.images import Rejected
-from ingest.pipeline import NotNow, Result, take_in
-from ingest.toolbars import AGAIN_MS, READINGS, Toolbars
+from ingest.images import InvalidImage
+from ingest.pipeline import Result, TryLater, store_entry
+from ingest.toolbars import AGAIN_MS, READINGS, BadgeReader
 from store import decisions, frames, toolbar_words, verify
 from store.spool import Capture, DecisionRun, LookReport
 from store.toolbar_words import Toolbar
@@ -49,7 +49,7 @@ TAB, ADDRESS = line("Harbour", 76, 14), line("example.org/lighthouse", 160, 57)
 def says(
     text: str, x: int = 1150, y: int = 57, h: int = 14, labels: tuple[str, ...] = ("Incognito",)
 ) -> bool:
-    return says_private([TAB, ADDRESS, line(text, x, y, h)], 1280, labels)
+    return shows_incognito([TAB, ADDRESS, line(text, x, y, h)], 1280, labels)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ class Chips(ScriptedEngine):
 
 
 @contextmanager
-def served(toolbars: Toolbars, engine: OcrEngine | None) -> Iterator[None]:
+def served(toolbars: BadgeReader, engine: OcrEngine | None) -> Iterator[None]:
     """A thread that reads toolbars, as readers do."""
     stop = threading.Event()
 
@@ -163,11 +163,11 @@ def put(home: Home) -> Callable[..., Capture]:
     return put
 
 
-def store_all(home: Home, toolbars: Toolbars | None) -> list[Result]:
+def store_all(home: Home, toolbars: BadgeReader | None) -> list[Result]:
     results = []
     while names := home.spool.waiting():
         entry = taken(home)
-        results.append(take_in(home, entry, NOON_MS, toolbars))
+        results.append(store_entry(home, entry, NOON_MS, toolbars))
         home.spool.finish(names[0])
     return results
 
@@ -180,7 +180,7 @@ def test_a_private_window_is_never_stored_and_capture_is_told(
     home: Home, put: Callable[..., Capture]
 ) -> None:
     record, _ = put(), put()
-    toolbars = Toolbars(home.data_dir)
+    toolbars = BadgeReader(home.data_dir)
     engine = Chips(private=True)
     with served(toolbars, engine):
         assert outcomes(store_all(home, toolbars)) == ["excluded", "excluded"]
@@ -196,7 +196,7 @@ def test_a_private_window_is_never_stored_and_capture_is_told(
 def test_an_ordinary_window_is_read_a_few_times_and_then_once_a_minute(
     home: Home, put: Callable[..., Capture]
 ) -> None:
-    engine, toolbars = Chips(), Toolbars(home.data_dir)
+    engine, toolbars = Chips(), BadgeReader(home.data_dir)
     for _ in range(READINGS + 3):
         put()
     with served(toolbars, engine):
@@ -210,7 +210,7 @@ def test_an_ordinary_window_is_read_a_few_times_and_then_once_a_minute(
 
 
 def test_frames_stored_before_a_chip_was_read_are_taken_back(home: Home, put: Callable[..., Capture]) -> None:
-    toolbars, ordinary = Toolbars(home.data_dir), Chips()
+    toolbars, ordinary = BadgeReader(home.data_dir), Chips()
     with served(toolbars, ordinary):
         for _ in range(READINGS):
             put()
@@ -229,7 +229,7 @@ def test_frames_stored_before_a_chip_was_read_are_taken_back(home: Home, put: Ca
 
 
 def test_the_ledger_adds_up_when_frames_are_taken_back(home: Home, put: Callable[..., Capture]) -> None:
-    toolbars = Toolbars(home.data_dir)
+    toolbars = BadgeReader(home.data_dir)
     with served(toolbars, Chips()):
         for _ in range(READINGS):
             put()
@@ -253,7 +253,7 @@ def test_the_ledger_adds_up_when_frames_are_taken_back(home: Home, put: Callable
 def test_what_nobody_can_read_is_left_out(
     home: Home, put: Callable[..., Capture], engine: ScriptedEngine | None
 ) -> None:
-    record, toolbars = put(), Toolbars(home.data_dir)
+    record, toolbars = put(), BadgeReader(home.data_dir)
     with served(toolbars, engine):
         assert outcomes(store_all(home, toolbars)) == ["excluded"]
     known = frames.outcome(home.database, record.capture_id)
@@ -261,7 +261,7 @@ def test_what_nobody_can_read_is_left_out(
 
 
 def test_a_window_that_is_not_painted_yet_is_left_out(home: Home, put: Callable[..., Capture]) -> None:
-    toolbars = Toolbars(home.data_dir)
+    toolbars = BadgeReader(home.data_dir)
     put(painted=False)
     put()
     put(painted=False)
@@ -279,18 +279,18 @@ def test_a_busy_reader_makes_the_frame_wait(
 ) -> None:
     monkeypatch.setattr(module, "_PATIENCE_S", 0.01)
     put()
-    entry, toolbars = taken(home), Toolbars(home.data_dir)
-    with pytest.raises(NotNow):
-        take_in(home, entry, NOON_MS, toolbars)
+    entry, toolbars = taken(home), BadgeReader(home.data_dir)
+    with pytest.raises(TryLater):
+        store_entry(home, entry, NOON_MS, toolbars)
     assert not toolbars.serve(Chips()) or home.media.files() == []
     with served(toolbars, Chips()):
         monkeypatch.setattr(module, "_PATIENCE_S", 20.0)
-        assert take_in(home, entry, NOON_MS, toolbars).outcome == "stored"
+        assert store_entry(home, entry, NOON_MS, toolbars).outcome == "stored"
 
 
 def test_each_window_in_the_picture_counts(home: Home, put: Callable[..., Capture]) -> None:
-    toolbars = Toolbars(home.data_dir)
-    toolbar_words.learn(home.data_dir.spool, "7.1.b", is_private=True)
+    toolbars = BadgeReader(home.data_dir)
+    toolbar_words.record_toolbar(home.data_dir.spool, "7.1.b", is_private=True)
     put(WINDOW, replace(WINDOW, window="7.1.b"))
     assert outcomes(store_all(home, toolbars)) == ["excluded"]
 
@@ -305,5 +305,5 @@ def test_toolbars_that_are_none_are_refused(
     document = json.loads(path.read_bytes())
     document["toolbars"][0] |= wrong
     path.write_text(json.dumps(document))
-    with pytest.raises(Rejected, match="toolbars"):
-        take_in(home, taken(home), NOON_MS, Toolbars(home.data_dir))
+    with pytest.raises(InvalidImage, match="toolbars"):
+        store_entry(home, taken(home), NOON_MS, BadgeReader(home.data_dir))

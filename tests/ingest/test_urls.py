@@ -36,17 +36,17 @@ from ingest import urls
     ],
 )
 def test_addresses_in_text(text: str, expected: list[str]) -> None:
-    assert urls.in_text([text]) == expected
+    assert urls.urls_in_text([text]) == expected
 
 
 @given(st.text())
 def test_any_text_is_survived_and_what_is_found_is_already_normal(text: str) -> None:
-    for url in urls.in_text([text, f"https://example.com/{text}"]):
+    for url in urls.urls_in_text([text, f"https://example.com/{text}"]):
         assert urls.normalise(url) == url
 
 
 def test_a_page_full_of_links_keeps_a_bounded_number() -> None:
-    assert len(urls.in_text(f"https://example.com/{n}" for n in range(1000))) == urls.MAX_URLS
+    assert len(urls.urls_in_text(f"https://example.com/{n}" for n in range(1000))) == urls.MAX_URLS
 
 
 def line(*texts: str, y: int = 60, confidence: float = 0.95) -> OcrLine:
@@ -76,9 +76,9 @@ def line(*texts: str, y: int = 60, confidence: float = 0.95) -> OcrLine:
 def test_the_address_field_is_believed_only_when_plausible(
     lines: list[OcrLine], expected: str | None
 ) -> None:
-    assert urls.of_browser("Chromium", lines, 1080) == expected
+    assert urls.address_bar_url("Chromium", lines, 1080) == expected
 
 
 def test_only_browsers_have_an_address_field() -> None:
-    assert urls.of_browser("Code", [line("example.com/news")], 1080) is None
-    assert urls.of_browser(None, [line("example.com/news")], 1080) is None
+    assert urls.address_bar_url("Code", [line("example.com/news")], 1080) is None
+    assert urls.address_bar_url(None, [line("example.com/news")], 1080) is None

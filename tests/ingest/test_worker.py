@@ -59,7 +59,7 @@ def test_once_stores_and_reads_everything_and_ends(home: Home) -> None:
     assert made.run(once=True) == 0
     assert made.shortfall() == ""
     assert verify(home.database, home.media, home.spool).counts["frames read"] == 25
-    state = ingest_state.read_state(home.data_dir.spool)
+    state = ingest_state.read_ingest_state(home.data_dir.spool)
     assert state is not None
     assert (state.state, state.stored, state.read, state.waiting, state.pending) == ("stopped", 25, 25, 0, 0)
     assert (state.engine, state.languages, state.engine_problem) == ("scripted", ("eng",), "")
@@ -111,7 +111,7 @@ def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> N
     thread.join(60)
     assert codes == [0] and made.is_reading
     assert frames.get(home.database, frame.id).reading_state == "pending"
-    state = ingest_state.read_state(home.data_dir.spool)
+    state = ingest_state.read_ingest_state(home.data_dir.spool)
     assert state is not None and (state.state, state.pending) == ("stopped", 1)
     engine.may_end.set()
 
@@ -184,8 +184,8 @@ def test_there_is_one_worker_per_home(home: Home) -> None:
 
 
 def test_a_state_file_that_is_unusable_is_no_state(home: Home) -> None:
-    assert ingest_state.read_state(home.data_dir.spool) is None
+    assert ingest_state.read_ingest_state(home.data_dir.spool) is None
     path = home.data_dir.spool / ingest_state.FILE_NAME
     for content in (b"", b"{", b"[]", b'{"pid": 1}', b'{"languages": []}'):
         path.write_bytes(content)
-        assert ingest_state.read_state(home.data_dir.spool) is None
+        assert ingest_state.read_ingest_state(home.data_dir.spool) is None

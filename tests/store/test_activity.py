@@ -15,7 +15,7 @@ from store import activity, frames, gaps
 from store.activity import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS
 from store.database import Database, open_database, rows
 from store.frames import Still
-from store.line import Shown, fold
+from store.line import ShownFrame, fold_intervals
 from store.paths import DataDir
 from store.totals import Kind, Total, intervals, of_segments, site
 from tests.factories import NOON_MS, capture
@@ -252,7 +252,7 @@ def test_ten_thousand_random_histories_never_exceed_the_wall_clock() -> None:
         start_ms, end_ms = sorted((draw.randrange(600_000), draw.randrange(600_000)))
         segments = [
             replace(each, start_ms=max(each.start_ms, start_ms), end_ms=min(each.end_ms, end_ms))
-            for each in fold(frames_)
+            for each in fold_intervals(frames_)
             if each.start_ms < end_ms and each.end_ms > start_ms
         ]
         found = of_segments(segments, start_ms, end_ms)
@@ -260,20 +260,20 @@ def test_ten_thousand_random_histories_never_exceed_the_wall_clock() -> None:
         for totals in (found.by_app, found.by_window):
             assert sum(total.duration_ms for total in totals) == found.covered_ms
         assert sum(total.duration_ms for total in found.by_site) <= found.covered_ms
-        covered = gaps.joined([(each.start_ms, each.end_ms) for each in segments])
+        covered = gaps.merge_intervals([(each.start_ms, each.end_ms) for each in segments])
         assert sum(end - start for start, end in covered) == found.covered_ms  # no moment counts twice
-        shown = gaps.joined([(each.captured_ms, each.ended_ms) for each in frames_], MERGE_GAP_MS)
-        assert not gaps.without(covered, shown)  # and none that no frame is within a minute of
+        shown = gaps.merge_intervals([(each.captured_ms, each.ended_ms) for each in frames_], MERGE_GAP_MS)
+        assert not gaps.subtract_intervals(covered, shown)  # and none that no frame is within a minute of
 
 
-def _history(draw: random.Random) -> list[Shown]:
+def _history(draw: random.Random) -> list[ShownFrame]:
     found, at_ms = [], 0
     for number in range(draw.randrange(1, 18)):
         at_ms += draw.choice((0, 1, 500, 2_000, 9_999, 10_001, 59_999, 60_001, 200_000)) * (number > 0)
         stays_ms = draw.choice((0, 0, 500, 9_000, 70_000, 250_000))
         app, window = draw.choice(("A", "B", None)), draw.choice(("1", "2", None))
         url = draw.choice((None, "https://a.example/x", "https://www.a.example/y"))
-        found.append(Shown(number + 1, at_ms, at_ms + stays_ms, app, window, url, draw.random() < 0.5))
+        found.append(ShownFrame(number + 1, at_ms, at_ms + stays_ms, app, window, url, draw.random() < 0.5))
     return found
 
 

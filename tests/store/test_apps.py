@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store import apps
-from store.apps import SLOTS, free_slot, wished_slot
+from store.apps import SLOTS, free_slot, preferred_slot
 from store.database import Database
 from tests.factories import NOON_MS
 from tests.store.test_activity import SECOND, put
@@ -33,15 +33,15 @@ def test_reference_hash_is_the_published_one() -> None:
 
 @pytest.mark.parametrize("name", COMMON)
 def test_wish_is_the_hash_of_the_normalised_name(name: str) -> None:
-    assert wished_slot(name) == fnv1a(name.casefold()) % SLOTS
-    assert wished_slot(f" {name.upper()}.exe ") == wished_slot(name)
+    assert preferred_slot(name) == fnv1a(name.casefold()) % SLOTS
+    assert preferred_slot(f" {name.upper()}.exe ") == preferred_slot(name)
 
 
 @given(st.text(), st.sets(st.integers(0, SLOTS - 1), max_size=SLOTS - 1))
 def test_walk_finds_a_free_slot_while_there_is_one(name: str, taken: set[int]) -> None:
     slot = free_slot(name, taken)
     assert slot not in taken
-    assert slot == wished_slot(name) or wished_slot(name) in taken
+    assert slot == preferred_slot(name) or preferred_slot(name) in taken
 
 
 def test_first_twelve_apps_have_twelve_colours_and_the_next_is_other(database: Database) -> None:

@@ -8,43 +8,46 @@ from pathlib import Path
 import pytest
 
 from store import browser_words
-from store.browser_words import MAX_COPIES, SILENT_AFTER_MS, BrowserWord, OrdinaryWindow
+from store.browser_words import MAX_COPIES, SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
 
 NEWS = OrdinaryWindow("News", "https://news.example/")
 
 
 def test_each_copy_replaces_its_own_word(tmp_path: Path) -> None:
-    browser_words.say(tmp_path, "one", BrowserWord("Chromium", 1, (NEWS,)))
-    browser_words.say(tmp_path, "two", BrowserWord("Brave", 2))
-    browser_words.say(tmp_path, "one", BrowserWord("Chromium", 3))
-    assert browser_words.heard(tmp_path) == [BrowserWord("Brave", 2), BrowserWord("Chromium", 3)]
-    assert browser_words.path_of(tmp_path).stat().st_mode & 0o077 == 0 or os.name == "nt"
+    browser_words.save_report(tmp_path, "one", ExtensionReport("Chromium", 1, (NEWS,)))
+    browser_words.save_report(tmp_path, "two", ExtensionReport("Brave", 2))
+    browser_words.save_report(tmp_path, "one", ExtensionReport("Chromium", 3))
+    assert browser_words.read_reports(tmp_path) == [
+        ExtensionReport("Brave", 2),
+        ExtensionReport("Chromium", 3),
+    ]
+    assert browser_words.extension_path(tmp_path).stat().st_mode & 0o077 == 0 or os.name == "nt"
 
 
 def test_nothing_said_is_nothing_heard(tmp_path: Path) -> None:
-    assert browser_words.heard(tmp_path) == []
+    assert browser_words.read_reports(tmp_path) == []
 
 
 def test_the_longest_silent_copies_make_room(tmp_path: Path) -> None:
     for number in range(MAX_COPIES + 5):
-        browser_words.say(tmp_path, str(number), BrowserWord("Chromium", number))
-    assert [word.said_ms for word in browser_words.heard(tmp_path)] == list(range(5, MAX_COPIES + 5))
+        browser_words.save_report(tmp_path, str(number), ExtensionReport("Chromium", number))
+    assert [word.said_ms for word in browser_words.read_reports(tmp_path)] == list(range(5, MAX_COPIES + 5))
 
 
 def test_a_forgotten_browser_counts_as_never_paired(tmp_path: Path) -> None:
-    browser_words.say(tmp_path, "one", BrowserWord("Chromium", 1))
-    browser_words.say(tmp_path, "two", BrowserWord("Brave", 2))
+    browser_words.save_report(tmp_path, "one", ExtensionReport("Chromium", 1))
+    browser_words.save_report(tmp_path, "two", ExtensionReport("Brave", 2))
     browser_words.forget(tmp_path, "Chromium")
-    assert browser_words.heard(tmp_path) == [BrowserWord("Brave", 2)]
+    assert browser_words.read_reports(tmp_path) == [ExtensionReport("Brave", 2)]
 
 
 def test_a_deletion_leaves_no_title_of_a_closed_browser(tmp_path: Path) -> None:
-    browser_words.say(tmp_path, "closed", BrowserWord("Chromium", 0, (NEWS,)))
-    browser_words.say(tmp_path, "open", BrowserWord("Brave", SILENT_AFTER_MS, (NEWS,)))
+    browser_words.save_report(tmp_path, "closed", ExtensionReport("Chromium", 0, (NEWS,)))
+    browser_words.save_report(tmp_path, "open", ExtensionReport("Brave", SILENT_AFTER_MS, (NEWS,)))
     browser_words.drop_silent(tmp_path, SILENT_AFTER_MS + 1)
-    assert browser_words.heard(tmp_path) == [
-        BrowserWord("Chromium", 0),
-        BrowserWord("Brave", SILENT_AFTER_MS, (NEWS,)),
+    assert browser_words.read_reports(tmp_path) == [
+        ExtensionReport("Chromium", 0),
+        ExtensionReport("Brave", SILENT_AFTER_MS, (NEWS,)),
     ]
 
 
@@ -53,9 +56,9 @@ def test_a_deletion_leaves_no_title_of_a_closed_browser(tmp_path: Path) -> None:
     [b"{", b"[1]", b"3", b'{"a": 1}', b'{"a": {"browser": "x"}}', b"\xff", b'{"a": {"windows": 1}}'],
 )
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, content: bytes) -> None:
-    browser_words.path_of(tmp_path).write_bytes(content)
+    browser_words.extension_path(tmp_path).write_bytes(content)
     with pytest.raises(ValueError):
-        browser_words.heard(tmp_path)
+        browser_words.read_reports(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +79,11 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, content: bytes) -> N
     ],
 )
 def test_a_browser_s_own_name_and_its_windows_names(browser: str, app: str, same: bool) -> None:
-    assert BrowserWord(browser, 0).is_about(app) is same
+    assert ExtensionReport(browser, 0).is_about(app) is same
 
 
 def test_silence_begins_after_two_heartbeats_and_a_clock_set_back_is_silence() -> None:
-    word = BrowserWord("Chromium", 1_000_000)
+    word = ExtensionReport("Chromium", 1_000_000)
     assert not word.is_silent(1_000_000 + SILENT_AFTER_MS)
     assert word.is_silent(1_000_001 + SILENT_AFTER_MS)
     assert word.is_silent(999_999)

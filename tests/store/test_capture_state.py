@@ -12,15 +12,15 @@ STATE = CaptureState(pid=7, started_ms=1, written_ms=5, looked_ms=4, state="reco
 
 
 def test_the_state_survives_the_file(data_dir: DataDir) -> None:
-    assert capture_state.read_state(data_dir.spool) is None
-    capture_state.write_state(data_dir.spool, STATE)
-    assert capture_state.read_state(data_dir.spool) == STATE
+    assert capture_state.read_capture_state(data_dir.spool) is None
+    capture_state.write_capture_state(data_dir.spool, STATE)
+    assert capture_state.read_capture_state(data_dir.spool) == STATE
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid": 1}', b'{"unknown": 1}', b"\xff"])
 def test_an_unusable_state_is_no_state(data_dir: DataDir, content: bytes) -> None:
     (data_dir.spool / "capture.json").write_bytes(content)
-    assert capture_state.read_state(data_dir.spool) is None
+    assert capture_state.read_capture_state(data_dir.spool) is None
 
 
 def test_a_pause_ends_by_its_time_or_by_order(data_dir: DataDir) -> None:

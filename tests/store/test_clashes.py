@@ -6,16 +6,16 @@ import pytest
 
 from store import entities, predicates, remembered
 from store.database import Database
-from store.entities import Learned
+from store.entities import Provenance
 from tests.factories import NOON_MS
 
 
 def groups(database: Database, *said: tuple[str, str]) -> list[set[str]]:
     with database.write() as connection:
-        anna, _ = entities.store_entity(connection, "person", "Anna", Learned(NOON_MS))
+        anna, _ = entities.store_entity(connection, "person", "Anna", Provenance(NOON_MS))
         for predicate, value in said:
-            entities.store_fact(connection, anna, predicate, Learned(NOON_MS), object_value=value)
-    found = remembered.clashes(entities.facts_of(database, [anna]))
+            entities.store_fact(connection, anna, predicate, Provenance(NOON_MS), object_value=value)
+    found = remembered.conflicts(entities.facts_of(database, [anna]))
     return [{fact.object_value or "" for fact in group} for group in found]
 
 
@@ -57,5 +57,5 @@ def test_the_same_object_in_other_words_is_no_clash(database: Database) -> None:
 
 @pytest.mark.parametrize("text", ["", "is", "has", "the", "_", "…", "a_", "\0"])
 def test_any_text_has_a_key(text: str) -> None:
-    relation, verb = predicates.key(text)
+    relation, verb = predicates.predicate_key(text)
     assert verb == "" and isinstance(relation, str)

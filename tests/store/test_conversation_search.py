@@ -66,7 +66,7 @@ def test_they_come_page_by_page_with_their_turns(database: Database, chats: list
 
 def test_what_is_deleted_is_not_found(database: Database, chats: list[int]) -> None:
     with database.write() as connection:
-        conversations.forget_answer(connection, conversations.turns(database, chats[0])[0].id)
+        conversations.redact_answer(connection, conversations.turns(database, chats[0])[0].id)
     assert find_chats(database, "fourteen") == []
     conversations.delete(database, chats[2])
     assert find_chats(database, "travel") == []

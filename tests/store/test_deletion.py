@@ -30,7 +30,7 @@ from store.database import Database, open_database, rows, scalar
 from store.errors import FrameNotFound
 from store.media import Media
 from store.paths import DataDir
-from store.saved_searches import Saved
+from store.saved_searches import SavedSearch
 from store.spool import LookReport, Spool
 from store.verify import verify
 from tests.factories import NOON_MS, capture, store_frame, webp
@@ -385,9 +385,12 @@ def test_saved_search_for_what_only_a_deleted_frame_had_goes(
     put_secret(database, data_dir)
     other = put(database, data_dir, NOON_MS - 9 * SECOND, "kept", app_name="Code", window_name="notes.txt",
                 browser_url="https://kept.example/")  # fmt: skip
-    mine = [Saved("mine", f"/search?q={SECRET}"), Saved("never seen", "/search?url=never.example")]
-    theirs = Saved("a title", f"/search?q=word&{name}={SECRET[2:9].upper()}")
-    still = [Saved("kept", "/search?win=NOTES&app=code&url=kept")]
+    mine = [
+        SavedSearch("mine", f"/search?q={SECRET}"),
+        SavedSearch("never seen", "/search?url=never.example"),
+    ]
+    theirs = SavedSearch("a title", f"/search?q=word&{name}={SECRET[2:9].upper()}")
+    still = [SavedSearch("kept", "/search?win=NOTES&app=code&url=kept")]
     for each in (*mine, theirs, *still):
         saved_searches.save(database, each)
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
@@ -447,7 +450,7 @@ def test_words_of_the_persons_own_question_are_no_reason(
 
 
 def test_phrases_are_words_and_runs_of_three() -> None:
-    assert answers.phrases("A red fox, 开会了") == {
+    assert answers.trigrams("A red fox, 开会了") == {
         "red",
         "fox",
         "a red fox",
@@ -455,7 +458,7 @@ def test_phrases_are_words_and_runs_of_three() -> None:
         "fox 开 会",
         "开 会 了",
     }
-    assert answers.phrases("") == set()
+    assert answers.trigrams("") == set()
 
 
 # -- crashes ------------------------------------------------------------------------------
@@ -581,7 +584,7 @@ def test_no_statement_of_a_deletion_reads_a_large_table(
     """DEL-6: everything goes by rowid, also without statistics about the tables."""
     frame = put_secret(database, data_dir)
     answer(database, "answer", [shown(frame)])
-    saved_searches.save(database, Saved("all", f"/search?app={SECRET}&win={SECRET}&url={SECRET}"))
+    saved_searches.save(database, SavedSearch("all", f"/search?app={SECRET}&win={SECRET}&url={SECRET}"))
     found = plans(database, lambda: deletion.delete_range(database, media, NOON_MS, END_MS))
     scans = {plan.split()[1] for plan in found if plan.startswith("SCAN")}
     large = {

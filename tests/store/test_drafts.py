@@ -11,22 +11,22 @@ from store.database import Database, scalar
 
 def test_each_place_has_one_draft(database: Database) -> None:
     chat_id = conversations.create(database, "first", 1)
-    drafts.keep(database, None, "new", 1)
-    drafts.keep(database, chat_id, "old", 2)
-    drafts.keep(database, chat_id, "later", 3)
-    assert (drafts.get(database, None), drafts.get(database, chat_id)) == ("new", "later")
-    drafts.keep(database, None, "newer", 4)
-    drafts.forget(database, chat_id)
-    assert (drafts.get(database, None), drafts.get(database, chat_id)) == ("newer", "")
-    drafts.keep(database, None, " \n", 5)
-    assert drafts.get(database, None) == ""
+    drafts.save_draft(database, None, "new", 1)
+    drafts.save_draft(database, chat_id, "old", 2)
+    drafts.save_draft(database, chat_id, "later", 3)
+    assert (drafts.get_draft(database, None), drafts.get_draft(database, chat_id)) == ("new", "later")
+    drafts.save_draft(database, None, "newer", 4)
+    drafts.delete_draft(database, chat_id)
+    assert (drafts.get_draft(database, None), drafts.get_draft(database, chat_id)) == ("newer", "")
+    drafts.save_draft(database, None, " \n", 5)
+    assert drafts.get_draft(database, None) == ""
 
 
 def test_a_draft_goes_with_its_chat(database: Database) -> None:
     chat_id = conversations.create(database, "first", 1)
-    drafts.keep(database, chat_id, "secret", 1)
+    drafts.save_draft(database, chat_id, "secret", 1)
     conversations.delete(database, chat_id)
     with database.read() as connection:
         assert scalar(connection, "select count(*) from drafts") == 0
     with pytest.raises(apsw.ConstraintError):
-        drafts.keep(database, chat_id, "again", 2)
+        drafts.save_draft(database, chat_id, "again", 2)

@@ -8,7 +8,7 @@ import pytest
 
 from store import conversations, daily_summaries, deletion, entities, frame_tags, tool_calls
 from store.database import Database, scalar
-from store.entities import EntityNotFound, Learned
+from store.entities import EntityNotFound, Provenance
 from store.media import Media
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
@@ -25,7 +25,7 @@ def remember(
     database: Database, name: str, kind: entities.EntityKind = "person", description: str = "",
     frame_id: int | None = None, turn_id: int | None = None,
 ) -> int:  # fmt: skip
-    learned = Learned(NOON_MS, turn_id, frame_id)
+    learned = Provenance(NOON_MS, turn_id, frame_id)
     with database.write() as connection:
         return entities.store_entity(connection, kind, name, learned, description)[0]
 
@@ -34,7 +34,7 @@ def say(
     database: Database, subject: int, predicate: str, value: str | None = None, entity: int | None = None,
     frame_id: int | None = None, turn_id: int | None = None,
 ) -> tuple[int, bool]:  # fmt: skip
-    learned = Learned(NOON_MS, turn_id, frame_id)
+    learned = Provenance(NOON_MS, turn_id, frame_id)
     with database.write() as connection:
         return entities.store_fact(
             connection, subject, predicate, learned, object_entity_id=entity, object_value=value
@@ -48,7 +48,9 @@ def turn_that_was_shown(database: Database, start_ms: int, end_ms: int) -> int:
         database, chat_id, mode="agent", model="m", question="what?",
         start_ms=None, end_ms=None, timezone="UTC", now_ms=NOON_MS,
     )  # fmt: skip
-    [call] = tool_calls.add(database, turn.id, [tool_calls.Asked(1, "c", "get_frame", {}, "mode")], NOON_MS)
+    [call] = tool_calls.add(
+        database, turn.id, [tool_calls.NewToolCall(1, "c", "get_frame", {}, "mode")], NOON_MS
+    )
     tool_calls.claim(database, call.id, {}, NOON_MS)
     shown = tool_calls.Outcome("completed", "{}", shown_from_ms=start_ms, shown_until_ms=end_ms)
     tool_calls.finish(database, call.id, shown, NOON_MS)
@@ -56,7 +58,7 @@ def turn_that_was_shown(database: Database, start_ms: int, end_ms: int) -> int:
 
 
 def names(database: Database, text: str = "") -> list[str]:
-    return sorted(entity.name for entity in entities.recall(database, text))
+    return sorted(entity.name for entity in entities.find_entities(database, text))
 
 
 def days_with(database: Database, word: str) -> int:

@@ -85,8 +85,8 @@ def test_a_failed_reading_waits_for_its_next_try_and_can_be_given_up(
     frame = store_frame(database, data_dir, NOON_MS)
     with database.write() as connection:
         reading_queue.mark_reading_failed(connection, frame.id, "engine died", NOON_MS + 1000)
-    assert reading_queue.to_read(database, NOON_MS, 10) == []
-    assert [f.id for f in reading_queue.to_read(database, NOON_MS + 1000, 10)] == [frame.id]
+    assert reading_queue.pending_frames(database, NOON_MS, 10) == []
+    assert [f.id for f in reading_queue.pending_frames(database, NOON_MS + 1000, 10)] == [frame.id]
     with database.write() as connection:
         reading_queue.mark_reading_failed(connection, frame.id, "engine died", None)
     given_up = frames.get(database, frame.id)
@@ -101,10 +101,10 @@ def test_frames_wait_while_no_engine_can_read_them(database: Database, data_dir:
     frame = store_frame(database, data_dir)
     with database.write() as connection:
         reading_queue.mark_unavailable(connection, frame.id, "no OCR engine")
-    assert reading_queue.to_read(database, NOON_MS, 10) == []
+    assert reading_queue.pending_frames(database, NOON_MS, 10) == []
     with database.write() as connection:
         assert reading_queue.requeue_unavailable(connection) == 1
-    assert [f.id for f in reading_queue.to_read(database, NOON_MS, 10)] == [frame.id]
+    assert [f.id for f in reading_queue.pending_frames(database, NOON_MS, 10)] == [frame.id]
 
 
 def test_the_index_is_fresh_up_to_the_last_frame_before_one_that_waits(

@@ -32,7 +32,7 @@ def embed(database: Database, *frame_ids: int, model: str = "fake") -> None:
             chunks, at = [], 0
             for line in text.split("\n"):
                 if line:
-                    [vector] = vectors.quantised(EMBEDDER.embed([line]))
+                    [vector] = vectors.quantize(EMBEDDER.embed([line]))
                     chunks.append((at, at + len(line), vector))
                 at += len(line) + 1
             vectors.add(connection, "frame", frame_id, model, chunks)
@@ -182,7 +182,7 @@ def test_reason_says_why_words_answered_alone(
 def test_nothing_embedded_yet_is_said(database: Database) -> None:
     with database.write() as connection:
         frame_id = add_frame(connection, "login system")
-    vectors.use_model(database, "fake", 64)
+    vectors.activate_model(database, "fake", 64)
     page = ask(database, "login")
     assert (ids(page), page.fallback_reason) == ([frame_id], "no_embeddings")
 
@@ -235,7 +235,7 @@ def test_vectors_of_an_old_reading_are_replaced(database: Database) -> None:
     frame_id = add(database, "login system")
     assert ids(ask(database, "authentication")) == [frame_id]
     with database.write() as connection:
-        [vector] = vectors.quantised(EMBEDDER.embed(["pizza"]))
+        [vector] = vectors.quantize(EMBEDDER.embed(["pizza"]))
         vectors.add(connection, "frame", frame_id, "fake", [(0, 5, vector)])
     assert ids(ask(database, "authentication", mode="semantic")) == []
     assert ids(ask(database, "lunch")) == [frame_id]

@@ -169,7 +169,7 @@ def test_sessions_and_hours_know_of_idle_time_that_is_told_late(database: Databa
     rest(database, 10 * MINUTE, 40 * MINUTE)
     with database.read() as connection:
         assert [hour for (hour,) in rows(connection, "select hour from memory_hours")] == [NOON_MS // HOUR]
-    parts = gaps.joined(visits.spans(database, NOON_MS, NOON_MS + HOUR))
+    parts = gaps.merge_intervals(visits.spans(database, NOON_MS, NOON_MS + HOUR))
     assert parts == [
         (NOON_MS, NOON_MS + 10 * MINUTE),
         (NOON_MS + 40 * MINUTE, NOON_MS + 50 * MINUTE),
@@ -198,7 +198,7 @@ def test_totals_never_exceed_the_time_that_was_not_idle(database: Database) -> N
             stretches.append((start_ms, start_ms + draw.choice((180_000, 181_234, 700_000))))
             rest(database, *stretches[-1])
         start_ms, end_ms = sorted((draw.randrange(at_ms), draw.randrange(at_ms + MINUTE)))
-        whole = gaps.clipped(gaps.joined(stretches), start_ms, end_ms)
+        whole = gaps.clipped(gaps.merge_intervals(stretches), start_ms, end_ms)
         found = activity.totals(database, NOON_MS + start_ms, NOON_MS + end_ms)
         idle_ms = sum(end - start for start, end in whole)
         assert idle.duration_ms(database, NOON_MS + start_ms, NOON_MS + end_ms) == idle_ms
@@ -208,8 +208,12 @@ def test_totals_never_exceed_the_time_that_was_not_idle(database: Database) -> N
             (each.start_ms - NOON_MS, each.end_ms - NOON_MS)
             for each in activity.segments(database, NOON_MS + start_ms, NOON_MS + end_ms)
         ]
-        assert gaps.without(used, whole) == gaps.joined(part for part in used if part[0] < part[1])
+        assert gaps.subtract_intervals(used, whole) == gaps.merge_intervals(
+            part for part in used if part[0] < part[1]
+        )
         for gap in decisions.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, LATER_MS):
             if gap.reason == "idle":
                 part = (gap.start_ms - NOON_MS, gap.end_ms - NOON_MS)
-                assert gaps.without([part], gaps.joined(stretches, gaps.CONTINUOUS_MS)) == []
+                assert (
+                    gaps.subtract_intervals([part], gaps.merge_intervals(stretches, gaps.CONTINUOUS_MS)) == []
+                )

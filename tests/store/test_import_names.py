@@ -6,8 +6,8 @@ import pytest
 
 from store import conversations, entities, import_names, imports, messages, places, remembered
 from store.database import Database
-from store.entities import Entity, Learned
-from store.import_names import Forgotten, Name, Remembered
+from store.entities import Entity, Provenance
+from store.import_names import AcceptedNames, Forgotten, Name
 from store.imports import Import
 from store.messages import MessageRecord
 from store.places import PlaceRecord
@@ -39,12 +39,12 @@ def source(database: Database) -> Import:
 
 
 def everybody(database: Database) -> dict[str, Entity]:
-    return {each.name: each for each in entities.recall(database)}
+    return {each.name: each for each in entities.find_entities(database)}
 
 
 def by_a_person(database: Database, name: str, description: str = "") -> int:
     with database.write() as connection:
-        return entities.store_entity(connection, "person", name, Learned(NOON_MS), description)[0]
+        return entities.store_entity(connection, "person", name, Provenance(NOON_MS), description)[0]
 
 
 def test_an_import_alone_remembers_nobody(database: Database, source: Import) -> None:
@@ -56,9 +56,9 @@ def test_an_import_alone_remembers_nobody(database: Database, source: Import) ->
 
 
 def test_names_are_remembered_once_with_the_import_they_stand_in(database: Database, source: Import) -> None:
-    done = import_names.remember(database, source, None, NOON_MS)
-    again = import_names.remember(database, source, None, NOON_MS + 1)
-    assert (done, again) == (Remembered(added=2), Remembered(known=2))
+    done = import_names.accept_names(database, source, None, NOON_MS)
+    again = import_names.accept_names(database, source, None, NOON_MS + 1)
+    assert (done, again) == (AcceptedNames(added=2), AcceptedNames(known=2))
     found = everybody(database)
     assert {name: (each.kind, each.origin, each.description) for name, each in found.items()} == {
         "Anna Bauer": ("person", "import", ""),
@@ -70,15 +70,15 @@ def test_names_are_remembered_once_with_the_import_they_stand_in(database: Datab
 
 
 def test_only_those_that_are_chosen_and_only_names_of_the_file(database: Database, source: Import) -> None:
-    assert import_names.remember(database, source, {"Bob"}, NOON_MS) == Remembered(added=1)
+    assert import_names.accept_names(database, source, {"Bob"}, NOON_MS) == AcceptedNames(added=1)
     assert set(everybody(database)) == {"Bob"}
     with pytest.raises(LookupError, match="Eve"):
-        import_names.remember(database, source, {"Eve"}, NOON_MS)
+        import_names.accept_names(database, source, {"Eve"}, NOON_MS)
 
 
 def test_who_is_known_by_the_name_gets_the_import_as_well(database: Database, source: Import) -> None:
     anna = by_a_person(database, "ANNA BAUER", "my sister")
-    assert import_names.remember(database, source, None, NOON_MS) == Remembered(added=1, noted=1)
+    assert import_names.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=1, noted=1)
     found = entities.get(database, anna)
     assert (found.name, found.origin, found.description) == ("ANNA BAUER", "person", "my sister")
     assert [by.import_id for by in found.imports] == [source.id]
@@ -88,7 +88,7 @@ def test_who_is_known_by_the_name_gets_the_import_as_well(database: Database, so
 def test_places_become_places(database: Database) -> None:
     put_places(database, [PlaceRecord("Home", 48.1, 11.5), PlaceRecord("Old Mill", 48.2, 11.6)])
     [source] = imports.listed(database, "places")
-    assert import_names.remember(database, source, None, NOON_MS) == Remembered(added=2)
+    assert import_names.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=2)
     assert {each.kind for each in everybody(database).values()} == {"place"}
     places.delete_places(database)
     assert everybody(database) == {}
@@ -96,7 +96,7 @@ def test_places_become_places(database: Database) -> None:
 
 def test_what_is_known_from_the_import_alone_goes_with_it(database: Database, source: Import) -> None:
     described = by_a_person(database, "Anna Bauer", "my sister")
-    import_names.remember(database, source, None, NOON_MS)
+    import_names.accept_names(database, source, None, NOON_MS)
     assert import_names.would_go(database, source) == Forgotten(gone=1, kept=1)
     deleted = imports.delete(database, "messages", source.id)
     assert (deleted.rows, deleted.entities, deleted.kept) == (6, 1, 1)
@@ -107,17 +107,17 @@ def test_what_is_known_from_the_import_alone_goes_with_it(database: Database, so
 
 @pytest.mark.parametrize("more", ["fact", "retracted", "frame", "description", "chat", "merge", "import"])
 def test_who_more_is_known_of_stays(database: Database, source: Import, more: str) -> None:
-    import_names.remember(database, source, {"Bob"}, NOON_MS)
+    import_names.accept_names(database, source, {"Bob"}, NOON_MS)
     bob = everybody(database)["Bob"].id
     with database.write() as connection:
         if more in ("fact", "retracted"):
-            fact, _ = entities.store_fact(connection, bob, "likes", Learned(NOON_MS), object_value="tea")
+            fact, _ = entities.store_fact(connection, bob, "likes", Provenance(NOON_MS), object_value="tea")
             if more == "retracted":
                 remembered.retract(connection, fact, "no", NOON_MS)
         elif more == "frame":
             connection.execute("insert into entity_frames (entity_id, frame_id) values (?, 7)", (bob,))
         elif more == "description":
-            entities.store_entity(connection, "person", "Bob", Learned(NOON_MS), "the plumber")
+            entities.store_entity(connection, "person", "Bob", Provenance(NOON_MS), "the plumber")
     if more == "chat":
         chat = conversations.create(database, "who?", NOON_MS)
         turn = conversations.add_turn(
@@ -125,14 +125,14 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
             timezone="UTC", now_ms=NOON_MS,
         )  # fmt: skip
         with database.write() as connection:
-            entities.store_entity(connection, "person", "Bob", Learned(NOON_MS, turn.id))
+            entities.store_entity(connection, "person", "Bob", Provenance(NOON_MS, turn.id))
     elif more == "merge":
         robert = by_a_person(database, "Robert")
         with database.write() as connection:
             remembered.merge(connection, bob, robert, NOON_MS)
     elif more == "import":
         later = messages_import(database, sent("Bob", 99, "+49170222"))
-        assert import_names.remember(database, later, None, NOON_MS) == Remembered(noted=1)
+        assert import_names.accept_names(database, later, None, NOON_MS) == AcceptedNames(noted=1)
     deleted = imports.delete(database, "messages", source.id)
     assert (deleted.entities, deleted.kept) == (0, 1)
     assert "Bob" in {alias for each in everybody(database).values() for alias in
@@ -140,7 +140,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
 
 
 def test_the_whole_source_forgets_as_its_imports_do(database: Database, source: Import) -> None:
-    import_names.remember(database, source, None, NOON_MS)
+    import_names.accept_names(database, source, None, NOON_MS)
     messages.delete_messages(database)
     assert everybody(database) == {}
     with database.read() as connection:
@@ -152,4 +152,4 @@ def test_other_sources_name_nobody(database: Database) -> None:
         number = imports.begin(connection, "location", "track.gpx", "gpx", NOON_MS)
     source = imports.get(database, number)
     assert import_names.names(database, source) == []
-    assert import_names.remember(database, source, None, NOON_MS) == Remembered()
+    assert import_names.accept_names(database, source, None, NOON_MS) == AcceptedNames()

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import anchors, conversations, deletion, insights, kept, memory
-from store.anchors import Anchor, Anchored
+from store.anchors import Anchor, AnchoredChat
 from store.conversations import DELETED_ANSWER, StoredEvidence
 from store.database import Database, rows, scalar
-from store.insight_search import search
-from store.insights import Insight, InsightNotFound, Wanted
-from store.kept import Hold
+from store.insight_search import search_insights
+from store.insights import Insight, InsightFilter, InsightNotFound
+from store.kept import RetentionReason
 from store.media import Media
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.paths import DataDir
 from store.spool import Spool
 from store.verify import verify
@@ -45,7 +45,7 @@ def told(
     messages: Any = TOLD,
 ) -> Insight:
     """An insight as a turn makes it."""
-    chat_id = conversations.create(database, "What?", LATER_MS, "Voice: calm.", Anchored(anchor, amends))
+    chat_id = conversations.create(database, "What?", LATER_MS, "Voice: calm.", AnchoredChat(anchor, amends))
     turn = conversations.add_turn(
         database, chat_id, mode="agent", model="m", question="What?", start_ms=anchor.start_ms,
         end_ms=anchor.end_ms, timezone="UTC", now_ms=LATER_MS,
@@ -57,7 +57,7 @@ def told(
 
 
 def current_ids(database: Database) -> list[int]:
-    return [each.id for each in insights.everything(database)]
+    return [each.id for each in insights.list_insights(database)]
 
 
 def test_a_version_takes_the_place_of_the_one_before_and_changes_nothing_of_it(database: Database) -> None:
@@ -114,13 +114,15 @@ def test_frames_and_moments_of_the_same_time_are_different_anchors(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS, "notes")
-    anchor = anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     of_frame, of_moment = told(database, anchor), told(database, Anchor("moment", NOON_MS, NOON_MS + 1))
     assert current_ids(database) == [of_moment.id, of_frame.id]
     # The frame stayed on the screen for longer: it is the same anchor.
-    longer = told(database, anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms + 5_000))
+    longer = told(database, anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms + 5_000))
     assert [each.id for each in insights.versions(database, anchor)] == [longer.id, of_frame.id]
-    assert [each.id for each in insights.everything(database, Wanted(frame_id=frame.id))] == [longer.id]
+    assert [each.id for each in insights.list_insights(database, InsightFilter(frame_id=frame.id))] == [
+        longer.id
+    ]
 
 
 def test_lists_are_filtered_and_paged(database: Database) -> None:
@@ -128,11 +130,11 @@ def test_lists_are_filtered_and_paged(database: Database) -> None:
         told(database, Anchor("moment", NOON_MS + n * 1_000, NOON_MS + n * 1_000 + 500)).id for n in range(5)
     ]
     assert current_ids(database) == made[::-1]
-    page = insights.everything(database, limit=2)
-    after = insights.everything(database, limit=2, before=(page[-1].anchor.start_ms, page[-1].id))
+    page = insights.list_insights(database, limit=2)
+    after = insights.list_insights(database, limit=2, before=(page[-1].anchor.start_ms, page[-1].id))
     assert [each.id for each in [*page, *after]] == made[:0:-1]
-    within = Wanted(start_ms=NOON_MS + 1_000, end_ms=NOON_MS + 2_001)
-    assert [each.id for each in insights.everything(database, within)] == [made[2], made[1]]
+    within = InsightFilter(start_ms=NOON_MS + 1_000, end_ms=NOON_MS + 2_001)
+    assert [each.id for each in insights.list_insights(database, within)] == [made[2], made[1]]
 
 
 def test_insights_are_found_by_their_words(database: Database) -> None:
@@ -142,7 +144,7 @@ def test_insights_are_found_by_their_words(database: Database) -> None:
     )
 
     def found(words: str) -> list[tuple[str, int]]:
-        page = memory.search(database, Asking(words), ("insight",), now_ms=LATER_MS)
+        page = memory.search_memory(database, RetrievalQuery(words), ("insight",), now_ms=LATER_MS)
         return [(entry.type, entry.id) for entry in page.entries]
 
     assert found("retention") == [("insight", first.id)]
@@ -166,20 +168,25 @@ def test_every_insight_that_fits_is_paged_through_and_counted(database: Database
         for n in range(150)
     ]  # fmt: skip
 
-    def pages(wanted: Wanted) -> list[int]:
+    def pages(wanted: InsightFilter) -> list[int]:
         seen: list[int] = []
-        while (page := search(database, Asking("rest*"), wanted, limit=40, offset=len(seen))).insights:
+        while (
+            page := search_insights(database, RetrievalQuery("rest*"), wanted, limit=40, offset=len(seen))
+        ).insights:
             seen += [each.id for each in page.insights]
         assert len(seen) == page.total == len(set(seen))
         return seen
 
-    assert sorted(pages(Wanted())) == made
+    assert sorted(pages(InsightFilter())) == made
     assert insights.count(database) == 150
-    within = Wanted(start_ms=NOON_MS + 10_000, end_ms=NOON_MS + 20_000)
+    within = InsightFilter(start_ms=NOON_MS + 10_000, end_ms=NOON_MS + 20_000)
     assert sorted(pages(within)) == made[10:20] and insights.count(database, within) == 10
-    assert pages(Wanted(persona_id=99)) == [] and insights.count(database, Wanted(persona_id=99)) == 0
-    assert pages(Wanted(frame_id=1)) == []
-    assert search(database, Asking("  "), Wanted(), limit=40).total == 0
+    assert (
+        pages(InsightFilter(persona_id=99)) == []
+        and insights.count(database, InsightFilter(persona_id=99)) == 0
+    )
+    assert pages(InsightFilter(frame_id=1)) == []
+    assert search_insights(database, RetrievalQuery("  "), InsightFilter(), limit=40).total == 0
 
 
 def test_deleting_the_chat_of_the_current_one_lets_the_one_before_be_current(database: Database) -> None:
@@ -204,15 +211,15 @@ def test_deleting_a_frame_takes_its_insight_every_version_and_every_word(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = put_secret(database, data_dir)
-    anchor = anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     first = told(database, anchor, f"You read {SECRET}.", title=SECRET, evidence=(cited(frame),))
     told(database, anchor, f"{SECRET} again.", title=SECRET, evidence=(cited(frame, None),), amends=first.id)
     assert places_with(data_dir, [SECRET.encode()])
     assert deletion.preview(database, NOON_MS, NOON_MS + 1).insights == 2
     receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     assert (receipt.verified, receipt.counts.insights, receipt.left) == (True, 2, ())
-    assert insights.everything(database, Wanted(all_versions=True)) == []
-    assert anchors.of_chat(database, first.chat_id) is None
+    assert insights.list_insights(database, InsightFilter(all_versions=True)) == []
+    assert anchors.anchor_of_chat(database, first.chat_id) is None
     assert places_with(data_dir, [SECRET.encode()]) == []
 
 
@@ -260,8 +267,8 @@ def test_what_was_deleted_while_the_title_was_made_is_not_stored(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = put_secret(database, data_dir)
-    anchor = anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
-    chat_id = conversations.create(database, "What?", LATER_MS, "", Anchored(anchor))
+    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    chat_id = conversations.create(database, "What?", LATER_MS, "", AnchoredChat(anchor))
     turn = conversations.add_turn(
         database, chat_id, mode="agent", model="m", question="What?", start_ms=None, end_ms=None,
         timezone="UTC", now_ms=LATER_MS,
@@ -277,7 +284,7 @@ def test_a_moment_of_which_a_frame_went_meanwhile_keeps_no_messages(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = put_secret(database, data_dir)
-    chat_id = conversations.create(database, "What?", LATER_MS, "", Anchored(MOMENT))
+    chat_id = conversations.create(database, "What?", LATER_MS, "", AnchoredChat(MOMENT))
     turn = conversations.add_turn(
         database, chat_id, mode="agent", model="m", question="What?", start_ms=None, end_ms=None,
         timezone="UTC", now_ms=LATER_MS,
@@ -292,12 +299,12 @@ def test_the_frame_of_an_insight_is_kept_from_retention_until_the_insight_goes(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS, "notes")
-    insight = told(database, anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms))
-    assert kept.hold(database, frame.id) == Hold(None, 0, 1)
+    insight = told(database, anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms))
+    assert kept.retention_reason(database, frame.id) == RetentionReason(None, 0, 1)
     with database.read() as connection:
         assert rows(connection, kept.KEPT) == [(frame.id,)]
     insights.delete(database, insight.id)
-    assert not kept.hold(database, frame.id).is_kept
+    assert not kept.retention_reason(database, frame.id).is_kept
 
 
 def test_verify_says_what_does_not_agree(database: Database, data_dir: DataDir) -> None:

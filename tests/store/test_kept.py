@@ -8,7 +8,7 @@ from store import conversations, deletion, kept, reading_queue, readings
 from store.conversations import StoredEvidence
 from store.database import Database, rows
 from store.errors import FrameNotFound
-from store.kept import Cost, Hold
+from store.kept import PinnedUsage, RetentionReason
 from store.media import Media
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame, text_draft
@@ -44,16 +44,16 @@ def test_pinned_and_cited_frames_are_kept_and_counted_once(database: Database, d
         ids = {frame_id for (frame_id,) in rows(connection, kept.KEPT)}
     assert ids == {both.id, cited.id, pinned.id}
     size = both.size_bytes + cited.size_bytes + pinned.size_bytes
-    assert kept.cost(database) == Cost(pinned=2, cited=2, frames=3, picture_bytes=size)
-    assert kept.hold(database, both.id) == Hold(LATER_MS, 1)
-    assert kept.hold(database, pinned.id) == Hold(LATER_MS, 0)
-    assert not kept.hold(database, loose.id).is_kept
+    assert kept.pinned_usage(database) == PinnedUsage(pinned=2, cited=2, frames=3, picture_bytes=size)
+    assert kept.retention_reason(database, both.id) == RetentionReason(LATER_MS, 1)
+    assert kept.retention_reason(database, pinned.id) == RetentionReason(LATER_MS, 0)
+    assert not kept.retention_reason(database, loose.id).is_kept
 
     assert kept.unpin(database, both.id)
     assert not kept.unpin(database, both.id)
-    assert kept.hold(database, both.id).is_kept
+    assert kept.retention_reason(database, both.id).is_kept
     conversations.delete(database, chat_id)
-    assert not kept.hold(database, both.id).is_kept
+    assert not kept.retention_reason(database, both.id).is_kept
 
 
 def test_pin_of_an_unknown_frame_is_refused(database: Database) -> None:
@@ -66,7 +66,7 @@ def test_a_deletion_that_is_asked_for_takes_the_pin(database: Database, data_dir
     kept.pin(database, frame.id, LATER_MS)
     receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     assert (receipt.counts.pins, receipt.verified) == (1, True)
-    assert kept.cost(database) == Cost(0, 0, 0, 0)
+    assert kept.pinned_usage(database) == PinnedUsage(0, 0, 0, 0)
 
 
 def test_nothing_is_said_about_a_quote_between_a_new_reading_and_its_check(
@@ -74,7 +74,7 @@ def test_nothing_is_said_about_a_quote_between_a_new_reading_and_its_check(
 ) -> None:
     frame = store_frame(database, data_dir, text="retention set to 14 days")
     other = store_frame(database, data_dir, LATER_MS, text="retention set to 14 days")
-    reading = readings.current(database, frame.id)
+    reading = readings.current_reading(database, frame.id)
     assert reading is not None
     chat_id, _ = cite(database, frame.id, "14 days", reading.id)
     unquoted, _ = cite(database, frame.id)
@@ -98,7 +98,7 @@ def test_an_answer_given_while_its_frame_was_read_again_is_checked_again(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = store_frame(database, data_dir, text="retention set to 14 days")
-    reading = readings.current(database, frame.id)
+    reading = readings.current_reading(database, frame.id)
     assert reading is not None
     with database.write() as connection:
         readings.add(connection, frame.id, text_draft("something else"), (), LATER_MS)
@@ -115,12 +115,12 @@ def test_a_frame_that_is_read_again_keeps_its_reading_meanwhile(
     assert reading_queue.read_again(database, frame.id)
     assert not reading_queue.read_again(database, frame.id)
     assert not reading_queue.read_again(database, 5)
-    [waiting] = reading_queue.to_read(database, LATER_MS, 10)
+    [waiting] = reading_queue.pending_frames(database, LATER_MS, 10)
     assert waiting.id == frame.id
     assert reading_queue.index_fresh_to_ms(database) == newest.captured_ms
     with database.write() as connection:
         reading_queue.mark_reading_failed(connection, frame.id, "no luck", None)
-    assert reading_queue.to_read(database, LATER_MS, 10) == []
-    kept_reading = readings.current(database, frame.id)
+    assert reading_queue.pending_frames(database, LATER_MS, 10) == []
+    kept_reading = readings.current_reading(database, frame.id)
     assert kept_reading is not None
     assert kept_reading.text == "retention set to 14 days"

@@ -8,7 +8,7 @@ from store.database import Database, rows
 
 def use(database: Database, code: str, expires_ms: int, now_ms: int) -> bool:
     with database.write() as connection:
-        return launch.use_once(connection, code, expires_ms, now_ms)
+        return launch.use_login_code(connection, code, expires_ms, now_ms)
 
 
 def test_code_is_good_once(database: Database) -> None:

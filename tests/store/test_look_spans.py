@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.database import Database, rows
-from store.gaps import Interval, joined
+from store.gaps import Interval, merge_intervals
 from store.line import CONTINUOUS_MS
 
 BATCHES = st.lists(
@@ -34,7 +34,7 @@ def test_spans_are_the_union_whatever_came_first(database: Database, batches: li
     connection = database.connection()
     connection.execute("begin")
     enter(connection, batches)
-    assert spans(connection) == joined(batches, CONTINUOUS_MS)
+    assert spans(connection) == merge_intervals(batches, CONTINUOUS_MS)
     connection.execute("rollback")
 
 

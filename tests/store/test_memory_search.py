@@ -16,7 +16,7 @@ from store.database import Database, rows, scalar
 from store.documents import DocumentId, parse_id
 from store.memory import MemoryPage
 from store.memory_filters import MEMORY_WINDOW_MS, MemoryFilters
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.observations import Fact
 from store.summaries import get_prompts, get_sessions
 from tests.factories import CASES, NOON_MS
@@ -44,17 +44,17 @@ def meaning(text: str) -> np.ndarray:
 
 def embed(database: Database) -> None:
     """Give every document that waits its vector."""
-    vectors.use_model(database, MODEL, len(SYNONYMS) + 1)
+    vectors.activate_model(database, MODEL, len(SYNONYMS) + 1)
     waiting = vectors.missing(database, "document", MODEL, 1_000)
     texts = documents.texts(database, waiting)
     with database.write() as connection:
         for number in waiting:
-            vector = vectors.quantised(meaning(texts[number])[None])[0]
+            vector = vectors.quantize(meaning(texts[number])[None])[0]
             vectors.add(connection, "document", number, MODEL, [(0, len(texts[number]), vector)])
 
 
-def asking(text: str) -> Asking:
-    return Asking(text, meaning(text), MODEL)
+def asking(text: str) -> RetrievalQuery:
+    return RetrievalQuery(text, meaning(text), MODEL)
 
 
 def ask_prompt(database: Database, text: str, at_ms: int = NOON_MS) -> int:
@@ -143,9 +143,11 @@ def test_r4_7_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is
     database: Database,
 ) -> None:
     number = ask_prompt(database, "zebra crossing")
-    assert keys(memory.search_user_prompts(database, Asking("zebra"), now_ms=NOON_MS)) == [("prompt", number)]
+    assert keys(memory.search_user_prompts(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == [
+        ("prompt", number)
+    ]
     conversations.delete(database, 1)
-    assert keys(memory.search(database, Asking("zebra"), now_ms=NOON_MS)) == []
+    assert keys(memory.search_memory(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == []
     assert document_ids(database) == set()
 
 
@@ -201,7 +203,7 @@ def test_r4_27_meaning_finds_other_words(database: Database, question: str, said
     }
     put_observation(database, title="pasta", narrative="cooking tomato pasta")
     embed(database)
-    page = memory.search(database, asking(question), now_ms=NOON_MS)
+    page = memory.search_memory(database, asking(question), now_ms=NOON_MS)
     assert (page.strategy, page.fallback_reason) == ("semantic", None)
     assert set(keys(page)) == expected
 
@@ -212,7 +214,7 @@ def test_r4_8_r4_9_r4_31_each_search_has_its_type(database: Database) -> None:
     three = ask_prompt(database, "login")
     embed(database)
     options = {"now_ms": NOON_MS}
-    for asked in (asking("login"), Asking("login")):
+    for asked in (asking("login"), RetrievalQuery("login")):
         assert keys(memory.search_observations(database, asked, **options)) == [("observation", one)]
         assert keys(memory.search_sessions(database, asked, **options)) == [("session", two)]
         assert keys(memory.search_user_prompts(database, asked, **options)) == [("prompt", three)]
@@ -228,7 +230,7 @@ def test_r4_10_an_error_of_the_vector_query_falls_back_and_is_logged(
 
     monkeypatch.setattr("store.nearest.nearest", broken)
     with caplog.at_level(logging.INFO):
-        page = memory.search(database, asking("login"), now_ms=NOON_MS)
+        page = memory.search_memory(database, asking("login"), now_ms=NOON_MS)
     assert (keys(page), page.strategy, page.fallback_reason) == (
         [("observation", number)], "fts", "vector_query_failed",
     )  # fmt: skip
@@ -239,22 +241,22 @@ def test_r4_11_no_hit_by_meaning_falls_back(database: Database) -> None:
     put_observation(database, title="pasta", narrative="cooking pasta")
     number = put_observation(database, title="zebra", narrative="zebra")
     embed(database)
-    asked = Asking("zebra", meaning("login"), MODEL)
-    page = memory.search(database, asked, now_ms=NOON_MS)
+    asked = RetrievalQuery("zebra", meaning("login"), MODEL)
+    page = memory.search_memory(database, asked, now_ms=NOON_MS)
     assert (keys(page), page.fallback_reason) == ([("observation", number)], "no_vector_hits")
 
 
 def test_r4_11_hits_all_outside_the_window_fall_back(database: Database) -> None:
     put_observation(database, start_ms=NOON_MS - 200 * DAY_MS, title="login", narrative="login")
     embed(database)
-    page = memory.search(database, asking("authentication"), now_ms=NOON_MS)
+    page = memory.search_memory(database, asking("authentication"), now_ms=NOON_MS)
     assert (keys(page), page.strategy, page.fallback_reason) == ([], "fts", "all_hits_outside_window")
 
 
 def test_r4_12_without_embeddings_words_answer(database: Database) -> None:
     number = put_observation(database, narrative="login 登录系统")
     for text in ("login", "登录", '"login 登录"', "log*"):
-        page = memory.search(database, Asking(text), now_ms=NOON_MS)
+        page = memory.search_memory(database, RetrievalQuery(text), now_ms=NOON_MS)
         assert (keys(page), page.fallback_reason) == ([("observation", number)], "no_embeddings"), text
 
 
@@ -263,7 +265,7 @@ def test_c14_words_and_meaning_are_one_list(database: Database) -> None:
     both = put_observation(database, start_ms=NOON_MS - 9, title="login", narrative="login today")
     session = put_session(database, learned="the login of pasta")
     embed(database)
-    page = memory.search(database, asking("login"), now_ms=NOON_MS)
+    page = memory.search_memory(database, asking("login"), now_ms=NOON_MS)
     assert (page.strategy, page.fallback_reason) == ("hybrid", None)
     assert keys(page)[0] == ("observation", both)
     assert set(keys(page)) == {("session", session), *(("observation", one) for one in (both, *near))}
@@ -280,7 +282,9 @@ def test_c14_a_word_is_found_however_many_are_nearer_by_meaning(
         put_observation(database, start_ms=NOON_MS - n, title="bug", narrative="error issue problem")
     number = put_observation(database, title="invoice48213", narrative="lunch pizza restaurant")
     embed(database)
-    page = memory.search(database, Asking("invoice48213", meaning("bug"), MODEL), now_ms=NOON_MS)
+    page = memory.search_memory(
+        database, RetrievalQuery("invoice48213", meaning("bug"), MODEL), now_ms=NOON_MS
+    )
     assert ("observation", number) in keys(page)[:2]
 
 
@@ -289,7 +293,7 @@ def test_exact_words_are_not_answered_by_meaning(database: Database, text: str) 
     put_observation(database, title="sign", narrative="sign")
     number = put_observation(database, title="login", narrative="login today")
     embed(database)
-    page = memory.search(database, Asking(text, meaning("login"), MODEL), now_ms=NOON_MS)
+    page = memory.search_memory(database, RetrievalQuery(text, meaning("login"), MODEL), now_ms=NOON_MS)
     assert (keys(page), page.strategy, page.fallback_reason) == (
         [("observation", number)], "fts", "exact_query",
     )  # fmt: skip
@@ -301,8 +305,8 @@ def test_r4_13_stages_log_counts_and_never_the_question(
     put_observation(database, narrative="login", title="login")
     embed(database)
     with caplog.at_level(logging.DEBUG):
-        memory.search(database, asking("login secretword"), now_ms=NOON_MS)
-        memory.search(database, Asking("secretword"), now_ms=NOON_MS)
+        memory.search_memory(database, asking("login secretword"), now_ms=NOON_MS)
+        memory.search_memory(database, RetrievalQuery("secretword"), now_ms=NOON_MS)
     assert "2 matches, 2 within the window" in caplog.text
     assert "falls back to keywords: no_embeddings" in caplog.text
     assert "secretword" not in caplog.text
@@ -312,7 +316,7 @@ def test_r4_15_and_r4_16_one_entry_per_type_and_id_with_its_best_document(databa
     one = put_observation(database, title="login", narrative="login login", facts=[("login", 1)])
     two = put_session(database, notes="login")
     assert one == two
-    page = memory.search(database, Asking("login"), now_ms=NOON_MS)
+    page = memory.search_memory(database, RetrievalQuery("login"), now_ms=NOON_MS)
     assert sorted(keys(page)) == [("observation", 1), ("session", 1)]
     assert [entry.start_ms for entry in page.entries] == [NOON_MS, NOON_MS]
     assert all(entry.snippet[slice(*entry.highlights[0])] == "login" for entry in page.entries)
@@ -343,20 +347,20 @@ def test_c11_the_window_is_in_milliseconds_and_only_without_a_range(
     )
     if with_vectors:
         embed(database)
-    asked = asking("login") if with_vectors else Asking("login")
-    assert keys(memory.search(database, asked, now_ms=NOON_MS)) == [("observation", recent)]
+    asked = asking("login") if with_vectors else RetrievalQuery("login")
+    assert keys(memory.search_memory(database, asked, now_ms=NOON_MS)) == [("observation", recent)]
     with_range = MemoryFilters(start_ms=NOON_MS - 121 * DAY_MS, end_ms=NOON_MS - 100 * DAY_MS)
-    assert keys(memory.search(database, asked, filters=with_range, now_ms=NOON_MS)) == [
+    assert keys(memory.search_memory(database, asked, filters=with_range, now_ms=NOON_MS)) == [
         ("observation", older)
     ]
-    everything = memory.search(database, asked, filters=MemoryFilters(start_ms=0), now_ms=NOON_MS)
+    everything = memory.search_memory(database, asked, filters=MemoryFilters(start_ms=0), now_ms=NOON_MS)
     assert {number for _, number in keys(everything)} == {recent, older, ancient}
 
 
 def test_the_edge_of_the_window_is_where_the_days_end(database: Database) -> None:
     for end_ms, found in ((NOON_MS - MEMORY_WINDOW_MS, 0), (NOON_MS - MEMORY_WINDOW_MS + 1, 1)):
         put_observation(database, start_ms=end_ms - 1_000, active_ms=1_000, narrative="edge", place="p")
-        assert len(keys(memory.search(database, Asking("edge"), now_ms=NOON_MS))) == found
+        assert len(keys(memory.search_memory(database, RetrievalQuery("edge"), now_ms=NOON_MS))) == found
 
 
 def test_r4_33_the_limit_comes_after_the_date_filter(database: Database) -> None:
@@ -367,9 +371,11 @@ def test_r4_33_the_limit_comes_after_the_date_filter(database: Database) -> None
     recent = put_observation(
         database, title="pasta", narrative="login to the kitchen and cook something long"
     )
-    for asked in (asking("login"), Asking("login")):
+    for asked in (asking("login"), RetrievalQuery("login")):
         embed(database)
-        assert keys(memory.search(database, asked, now_ms=NOON_MS, limit=1)) == [("observation", recent)]
+        assert keys(memory.search_memory(database, asked, now_ms=NOON_MS, limit=1)) == [
+            ("observation", recent)
+        ]
 
 
 def test_c13_the_best_match_is_not_lost_to_newer_weaker_ones(database: Database) -> None:
@@ -381,17 +387,17 @@ def test_c13_the_best_match_is_not_lost_to_newer_weaker_ones(database: Database)
         for n in range(25)
     ]
     embed(database)
-    page = memory.search(database, asking("authentication"), now_ms=NOON_MS)
+    page = memory.search_memory(database, asking("authentication"), now_ms=NOON_MS)
     assert keys(page)[0] == ("observation", best) and len(page.entries) == 20
     # Equal scores: the newer one first.
     assert [number for _, number in keys(page)[1:]] == weaker[:19]
-    by_date = memory.search(database, asking("authentication"), now_ms=NOON_MS, order="date")
+    by_date = memory.search_memory(database, asking("authentication"), now_ms=NOON_MS, order="date")
     assert ("observation", best) == keys(by_date)[-1]
 
 
 def test_blank_text_gives_the_newest(database: Database) -> None:
     ids = [put_observation(database, start_ms=NOON_MS - n * DAY_MS) for n in range(3)]
-    page = memory.search(database, Asking("  "), now_ms=NOON_MS, limit=2)
+    page = memory.search_memory(database, RetrievalQuery("  "), now_ms=NOON_MS, limit=2)
     assert (keys(page), page.strategy) == ([("observation", ids[0]), ("observation", ids[1])], "newest")
 
 
@@ -429,7 +435,7 @@ def test_a_hundred_nearer_documents_of_other_kinds_lose_none_that_is_asked_for(d
     wanted = put_observation(database, title="w", narrative="login setup", kind="coding")
     embed(database)
     filters = MemoryFilters(kind="coding")
-    assert keys(memory.search(database, asking("login"), filters=filters, now_ms=NOON_MS)) == [
+    assert keys(memory.search_memory(database, asking("login"), filters=filters, now_ms=NOON_MS)) == [
         ("observation", wanted)
     ]
 
@@ -443,29 +449,30 @@ def test_filters_follow_what_a_person_wrote(database: Database) -> None:
         (MemoryFilters(kind="coding"), 0), (MemoryFilters(kind="writing"), 1),
         (MemoryFilters(project="a"), 0), (MemoryFilters(project="b"), 1),
     ):  # fmt: skip
-        assert len(keys(memory.search(database, Asking(""), filters=filters, now_ms=NOON_MS))) == found, (
-            filters
-        )
+        assert (
+            len(keys(memory.search_memory(database, RetrievalQuery(""), filters=filters, now_ms=NOON_MS)))
+            == found
+        ), filters
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=60), st.text(max_size=20))
 def test_no_text_is_an_error(database: Database, text: str, name: str) -> None:
     filters = MemoryFilters(project=name, concept=name, file=name, kind=name)
-    memory.search(database, Asking(text), filters=filters, now_ms=NOON_MS)
-    memory.search(database, Asking(text), now_ms=NOON_MS)
+    memory.search_memory(database, RetrievalQuery(text), filters=filters, now_ms=NOON_MS)
+    memory.search_memory(database, RetrievalQuery(text), now_ms=NOON_MS)
 
 
 def test_the_shared_queries_are_no_errors(database: Database) -> None:
     put_observation(database, narrative="words to find: C++ and retention")
     text = (CASES / "search_queries.json").read_text(encoding="utf-8")
     for line in text.splitlines():
-        memory.search(database, Asking(line.strip()), now_ms=NOON_MS)
+        memory.search_memory(database, RetrievalQuery(line.strip()), now_ms=NOON_MS)
 
 
 def test_a_search_by_words_walks_the_index_first(database: Database) -> None:
     put_observation(database)
-    used = plans(database, lambda: memory.search(database, Asking("work"), now_ms=NOON_MS))
+    used = plans(database, lambda: memory.search_memory(database, RetrievalQuery("work"), now_ms=NOON_MS))
     assert any("memory_fts VIRTUAL TABLE INDEX" in line for line in used)
     assert not any(line.startswith("SCAN d") and "memory_fts" not in line for line in used), used
 
@@ -473,6 +480,6 @@ def test_a_search_by_words_walks_the_index_first(database: Database) -> None:
 def test_r4_37_facts_know_their_frames(database: Database) -> None:
     number = put_observation(database, facts=[("a line", 7), ("mine", 8)])
     observation_edits.edit(database, number, {"facts": ["mine", "theirs"]}, NOON_MS)
-    page = memory.search(database, Asking("theirs"), now_ms=NOON_MS)
+    page = memory.search_memory(database, RetrievalQuery("theirs"), now_ms=NOON_MS)
     body: Sequence[Fact] = page.entries[0].body.facts  # type: ignore[union-attr]
     assert list(body) == [Fact("mine", 8), Fact("theirs", None)]

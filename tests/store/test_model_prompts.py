@@ -26,9 +26,9 @@ def test_r2_1_a_prompt_is_saved_loaded_and_cleared(database: Database) -> None:
     assert save(database, " Be brief.\n") == PromptVersion(
         QWEN, 1, " Be brief.\n", model_prompts.sha256_of(" Be brief.\n"), "person", False, 1, 1
     )
-    assert model_prompts.prompt_of(database, QWEN) == " Be brief.\n"
+    assert model_prompts.get_prompt(database, QWEN) == " Be brief.\n"
     save(database, "", 2)
-    assert model_prompts.prompt_of(database, QWEN) == ""
+    assert model_prompts.get_prompt(database, QWEN) == ""
     assert texts(database) == [(2, ""), (1, " Be brief.\n")]
 
 
@@ -39,12 +39,12 @@ def test_r2_2_it_survives_a_restart_and_differs_from_model_to_model(
     save(database, "Two.", model="other")
     database.close_thread()
     again = open_database(data_dir)
-    assert [model_prompts.prompt_of(again, model) for model in (QWEN, "other")] == ["One.", "Two."]
+    assert [model_prompts.get_prompt(again, model) for model in (QWEN, "other")] == ["One.", "Two."]
     again.close_thread()
 
 
 def test_r2_3_an_unknown_model_has_none(database: Database) -> None:
-    assert model_prompts.prompt_of(database, "nobody") == ""
+    assert model_prompts.get_prompt(database, "nobody") == ""
     assert model_prompts.current(database, "nobody") is None
     assert save(database, "  \n", model="nobody") is None
     assert model_prompts.versions(database, "nobody") == []
@@ -72,7 +72,7 @@ def test_what_was_changed_elsewhere_is_not_overwritten(database: Database) -> No
     with pytest.raises(PromptChanged) as caught:
         save(database, "mine, longer", 3, based_on=read)
     assert caught.value.current.content == "theirs"
-    assert model_prompts.prompt_of(database, QWEN) == "theirs"
+    assert model_prompts.get_prompt(database, QWEN) == "theirs"
 
 
 def test_a_text_that_came_back_meanwhile_is_not_the_one_that_was_read(database: Database) -> None:
@@ -83,7 +83,7 @@ def test_a_text_that_came_back_meanwhile_is_not_the_one_that_was_read(database: 
     save(database, "", 4)
     with pytest.raises(PromptChanged):
         save(database, "typed", 5, is_draft=True, based_on=read)
-    assert model_prompts.prompt_of(database, QWEN) == ""
+    assert model_prompts.get_prompt(database, QWEN) == ""
 
 
 def test_a_draft_that_went_on_is_not_the_one_that_was_read(database: Database) -> None:
@@ -113,7 +113,7 @@ def test_what_cannot_be_kept_says_why(database: Database, model: str, content: s
 
 def test_the_longest_prompt_is_kept_whole(database: Database) -> None:
     save(database, "界" * MAX_CHARS)
-    assert model_prompts.prompt_of(database, QWEN) == "界" * MAX_CHARS
+    assert model_prompts.get_prompt(database, QWEN) == "界" * MAX_CHARS
 
 
 def test_the_history_is_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +129,6 @@ def test_a_prompt_follows_its_model_to_another_name(database: Database) -> None:
     save(database, "x")
     save(database, "own", model="taken")
     model_prompts.rename(database, QWEN, "taken")
-    assert model_prompts.prompt_of(database, "taken") == "own"
+    assert model_prompts.get_prompt(database, "taken") == "own"
     model_prompts.rename(database, QWEN, "free")
-    assert [model_prompts.prompt_of(database, name) for name in (QWEN, "free")] == ["", "x"]
+    assert [model_prompts.get_prompt(database, name) for name in (QWEN, "free")] == ["", "x"]

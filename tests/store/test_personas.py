@@ -6,11 +6,11 @@ import pytest
 
 from store import conversations, personas, preferences
 from store.database import Database
-from store.persona_words import BUILT_IN, PersonaInvalid, Words
+from store.persona_words import BUILT_IN, PersonaInvalid, PersonaText
 from store.personas import BuiltInPersona, Persona, UnknownPersona
 
 NOW_MS = 1_795_000_000_000
-ANALYST = Words("Analyst", "Voice: dry.\nShape: bullets.\nLength: 80 words.", "Numbers first")
+ANALYST = PersonaText("Analyst", "Voice: dry.\nShape: bullets.\nLength: 80 words.", "Numbers first")
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def built_in(database: Database) -> None:
 
 
 def named(database: Database, name: str) -> Persona:
-    return next(each for each in personas.everything(database) if each.name == name)
+    return next(each for each in personas.list_personas(database) if each.name == name)
 
 
 def spoken(database: Database, persona: Persona) -> None:
@@ -37,7 +37,7 @@ def spoken(database: Database, persona: Persona) -> None:
 
 
 def test_r0_41_the_built_in_personas_are_assistant_and_journal(database: Database) -> None:
-    assert [each.builtin for each in personas.everything(database)] == ["assistant", "journal"]
+    assert [each.builtin for each in personas.list_personas(database)] == ["assistant", "journal"]
     for words in BUILT_IN.values():
         assert [line.partition(":")[0] for line in words.system_prompt.splitlines()] == [
             "Voice", "Shape", "Length"
@@ -65,7 +65,7 @@ def test_the_assistant_speaks_until_another_is_chosen(database: Database) -> Non
 def test_r0_44_personas_are_created_read_changed_and_deleted(database: Database) -> None:
     added = personas.create(database, ANALYST, NOW_MS)
     assert (added.words, added.version, added.builtin) == (ANALYST, 1, None)
-    changed = personas.change(database, added.id, Words("Analyst", "Voice: drier."), NOW_MS + 5)
+    changed = personas.update_persona(database, added.id, PersonaText("Analyst", "Voice: drier."), NOW_MS + 5)
     assert (changed.version, changed.system_prompt, changed.description) == (2, "Voice: drier.", "")
     assert personas.get(database, added.id) == changed
     assert personas.remove(database, added.id, NOW_MS)
@@ -76,12 +76,12 @@ def test_r0_44_personas_are_created_read_changed_and_deleted(database: Database)
 
 def test_the_same_words_are_no_version(database: Database) -> None:
     added = personas.create(database, ANALYST, NOW_MS)
-    assert personas.change(database, added.id, ANALYST, NOW_MS + 5) == added
+    assert personas.update_persona(database, added.id, ANALYST, NOW_MS + 5) == added
 
 
 def test_every_version_stays_readable_and_can_be_said_again(database: Database) -> None:
     added = personas.create(database, ANALYST, NOW_MS)
-    personas.change(database, added.id, Words("Analyst", "Voice: drier."), NOW_MS + 5)
+    personas.update_persona(database, added.id, PersonaText("Analyst", "Voice: drier."), NOW_MS + 5)
     assert [each.system_prompt for each in personas.versions(database, added.id)] == [
         "Voice: drier.", ANALYST.system_prompt
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_every_version_stays_readable_and_can_be_said_again(database: Database) 
 
 def test_r0_44_built_in_ones_are_edited_and_reset_and_never_removed(database: Database) -> None:
     journal = named(database, "Journal")
-    edited = personas.change(database, journal.id, Words("Diary", "Voice: mine."), NOW_MS)
+    edited = personas.update_persona(database, journal.id, PersonaText("Diary", "Voice: mine."), NOW_MS)
     assert edited.is_changed and edited.builtin == "journal"
     with pytest.raises(BuiltInPersona):
         personas.remove(database, journal.id, NOW_MS)
@@ -108,8 +108,8 @@ def test_a_built_in_one_follows_an_update_unless_it_was_edited(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal, assistant = named(database, "Journal"), named(database, "Assistant")
-    personas.change(database, journal.id, Words("Journal", "Voice: mine."), NOW_MS)
-    later = {key: Words(words.name, f"{words.system_prompt}!") for key, words in BUILT_IN.items()}
+    personas.update_persona(database, journal.id, PersonaText("Journal", "Voice: mine."), NOW_MS)
+    later = {key: PersonaText(words.name, f"{words.system_prompt}!") for key, words in BUILT_IN.items()}
     monkeypatch.setattr(personas, "BUILT_IN", later)
     personas.ensure_built_in(database, NOW_MS + 5)
     personas.ensure_built_in(database, NOW_MS + 6)
@@ -124,15 +124,15 @@ def test_one_that_answers_name_is_put_away_and_can_come_back(database: Database)
     personas.activate(database, added.id)
     assert not personas.remove(database, added.id, NOW_MS)
     assert personas.active(database) == named(database, "Assistant")
-    assert added.id not in {each.id for each in personas.everything(database)}
-    assert [each.id for each in personas.everything(database, archived=True)] == [added.id]
+    assert added.id not in {each.id for each in personas.list_personas(database)}
+    assert [each.id for each in personas.list_personas(database, archived=True)] == [added.id]
     with pytest.raises(UnknownPersona):
         personas.activate(database, added.id)
     again = personas.create(database, ANALYST, NOW_MS)
     with pytest.raises(PersonaInvalid):
-        personas.bring_back(database, added.id)
+        personas.unarchive(database, added.id)
     personas.remove(database, again.id, NOW_MS)
-    assert personas.bring_back(database, added.id).archived_ms is None
+    assert personas.unarchive(database, added.id).archived_ms is None
 
 
 def test_a_copy_says_the_same_under_a_free_name(database: Database) -> None:
@@ -145,35 +145,35 @@ def test_a_copy_says_the_same_under_a_free_name(database: Database) -> None:
 @pytest.mark.parametrize(
     ("words", "field"),
     [
-        (Words("", "Voice."), "name"),
-        (Words("  \n ", "Voice."), "name"),
-        (Words("A" * 61, "Voice."), "name"),
-        (Words("journal", "Voice."), "name"),
-        (Words("Analyst", " \n"), "system_prompt"),
-        (Words("Analyst", "V" * 4_001), "system_prompt"),
-        (Words("Analyst", "Voice\0."), "system_prompt"),
-        (Words("Analyst", "Voice.", "D" * 201), "description"),
+        (PersonaText("", "Voice."), "name"),
+        (PersonaText("  \n ", "Voice."), "name"),
+        (PersonaText("A" * 61, "Voice."), "name"),
+        (PersonaText("journal", "Voice."), "name"),
+        (PersonaText("Analyst", " \n"), "system_prompt"),
+        (PersonaText("Analyst", "V" * 4_001), "system_prompt"),
+        (PersonaText("Analyst", "Voice\0."), "system_prompt"),
+        (PersonaText("Analyst", "Voice.", "D" * 201), "description"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_by_field(database: Database, words: Words, field: str) -> None:
-    before = personas.everything(database)
+def test_what_cannot_be_kept_is_refused_by_field(database: Database, words: PersonaText, field: str) -> None:
+    before = personas.list_personas(database)
     with pytest.raises(PersonaInvalid) as refusal:
         personas.create(database, words, NOW_MS)
     assert [name for name, _ in refusal.value.errors] == [field]
-    assert personas.everything(database) == before
+    assert personas.list_personas(database) == before
 
 
 def test_many_are_added_together_or_not_at_all(database: Database) -> None:
     with pytest.raises(PersonaInvalid):
-        personas.create_all(database, [ANALYST, Words("Journal", "Voice.")], NOW_MS)
-    assert len(personas.everything(database)) == 2
-    too_many = [Words(f"Persona {n}", "Voice.") for n in range(personas.MAX_PERSONAS)]
+        personas.create_all(database, [ANALYST, PersonaText("Journal", "Voice.")], NOW_MS)
+    assert len(personas.list_personas(database)) == 2
+    too_many = [PersonaText(f"Persona {n}", "Voice.") for n in range(personas.MAX_PERSONAS)]
     with pytest.raises(PersonaInvalid):
         personas.create_all(database, too_many, NOW_MS)
-    assert len(personas.everything(database)) == 2
+    assert len(personas.list_personas(database)) == 2
 
 
 def test_the_choice_is_a_preference(database: Database) -> None:
     journal = named(database, "Journal")
     personas.activate(database, journal.id)
-    assert preferences.everything(database)["persona.active"] == journal.id
+    assert preferences.all_preferences(database)["persona.active"] == journal.id

@@ -28,26 +28,26 @@ def quick(database: Database) -> Iterator[None]:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=st.text(min_size=1), value=JSON)
 def test_choice_survives(database: Database, key: str, value: Any) -> None:
-    preferences.set(database, key, value)
-    assert preferences.get(database, key, "default") == value
-    assert preferences.everything(database)[key] == value
+    preferences.set_preference(database, key, value)
+    assert preferences.get_preference(database, key, "default") == value
+    assert preferences.all_preferences(database)[key] == value
 
 
 @pytest.mark.parametrize("value", [False, None, 0, ""])
 def test_choice_of_nothing_is_a_choice(database: Database, value: Any) -> None:
     """ActivityWatch deleted a setting when False was saved."""
-    preferences.set(database, "key", value)
-    assert preferences.get(database, "key", "default") == value
+    preferences.set_preference(database, "key", value)
+    assert preferences.get_preference(database, "key", "default") == value
 
 
 def test_default_is_for_what_nobody_chose(database: Database) -> None:
-    assert preferences.get(database, "key", 7) == 7
-    preferences.set(database, "key", 8)
-    preferences.forget(database, "key")
-    assert preferences.get(database, "key", 7) == 7
+    assert preferences.get_preference(database, "key", 7) == 7
+    preferences.set_preference(database, "key", 8)
+    preferences.delete_preference(database, "key")
+    assert preferences.get_preference(database, "key", 7) == 7
 
 
 def test_value_that_json_cannot_hold_is_refused(database: Database) -> None:
     with pytest.raises(TypeError):
-        preferences.set(database, "key", {1, 2})
-    assert preferences.everything(database) == {}
+        preferences.set_preference(database, "key", {1, 2})
+    assert preferences.all_preferences(database) == {}

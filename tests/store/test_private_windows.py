@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from store.private_windows import is_started_private, toolbar_words
+from store.private_windows import is_started_private, private_toolbar_words
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,12 @@ def test_a_command_line_that_opens_private_windows_only(
 
 
 def test_browsers_that_draw_their_private_windows_a_chip() -> None:
-    assert "Incognito" in toolbar_words("chromium-browser") and "无痕模式" in toolbar_words("Google Chrome")
-    assert "Private" in toolbar_words("Brave-browser")
-    assert "Private" not in toolbar_words("Chromium")  # nor is a profile of that name
-    assert not any("Guest" in toolbar_words(app) for app in ("Chromium", "Brave", "Microsoft Edge"))
-    assert toolbar_words("firefox") == toolbar_words("Code") == toolbar_words(None) == ()
+    assert "Incognito" in private_toolbar_words("chromium-browser") and "无痕模式" in private_toolbar_words(
+        "Google Chrome"
+    )
+    assert "Private" in private_toolbar_words("Brave-browser")
+    assert "Private" not in private_toolbar_words("Chromium")  # nor is a profile of that name
+    assert not any("Guest" in private_toolbar_words(app) for app in ("Chromium", "Brave", "Microsoft Edge"))
+    assert (
+        private_toolbar_words("firefox") == private_toolbar_words("Code") == private_toolbar_words(None) == ()
+    )

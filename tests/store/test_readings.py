@@ -76,7 +76,7 @@ def test_a_frame_is_found_by_app_before_it_is_read_and_by_words_after(
 ) -> None:
     frame = store_frame(database, data_dir, app_name="Zoom")
     assert matches(database, "zoom") == [frame.id]
-    assert readings.current(database, frame.id) is None
+    assert readings.current_reading(database, frame.id) is None
     with database.write() as connection:
         readings.add(connection, frame.id, text_draft("quarterly budget"), [], NOON_MS)
     assert matches(database, "budget") == [frame.id]
@@ -86,11 +86,11 @@ def test_a_frame_is_found_by_app_before_it_is_read_and_by_words_after(
 def test_reading_again_is_a_new_version_and_the_old_one_stays(database: Database, data_dir: DataDir) -> None:
     """OCR-6: search uses the current reading, a citation keeps the one it quoted."""
     frame = store_frame(database, data_dir, text="first words")
-    old = readings.current(database, frame.id)
+    old = readings.current_reading(database, frame.id)
     assert old is not None
     with database.write() as connection:
         readings.add(connection, frame.id, text_draft("second words"), ["https://example.com/"], NOON_MS)
-    new = readings.current(database, frame.id)
+    new = readings.current_reading(database, frame.id)
     assert new is not None
     assert (new.text, readings.urls(database, frame.id)) == ("second words", ["https://example.com/"])
     assert readings.by_id(database, old.id) == old
@@ -106,7 +106,7 @@ def test_the_index_agrees_with_the_rows(database: Database, data_dir: DataDir) -
 
 def test_boxes_cover_exactly_the_words_of_a_span(database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir, text="alpha beta gamma\ndelta epsilon")
-    reading = readings.current(database, frame.id)
+    reading = readings.current_reading(database, frame.id)
     assert reading is not None
     start = reading.text.index("beta")
     end = reading.text.index("delta") + len("delta")

@@ -10,12 +10,12 @@ from store import conversations, deletion, sent
 from store.database import Database
 from store.media import Media
 from store.paths import DataDir
-from store.sent import Leaving, Outcome, SentTotal
+from store.sent import Outcome, OutgoingRequest, SentTotal
 from tests.factories import NOON_MS, store_frame
 
 HOUR_MS = 3_600_000
 BODY = '{"messages": "the secret plan"}'
-LEAVING = Leaving(
+LEAVING = OutgoingRequest(
     "answer", NOON_MS, "work", "big", "https://api.example/v1/chat/completions", False, BODY, len(BODY)
 )
 
@@ -92,7 +92,7 @@ def test_each_purpose_has_its_own_bounds(database: Database, monkeypatch: pytest
 
 
 def test_what_is_not_as_it_was_is_not_noted(database: Database) -> None:
-    with pytest.raises(sent.Outdated):
+    with pytest.raises(sent.StaleRequest):
         sent.record(database, LEAVING, lambda _: False)
     assert sent.latest(database) == []
 

@@ -22,7 +22,7 @@ from store import (
 from store.calendars import EventRecord
 from store.conversations import DELETED_ANSWER
 from store.database import Database, rows, scalar
-from store.entities import Learned
+from store.entities import Provenance
 from store.imports import ImportNotFound
 from store.locations import PointRecord
 from store.messages import Filters, MessageRecord
@@ -202,10 +202,10 @@ def test_first_place_switches_places_on_and_the_last_one_off(database: Database)
     assert not places.are_enabled(database)
     put_places(database, [PlaceRecord("Home", *BERLIN)])
     assert places.are_enabled(database)
-    preferences.set(database, imports.PLACES_ENABLED, False)
+    preferences.set_preference(database, imports.PLACES_ENABLED, False)
     put_places(database, [PlaceRecord("Work", 52.5, 13.4)])
     assert not places.are_enabled(database), "what a person switched off stays off"
-    preferences.set(database, imports.PLACES_ENABLED, True)
+    preferences.set_preference(database, imports.PLACES_ENABLED, True)
     first, last = (made.id for made in imports.listed(database, "places"))
     places.delete_places(database, first)
     assert places.are_enabled(database)
@@ -252,7 +252,7 @@ def test_what_a_chat_was_shown_of_a_source_goes_with_it(database: Database) -> N
             start_ms=None, end_ms=None, timezone="UTC", now_ms=NOON_MS + n,
         )  # fmt: skip
         [call] = tool_calls.add(
-            database, turn.id, [tool_calls.Asked(1, "c", tool, {"n": n}, "mode")], NOON_MS
+            database, turn.id, [tool_calls.NewToolCall(1, "c", tool, {"n": n}, "mode")], NOON_MS
         )
         tool_calls.claim(database, call.id, {"n": n}, NOON_MS)
         tool_calls.finish(database, call.id, tool_calls.Outcome("completed", '{"said": 1}'), NOON_MS)
@@ -303,10 +303,10 @@ def test_database_stays_whole(database: Database) -> None:
 def test_verify_finds_what_does_not_agree(database: Database, break_it: str, problem: str) -> None:
     put_messages(database, [message("hello")])
     with database.write() as connection:
-        entities.store_entity(connection, "person", "Anna", Learned(NOON_MS))
+        entities.store_entity(connection, "person", "Anna", Provenance(NOON_MS))
         connection.execute(
             "insert into embedding_models (id, name, dimension, is_active) values (1, 'm', 1, 1)"
         )
-        assert list(verify_sources.problems(connection)) == []
+        assert list(verify_sources.source_problems(connection)) == []
         connection.execute(break_it)
-        assert [problem in each for each in verify_sources.problems(connection)] == [True]
+        assert [problem in each for each in verify_sources.source_problems(connection)] == [True]

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from store import nearest, vector_index, vectors
 from store.database import Database, rows, scalar
-from store.nearest import NotNow
+from store.nearest import SemanticUnavailable
 from store.vector_index import SignIndex
 from tests.store.plans import plans
 from tests.store.searching import add_frame
@@ -29,7 +29,7 @@ def directions(number: int) -> np.ndarray:
 def fill(database: Database, made: np.ndarray, *, step: int = 1, model: str = "m") -> None:
     """One chunk for each thing, their ids in steps."""
     with database.write() as connection:
-        for number, vector in enumerate(vectors.quantised(made)):
+        for number, vector in enumerate(vectors.quantize(made)):
             vectors.add(connection, "document", number * step, model, [(0, 1, vector)])
 
 
@@ -53,15 +53,15 @@ def near_ids(database: Database, query: np.ndarray, **options: object) -> list[i
 def test_bytes_keep_the_direction(made: np.ndarray) -> None:
     if (np.abs(made).max(axis=1) == 0).any():
         with pytest.raises(ValueError, match="direction"):
-            vectors.quantised(made)
+            vectors.quantize(made)
         return
-    kept = vectors.quantised(made).astype(np.float64)
+    kept = vectors.quantize(made).astype(np.float64)
     cosines = (kept * made).sum(axis=1) / np.linalg.norm(kept, axis=1) / np.linalg.norm(made, axis=1)
     assert cosines.min() > 0.999
 
 
 def test_things_wait_newest_first_until_they_have_vectors(database: Database) -> None:
-    vectors.use_model(database, "m", D)
+    vectors.activate_model(database, "m", D)
     with database.write() as connection:
         ids = [add_frame(connection, f"text {n}", 1_000 + n) for n in range(3)]
     assert vectors.missing(database, "frame", "m", 2) == [ids[2], ids[1]]
@@ -73,7 +73,7 @@ def test_things_wait_newest_first_until_they_have_vectors(database: Database) ->
 
 
 def test_what_waits_is_asked_of_the_active_model_only(database: Database) -> None:
-    vectors.use_model(database, "m", D)
+    vectors.activate_model(database, "m", D)
     with pytest.raises(ValueError, match="not the active model"):
         vectors.missing(database, "frame", "other", 1)
 
@@ -86,17 +86,17 @@ def test_vector_of_another_dimension_is_refused(database: Database) -> None:
 
 def test_change_of_model_queues_what_has_none_of_it(database: Database) -> None:
     fill(database, directions(3))
-    assert vectors.use_model(database, "m", D) == 0
-    assert vectors.use_model(database, "new", 8) == 3
-    assert vectors.use_model(database, "new", 8) == 0
+    assert vectors.activate_model(database, "m", D) == 0
+    assert vectors.activate_model(database, "new", 8) == 3
+    assert vectors.activate_model(database, "new", 8) == 0
     with database.write() as connection:
         vectors.add(connection, "document", 2, "new", [(0, 1, np.ones(8, np.int8))])
-    assert vectors.use_model(database, "m", D) == 1  # the other two are still there
+    assert vectors.activate_model(database, "m", D) == 1  # the other two are still there
 
 
 def test_model_with_another_dimension_loses_its_vectors(database: Database) -> None:
     fill(database, directions(2))
-    vectors.use_model(database, "m", 8)
+    vectors.activate_model(database, "m", 8)
     with database.read() as connection:
         assert rows(connection, "select * from vectors") == []
     assert model_of(database).dimension == 8
@@ -117,8 +117,8 @@ def test_nearest_are_those_of_an_exact_search(database: Database) -> None:
     fill(database, made)
     query = made[17] + 0.4 * directions(1)[0]
     query /= np.linalg.norm(query)
-    cosines = vectors.quantised(made).astype(np.float32) @ query
-    cosines /= np.linalg.norm(vectors.quantised(made).astype(np.float32), axis=1)
+    cosines = vectors.quantize(made).astype(np.float32) @ query
+    cosines /= np.linalg.norm(vectors.quantize(made).astype(np.float32), axis=1)
     exact = [int(n) for n in np.argsort(-cosines) if cosines[n] >= nearest.MIN_COSINE]
     assert near_ids(database, query) == exact
 
@@ -150,7 +150,7 @@ def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPat
 def test_thing_counts_with_its_best_chunk(database: Database) -> None:
     one, other = directions(2)
     with database.write() as connection:
-        first, second = vectors.quantised(np.stack([one, other]))
+        first, second = vectors.quantize(np.stack([one, other]))
         vectors.add(connection, "document", 5, "m", [(0, 4, second), (5, 9, first)])
     [near] = nearest.nearest(database, "document", "m", one)
     assert (near.id, near.start, near.end) == (5, 5, 9)
@@ -169,7 +169,7 @@ def test_reason_why_nothing_can_be_said(
     database: Database, kind: vectors.Kind, model: str, size: int, reason: str
 ) -> None:
     fill(database, directions(1))
-    with pytest.raises(NotNow, match=reason):
+    with pytest.raises(SemanticUnavailable, match=reason):
         nearest.nearest(database, kind, model, np.ones(size, np.float32))
 
 
@@ -179,7 +179,7 @@ def test_large_index_is_loaded_beside_the_questions(
     made = directions(30)
     fill(database, made)
     monkeypatch.setattr(vector_index, "AT_ONCE_ROWS", 10)
-    with pytest.raises(NotNow, match="index_building"):
+    with pytest.raises(SemanticUnavailable, match="index_building"):
         near_ids(database, made[3])
     for thread in threading.enumerate():
         if thread.name == "vectors-document":
@@ -195,7 +195,7 @@ def test_index_follows_what_is_stored_and_deleted(database: Database) -> None:
     fill(database, made[:20])
     assert near_ids(database, made[3], limit=1) == [3]
     with database.write() as connection:
-        for number, vector in enumerate(vectors.quantised(made[20:]), 20):
+        for number, vector in enumerate(vectors.quantize(made[20:]), 20):
             vectors.add(connection, "document", number, "m", [(0, 1, vector)])
         vectors.delete(connection, "document", [3])
     assert near_ids(database, made[33], limit=1) == [33]

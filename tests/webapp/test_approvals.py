@@ -58,7 +58,7 @@ def state(database: Database, body: dict[str, Any]) -> str:
 
 
 def events(database: Database) -> list[str]:
-    return [event.event for event in tool_log.latest(database)]
+    return [event.event for event in tool_log.latest_events(database)]
 
 
 def test_the_question_says_what_it_does_and_where_that_goes(waiting: dict[str, Any], folder: Path) -> None:

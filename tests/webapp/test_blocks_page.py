@@ -17,7 +17,7 @@ from store.frames import FrameRow
 from store.media import Media
 from store.paths import DataDir
 from store.persona_words import BUILT_IN
-from store.sent import Leaving
+from store.sent import OutgoingRequest
 from store.settings import ChatModelSettings, ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
@@ -159,7 +159,9 @@ def test_what_else_a_turn_sent_is_no_system_prompt(
     turn = conversations.turn(database, 1, 1)
     assert turn is not None
     body = '{"model": "e", "input": ["What did I read?"]}'
-    sent.record(database, Leaving("search", 1, "embedding", "e", "https://x/v1", False, body, 9, turn.id))
+    sent.record(
+        database, OutgoingRequest("search", 1, "embedding", "e", "https://x/v1", False, body, 9, turn.id)
+    )
     assert "No model was asked" in browser.get("/chat/1/turns/1/prompt").text
     assert "As whom a model is asked to speak here." in browser.get("/chat/1").text
 

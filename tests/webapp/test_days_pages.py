@@ -111,7 +111,7 @@ def test_a_model_that_failed_is_named_and_rules_stand_in(
         [(hour, fingerprint)] = rows(
             connection, "select hour, fingerprint from daily_hours where source = 'rule'"
         )
-        daily_retelling.fail(connection, hour, fingerprint, "model_unreachable", 300_000, NOON_MS)
+        daily_retelling.fail_rewrite(connection, hour, fingerprint, "model_unreachable", 300_000, NOON_MS)
     html = page(browser, FRIDAY)
     assert "could not tell this hour (model_unreachable)" in html and "Changed retention" in html
 

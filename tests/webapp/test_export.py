@@ -48,7 +48,7 @@ class Told:
         quotes = ("retention set to 14 days", "Lunch on Friday?")
         items = []
         for n, (frame, quote) in enumerate(zip(self.frames, quotes, strict=True), 1):
-            reading = readings.current(database, frame.id)
+            reading = readings.current_reading(database, frame.id)
             assert reading is not None
             box = reading.lines[1].box
             items.append(

@@ -37,7 +37,7 @@ def cite(database: Database, frame: FrameRow) -> str:
         database, chat_id, mode="evidence", model="stub", question="What did I set?", start_ms=NOON_MS,
         end_ms=NOON_MS + 1, timezone="UTC", now_ms=NOON_MS,
     )  # fmt: skip
-    reading = readings.current(database, frame.id)
+    reading = readings.current_reading(database, frame.id)
     assert reading is not None
     item = StoredEvidence(
         1, frame.id, NOON_MS, quote="retention set to 14 days", boxes=(QUOTE_BOX,), state="found",
@@ -118,7 +118,7 @@ def test_pinning_from_the_page(app: Flask, browser: Actor, frame: FrameRow, data
     assert "for the pictures of 1 frame: 1 pinned, 0 cited" in browser.get("/status").text
     assert "You pinned this frame" in browser.get(f"/frames/{frame.id}/delete").text
     browser.post(f"/frames/{frame.id}/pin", data={**form, "pinned": "0", "next": "//evil.example"})
-    assert not kept.hold(database, frame.id).is_kept
+    assert not kept.retention_reason(database, frame.id).is_kept
     assert browser.post("/frames/5/pin", data=form).status_code == 404
     assert browser.post(f"/frames/{frame.id}/pin", data={"pinned": "1"}).status_code == 403
 
@@ -150,7 +150,7 @@ def test_a_quote_that_was_hardly_read_says_so_wherever_it_is_shown(
     told = f"/api/v1/chats/{chat}/turns/{turn}"
     assert DOUBT not in browser.get(f"/frames/{frame.id}?cite={cite}").text
     assert DOUBT not in browser.get(f"/chat/{chat}").text
-    reading = readings.current(database, frame.id)
+    reading = readings.current_reading(database, frame.id)
     assert reading is not None
     unsure = dict.fromkeys(reading.text.split(), 0.4)
     with database.write() as connection:
@@ -167,7 +167,7 @@ def test_reading_again_and_choosing_the_reading_before(
     token = {"csrf_token": csrf_of(app, browser)}
     assert browser.post(f"/frames/{frame.id}/read-again", data=token).status_code == 303
     assert "Waits to be read again" in browser.get(f"/frames/{frame.id}").text
-    first = readings.current(database, frame.id)
+    first = readings.current_reading(database, frame.id)
     assert first is not None
     with database.write() as connection:
         readings.add(connection, frame.id, text_draft("blurred"), (), NOON_MS + 5)

@@ -13,7 +13,7 @@ from store.database import Database
 from store.paths import DataDir
 from tests.factories import store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, csrf_of
-from webapp.guards import is_our_host
+from webapp.guards import is_allowed_host
 
 NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -25,7 +25,7 @@ NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
     ["localhost:8420", "LOCALHOST:8420", "127.0.0.1:8420", "[::1]:8420"],
 )
 def test_our_names_with_our_port_are_our_host(host: str) -> None:
-    assert is_our_host(host, NAMES, 8420)
+    assert is_allowed_host(host, NAMES, 8420)
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_our_names_with_our_port_are_our_host(host: str) -> None:
     ],
 )
 def test_other_hosts_are_not_ours(host: str) -> None:
-    assert not is_our_host(host, NAMES, 8420)
+    assert not is_allowed_host(host, NAMES, 8420)
 
 
 def test_port_80_may_be_left_out() -> None:
-    assert is_our_host("localhost", NAMES, 80)
+    assert is_allowed_host("localhost", NAMES, 80)
 
 
 @pytest.mark.parametrize("path", ["/", "/timeline", "/api/v1/health", "/static/favicon.svg", "/launch"])

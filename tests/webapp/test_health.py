@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from store import ingest_state
-from store.capture_state import CaptureState, write_state
+from store.capture_state import CaptureState, write_capture_state
 from store.database import Database
 from store.ingest_state import IngestState
 from store.paths import DataDir
@@ -34,9 +34,9 @@ def alive(own: Services, now: Clock) -> Callable[..., None]:
             looked_ms=now() - 500,
             state="recording",
         )
-        write_state(own.data_dir.spool, replace(well, **(capture_changes or {})))
+        write_capture_state(own.data_dir.spool, replace(well, **(capture_changes or {})))
         worker = IngestState(pid=2, started_ms=now() - 60_000, written_ms=now() - 1_000, state="running")
-        ingest_state.write_state(own.data_dir.spool, replace(worker, **ingest_changes))
+        ingest_state.write_ingest_state(own.data_dir.spool, replace(worker, **ingest_changes))
 
     return write
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from store import entities, imports
-from store.entities import Learned
+from store.entities import Provenance
 from store.messages import MessageRecord
 from store.places import PlaceRecord
 from tests.factories import NOON_MS
@@ -49,20 +49,20 @@ def test_nobody_is_remembered_before_the_button_is_pressed(browser: Actor, own: 
     html = browser.get(page).text
     assert "3 people in it" in words(html) and "Remember all 3 people" in words(html)
     assert "nothing else of the file" in words(html) and HOSTILE not in html
-    assert entities.recall(own.database) == []
+    assert entities.find_entities(own.database) == []
     assert f'href="{page}"' in browser.get("/sources/messages").text
 
 
 def test_all_of_them_and_a_second_press_adds_nothing(browser: Actor, own: Services, page: str) -> None:
     assert "3 remembered." in words(press(browser, page, all="1"))
     assert "0 remembered, 3 remembered already." in words(press(browser, page, all="1"))
-    assert len(entities.recall(own.database)) == 3
+    assert len(entities.find_entities(own.database)) == 3
     assert "Remember all" not in browser.get(page).text
 
 
 def test_those_ticked_alone(browser: Actor, own: Services, page: str) -> None:
     html = press(browser, page, name=["Bob"])
-    [bob] = entities.recall(own.database)
+    [bob] = entities.find_entities(own.database)
     assert bob.name == "Bob" and f'href="/memory/entities/{bob.id}">Bob</a>' in html
     assert "Remember all 2 people that are left" in words(html)
     gone = browser.post(f"{page}/remember", data={"csrf_token": token(html), "name": "Eve"})
@@ -71,7 +71,7 @@ def test_those_ticked_alone(browser: Actor, own: Services, page: str) -> None:
 
 def test_an_entity_leads_to_the_import_that_names_it(browser: Actor, own: Services, page: str) -> None:
     press(browser, page, all="1")
-    anna = next(each for each in entities.recall(own.database) if each.name == "Anna")
+    anna = next(each for each in entities.find_entities(own.database) if each.name == "Anna")
     html = browser.get(f"/memory/entities/{anna.id}").text
     assert "by you, of the names in an import" in words(html) and f'<a href="{page}">sms.xml</a>' in html
     assert "1 import" in words(browser.get("/memory/entities").text)
@@ -82,7 +82,7 @@ def test_the_page_says_what_deleting_takes_and_then_what_it_took(
 ) -> None:
     press(browser, page, all="1")
     with own.database.write() as connection:
-        entities.store_entity(connection, "person", "Anna", Learned(NOON_MS), "my sister")
+        entities.store_entity(connection, "person", "Anna", Provenance(NOON_MS), "my sister")
     html = browser.get(page).text
     assert "So do 2 people remembered from this file" in words(html)
     assert "1 person named by it stays remembered" in words(html)
@@ -90,7 +90,7 @@ def test_the_page_says_what_deleting_takes_and_then_what_it_took(
     told = words(browser.post("/sources/messages/delete", data=form).text)
     assert "5 messages deleted" in told
     assert "2 entries of people and things went, too" in told and "1 entry of people and things stays" in told
-    assert [each.name for each in entities.recall(own.database)] == ["Anna"]
+    assert [each.name for each in entities.find_entities(own.database)] == ["Anna"]
 
 
 def test_an_import_stands_under_its_own_kind_only(browser: Actor, own: Services, page: str) -> None:
@@ -104,7 +104,7 @@ def test_places_and_sources_without_names(browser: Actor, own: Services) -> None
     number = imports.listed(own.database, "places")[0].id
     html = words(press(browser, f"/sources/places/imports/{number}", all="1"))
     assert "1 place in it" in html and "1 remembered." in html
-    assert entities.recall(own.database)[0].kind == "place"
+    assert entities.find_entities(own.database)[0].kind == "place"
     put_events(own.database, [])
     number = imports.listed(own.database, "calendar")[0].id
     html = browser.get(f"/sources/calendar/imports/{number}").text

@@ -16,7 +16,7 @@ from store.database import Database
 from store.frames import FrameRow
 from store.insights import Insight
 from store.paths import DataDir
-from store.persona_words import BUILT_IN, Words
+from store.persona_words import BUILT_IN, PersonaText
 from tests.assistant.helpers import reply
 from tests.factories import NOON_MS, store_frame
 from tests.store.test_insights import told
@@ -119,7 +119,7 @@ def test_r0_70_told_again_as_the_journal_compared_and_put_back(
 ) -> None:
     stub.reply(TOLD).reply("Retention")
     first = settled(browser, database, send("/insights", frame=str(frame.id)))
-    journal = next(each for each in personas.everything(database) if each.builtin == "journal")
+    journal = next(each for each in personas.list_personas(database) if each.builtin == "journal")
     stub.anew().reply("Dear diary [[e1]].").reply("Diary")
     second = settled(browser, database, send(f"/insights/{first.id}/again", persona=str(journal.id)))
     assert stub.requests[0]["messages"][0]["content"].startswith(BUILT_IN["journal"].system_prompt)
@@ -128,14 +128,14 @@ def test_r0_70_told_again_as_the_journal_compared_and_put_back(
     assert 'class="removed"' in page and 'class="added"' in page
     assert "Dear diary" in page and "You set retention to 14 days" in page
     assert send(f"/insights/{first.id}/restore") == f"/insights/{first.id}"
-    assert [each.id for each in insights.everything(database)] == [first.id]
+    assert [each.id for each in insights.list_insights(database)] == [first.id]
     assert "Earlier version" in words(browser, f"/insights/{second.id}")
 
 
 def test_c22_the_page_says_what_amending_keeps_and_offers_to_leave_the_note_out(
     browser: Actor, send: Any, stub: StubModel, frame: FrameRow, database: Database
 ) -> None:
-    pirate = personas.create(database, Words("Pirate", "Voice: a pirate's."), NOON_MS)
+    pirate = personas.create(database, PersonaText("Pirate", "Voice: a pirate's."), NOON_MS)
     personas.activate(database, pirate.id)
     stub.reply(TOLD).reply("Retention")
     first = settled(browser, database, send("/insights", frame=str(frame.id)))

@@ -14,7 +14,7 @@ from flask import Flask
 from store.database import Database, scalar
 from store.errors import Abandoned, DeadlineExceeded
 from tests.webapp.test_server import Start, start  # noqa: F401  # a fixture
-from webapp.leaving import has_left
+from webapp.leaving import is_disconnected
 from webapp.services import services
 
 _ENDLESS = "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n"
@@ -85,12 +85,12 @@ def test_one_that_says_more_has_not_left() -> None:
     here, there = socket.socketpair()
     with here:
         with there:
-            assert not has_left(here)
+            assert not is_disconnected(here)
             there.sendall(b"GET")
-            assert not has_left(here)
+            assert not is_disconnected(here)
             assert here.recv(3) == b"GET"
-        assert has_left(here)
-    assert has_left(here)
+        assert is_disconnected(here)
+    assert is_disconnected(here)
 
 
 def test_a_read_without_a_deadline_is_finished(database: Database) -> None:

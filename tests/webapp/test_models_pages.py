@@ -180,7 +180,9 @@ def test_what_models_list_and_were_sent_is_only_text(
 ) -> None:
     with StubModel(models=({"id": HOSTILE},)) as stub:
         listed = send(MODELS, base_url=stub.base_url).text
-    sent.record(database, sent.Leaving("test", NOON_MS, HOSTILE, HOSTILE, "http://x/", True, HOSTILE, 9))
+    sent.record(
+        database, sent.OutgoingRequest("test", NOON_MS, HOSTILE, HOSTILE, "http://x/", True, HOSTILE, 9)
+    )
     for html in (listed, browser.get("/settings/sent").text, browser.get("/settings/sent/1").text):
         assert "<img src=x" not in html and "alert(1)" in html
 

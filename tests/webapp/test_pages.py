@@ -12,13 +12,13 @@ from flask import Flask
 
 from store import conversations
 from store.activity import heartbeat
-from store.capture_state import CaptureState, Pause, write_pause, write_state
+from store.capture_state import CaptureState, Pause, write_capture_state, write_pause
 from store.database import Database
 from store.frames import FrameRow
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from webapp.light import judge
+from webapp.light import indicator_state
 
 MINUTE = 60_000
 PAGES = [
@@ -196,14 +196,14 @@ def state(**changes: object) -> CaptureState:
 def test_the_light_says_rec_only_after_a_fresh_look(
     found: CaptureState | None, pause: Pause | None, waiting: int, expected: tuple[str, str]
 ) -> None:
-    light = judge(found, pause, waiting, NOW)
+    light = indicator_state(found, pause, waiting, NOW)
     assert (light.kind, light.word) == expected
 
 
 def test_pausing_and_resuming_work_by_plain_forms(
     app: Flask, visitor: Actor, data_dir: DataDir, now: Clock
 ) -> None:
-    write_state(data_dir.spool, state(written_ms=now.now_ms, looked_ms=now.now_ms - 1000))
+    write_capture_state(data_dir.spool, state(written_ms=now.now_ms, looked_ms=now.now_ms - 1000))
     form = {"csrf_token": csrf_of(app, visitor), "minutes": "15"}
     assert visitor.post("/status/pause", data=form).status_code == 303
     assert "Paused 15 m left" in page(visitor, "/status/light")

@@ -14,7 +14,7 @@ from store import conversations, personas
 from store.activity import heartbeat
 from store.database import Database, scalar
 from store.paths import DataDir
-from store.persona_words import Words
+from store.persona_words import PersonaText
 from store.personas import Persona
 from store.settings import ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
@@ -35,7 +35,7 @@ def send(app: Flask, browser: Actor) -> Any:
 
 
 def named(database: Database, name: str) -> Persona:
-    return next(each for each in personas.everything(database) if each.name == name)
+    return next(each for each in personas.list_personas(database) if each.name == name)
 
 
 def text_of(browser: Actor, path: str) -> str:
@@ -63,7 +63,7 @@ def test_a_persona_is_made_changed_compared_restored_and_removed(
     assert send("/personas/active", persona_id=str(own.id)).status_code == 303
     assert (chosen := personas.active(database)) is not None and chosen.id == own.id
     assert send(f"/personas/{own.id}/remove").location == "/personas"
-    assert len(personas.everything(database)) == 2
+    assert len(personas.list_personas(database)) == 2
 
 
 def test_what_was_typed_stays_beside_what_is_wrong(send: Any) -> None:
@@ -80,7 +80,7 @@ def test_nobody_may_speak_when_the_person_wants_that(browser: Actor, send: Any, 
 
 
 def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, database: Database) -> None:
-    personas.create(database, Words("Analyst", "Voice: dry.", "“Numbers”"), 1)
+    personas.create(database, PersonaText("Analyst", "Voice: dry.", "“Numbers”"), 1)
     answer = browser.get("/personas/export")
     assert "attachment" in answer.headers["Content-Disposition"]
     file = json.loads(answer.get_data())
@@ -91,7 +91,7 @@ def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, databa
         each["name"] += " of a friend"
     send("/personas/import", file=(io.BytesIO(json.dumps(file).encode()), "p.json"))
     copied = named(database, "Analyst of a friend")
-    assert copied.words == Words("Analyst of a friend", "Voice: dry.", "“Numbers”")
+    assert copied.words == PersonaText("Analyst of a friend", "Voice: dry.", "“Numbers”")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, databa
 def test_a_file_that_is_none_is_refused_whole(send: Any, database: Database, data: bytes) -> None:
     answer = send("/personas/import", file=(io.BytesIO(data), "p.json"))
     assert answer.status_code == 422
-    assert len(personas.everything(database)) == 2
+    assert len(personas.list_personas(database)) == 2
 
 
 def test_a_large_file_is_not_read(send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_a_persona_is_tried_on_a_real_moment_and_nothing_is_kept(
     assert "Arr" in tried and "retention set to 14 days" in tried and "Voice: a pirate&#39;s." in tried
     assert stub.requests[0]["messages"][0]["content"].startswith("Voice: a pirate's.\n\n")
     assert conversations.list_chats(database) == []
-    assert [each.name for each in personas.everything(database)].count("Pirate") == 0
+    assert [each.name for each in personas.list_personas(database)].count("Pirate") == 0
     with database.read() as connection:
         assert scalar(connection, "select count(*) from sent_requests where body is not null") == 0
     blank = actor.post("/personas/preview", data={**form, "system_prompt": " "})

@@ -17,7 +17,7 @@ from store.database import Database
 from store.paths import DataDir
 from store.providers import Provider
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from webapp.assistant.agent_prompt import HARD_RULES
+from webapp.assistant.agent_prompt import TOOL_RULES
 from webapp.prompt_presets import PRESETS
 from webapp.views.difference import difference
 
@@ -76,12 +76,12 @@ def test_r2_6_r2_53_a_prompt_is_written_read_and_cleared(
     assert field(page) == "" and "Nothing to save yet" in words(page)
     page = send(system_prompt="\nBe brief.\r\n\r\n今天", base=base(page))
     assert field(page) == "\nBe brief.\n\n今天"
-    assert model_prompts.prompt_of(database, QWEN) == "\nBe brief.\n\n今天"
+    assert model_prompts.get_prompt(database, QWEN) == "\nBe brief.\n\n今天"
     assert "14 of 8,000 characters, about 5 tokens" in words(page)
     assert "Saved" in words(page)
     page = send("/clear", system_prompt="\nBe brief.\n\n今天", base=base(page))
     assert field(page) == "" and "Cleared" in words(page)
-    assert model_prompts.prompt_of(database, QWEN) == ""
+    assert model_prompts.get_prompt(database, QWEN) == ""
     undone = send("/restore", version="1")
     assert field(undone) == "\nBe brief.\n\n今天"
     assert 'name="version" value="1">Undo' in page.text
@@ -117,7 +117,7 @@ def test_c5_it_is_said_where_a_persona_speaks_as_well(send: Any, database: Datab
     """With the page, and with each save by itself; not while only one of them is there."""
     personas.activate(database, None)
     assert "is active, too" not in send(system_prompt="Plain words.").text
-    chosen = personas.everything(database)[0]
+    chosen = personas.list_personas(database)[0]
     personas.activate(database, chosen.id)
     told = f"The persona “{chosen.name}” is active, too. Both are sent, this prompt first;"
     assert told in words(send(system_prompt="Plain words, and short.", keep="mine"))
@@ -143,7 +143,7 @@ def test_presets_say_nothing_of_who_the_model_is() -> None:
     for preset in PRESETS:
         assert "you are" not in preset.text.casefold()
         assert "memory assistant" not in preset.text.casefold()
-        assert preset.text not in HARD_RULES
+        assert preset.text not in TOOL_RULES
 
 
 def test_without_a_model_there_is_no_editor(browser: Actor, app: Flask) -> None:
@@ -179,7 +179,7 @@ def test_what_is_saved_by_itself_too_late_does_not_undo_a_clearing(send: Any, da
     cleared = base(send("/clear", system_prompt="old", base=""))
     send("/clear", system_prompt="precious", base=cleared)
     send(status=409, script=True, system_prompt="precious", base=cleared, auto="1")
-    assert model_prompts.prompt_of(database, QWEN) == ""
+    assert model_prompts.get_prompt(database, QWEN) == ""
     assert [each.content for each in model_prompts.versions(database, QWEN)] == ["", "precious", "", "old"]
 
 
@@ -212,7 +212,7 @@ def test_any_two_versions_are_compared_and_one_restored(
     page = browser.get(f"{PROMPT}/history?model={QWEN}&from=1&to=3")
     assert "<del>two</del>" in page.text and "<ins>2</ins>" in page.text
     send("/restore", version="1")
-    assert model_prompts.prompt_of(database, QWEN) == "one\ntwo\nthree"
+    assert model_prompts.get_prompt(database, QWEN) == "one\ntwo\nthree"
     send("/restore", 404, version="99")
     for bad in (f"?model={QWEN}&from=x&to=-1", f"?model={QWEN}&from=99999999999999999999"):
         assert browser.get(f"{PROMPT}/history{bad}").status_code == 200

@@ -10,7 +10,7 @@ from flask import Flask
 
 from store import conversations, deletion, entities, remembered
 from store.database import Database
-from store.entities import Learned
+from store.entities import Provenance
 from store.media import Media
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
@@ -35,7 +35,7 @@ def learn(
     frame_id: int | None = None,
 ) -> tuple[int, list[int]]:  # fmt: skip
     """(entity, facts) as a chat stores them, or a person."""
-    learned = Learned(NOON_MS, turn_id, frame_id)
+    learned = Provenance(NOON_MS, turn_id, frame_id)
     with database.write() as connection:
         number, _ = entities.store_entity(connection, "person", name, learned)
         return number, [
@@ -104,7 +104,7 @@ def test_a_persons_description_is_not_replaced_by_a_chat(
     number, _ = learn(database, "Anna")
     form = {"csrf_token": csrf_of(app, browser), "description": "my sister"}
     assert browser.post(f"{PEOPLE}/{number}/describe", data=form).status_code == 303
-    learned = Learned(NOON_MS, turn(database))
+    learned = Provenance(NOON_MS, turn(database))
     with database.write() as connection:
         entities.store_entity(connection, "person", "Anna", learned, "a colleague")
     assert entities.get(database, number).description == "my sister"

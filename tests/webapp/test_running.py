@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from store.paths import DataDir
-from webapp.running import Address, AlreadyRunning, announced, only_one, web_address
+from webapp.running import Address, AlreadyRunning, advertise_address, supervisor_lock, web_address
 
 
 def test_the_address_is_there_while_the_pages_are_served(data_dir: DataDir) -> None:
     assert web_address(data_dir) is None
-    with announced(data_dir, "127.0.0.1", 9000) as address:
+    with advertise_address(data_dir, "127.0.0.1", 9000) as address:
         assert web_address(data_dir) == address == Address(os.getpid(), "127.0.0.1", 9000)
     assert web_address(data_dir) is None
 
@@ -35,9 +35,9 @@ def test_a_file_that_cannot_be_read_is_no_address(data_dir: DataDir, content: st
 
 
 def test_an_older_web_process_does_not_take_the_newer_ones_address_away(data_dir: DataDir) -> None:
-    with announced(data_dir, "127.0.0.1", 9000), announced(data_dir, "127.0.0.1", 9001):
+    with advertise_address(data_dir, "127.0.0.1", 9000), advertise_address(data_dir, "127.0.0.1", 9001):
         pass
-    with announced(data_dir, "127.0.0.1", 9000):
+    with advertise_address(data_dir, "127.0.0.1", 9000):
         newer = json.dumps({"pid": os.getppid(), "host": "127.0.0.1", "port": 9001})
         (data_dir.home / "web.json").write_text(newer)
     found = web_address(data_dir)
@@ -68,7 +68,7 @@ def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     assert (data_dir.home / "up.lock").exists()
-    with only_one(data_dir), pytest.raises(AlreadyRunning), only_one(data_dir):
+    with supervisor_lock(data_dir), pytest.raises(AlreadyRunning), supervisor_lock(data_dir):
         pass
-    with only_one(data_dir):
+    with supervisor_lock(data_dir):
         pass

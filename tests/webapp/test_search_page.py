@@ -67,7 +67,7 @@ def think(database: Database) -> Callable[[FrameRow, str], None]:
 
     def store(frame: FrameRow, text: str) -> None:
         with database.write() as connection:
-            [vector] = vectors.quantised(FakeEmbedder().embed([text]))
+            [vector] = vectors.quantize(FakeEmbedder().embed([text]))
             vectors.add(connection, "frame", frame.id, "fake", [(0, len(text), vector)])
 
     return store

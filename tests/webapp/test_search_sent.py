@@ -111,7 +111,7 @@ def test_pages_tell_questions_and_screens_apart(
 ) -> None:
     store_frame(database, data_dir, NOON_MS, text="hello there")
     browser.get(f"/search?q={QUESTION}")
-    sent.record(database, sent.Leaving(
+    sent.record(database, sent.OutgoingRequest(
         "embed", NOON_MS, "openai", "m", "https://api.example/v1/embeddings", False, None, 900, None, 7,
         NOON_MS, NOON_MS + 60_000,
     ))  # fmt: skip
@@ -129,7 +129,7 @@ def test_pages_tell_questions_and_screens_apart(
 
 
 def test_the_doctor_notes_what_it_asks(data_dir: DataDir, database: Database, endpoint: Endpoint) -> None:
-    assert doctor.check_meaning(data_dir, chosen(endpoint)).verdict == "OK"
+    assert doctor.check_embeddings(data_dir, chosen(endpoint)).verdict == "OK"
     [kept] = sent.latest(database)
     assert kept.body is not None and kept.body.encode() == endpoint.bodies[0]
     assert (kept.purpose, kept.outcome) == ("test", "answered")

@@ -13,14 +13,14 @@ from flask import Flask
 from store import conversations, personas
 from store.database import Database
 from store.paths import DataDir
-from store.persona_words import BUILT_IN, Words
+from store.persona_words import BUILT_IN, PersonaText
 from store.personas import Persona
 from store.settings import ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
 from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.prompt import HARD_RULES
+from webapp.assistant.prompt import EVIDENCE_RULES
 
 ASK = {
     "message": "What did I do?",
@@ -28,7 +28,7 @@ ASK = {
     "end_time": NOON_MS / 1000 + 60,
     "timezone": "UTC",
 }
-PIRATE = Words("Pirate", "Voice: a pirate's.\nShape: one line.\nLength: ten words.")
+PIRATE = PersonaText("Pirate", "Voice: a pirate's.\nShape: one line.\nLength: ten words.")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def identity(stub: StubModel) -> str:
     """Block 2 of the last request: what stands before the rules."""
     system = stub.requests[-1]["messages"][0]
     assert system["role"] == "system"
-    found, rules, _ = str(system["content"]).partition(f"\n\n{HARD_RULES}")
+    found, rules, _ = str(system["content"]).partition(f"\n\n{EVIDENCE_RULES}")
     assert rules
     return found
 
@@ -119,7 +119,7 @@ def test_r0_45_changing_a_persona_changes_no_transcript(
 ) -> None:
     spoken(persona_id=pirate.id)
     before = conversations.messages(database, 1)
-    personas.change(database, pirate.id, Words("Pirate", "Voice: retired."), NOON_MS + 5)
+    personas.update_persona(database, pirate.id, PersonaText("Pirate", "Voice: retired."), NOON_MS + 5)
     assert conversations.messages(database, 1) == before
     version = personas.of_turn(database, 1, 1).version
     assert version is not None and (version.version, version.system_prompt) == (1, PIRATE.system_prompt)

@@ -18,7 +18,7 @@ from store.paths import DataDir
 from store.settings import Settings, WebSettings
 from webapp import supervisor
 from webapp.address import PortInUse, listen
-from webapp.running import AlreadyRunning, is_alive, only_one
+from webapp.running import AlreadyRunning, is_alive, supervisor_lock
 from webapp.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
 
 SLEEP = "import time; time.sleep(600)"
@@ -143,7 +143,7 @@ def test_one_home_has_one_supervisor(
     supervise: Callable[..., tuple[Supervisor, list[str]]], data_dir: DataDir
 ) -> None:
     own, _ = supervise(web=SLEEP)
-    with only_one(data_dir), pytest.raises(AlreadyRunning, match="already running"):
+    with supervisor_lock(data_dir), pytest.raises(AlreadyRunning, match="already running"):
         own.run()
     assert own.parts == []
 

@@ -15,7 +15,7 @@ from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
 from tests.webapp.test_days_pages import page, words
-from webapp.views.selection import NOTHING, Selection
+from webapp.views.selection import NO_SELECTION, Selection
 
 MINUTE_MS = 60_000
 DAY_START_MS = NOON_MS - 12 * 60 * MINUTE_MS
@@ -125,9 +125,9 @@ def test_any_two_moments_are_a_selection_or_the_beginning_of_one(browser: Actor,
 
 def test_ends_change_places_when_the_second_comes_first(shot: Callable[[int], FrameRow]) -> None:
     early, late = shot(0), shot(30)
-    assert NOTHING.begun_at(late).ended_at(early) == Selection(early.captured_ms, late.captured_ms)
+    assert NO_SELECTION.begun_at(late).ended_at(early) == Selection(early.captured_ms, late.captured_ms)
     whole = Selection(early.captured_ms, late.captured_ms)
     assert whole.begun_at(late) == Selection(late.captured_ms)
-    assert NOTHING.ended_at(early) == NOTHING.begun_at(early)
-    alone = NOTHING.begun_at(early).ended_at(early)
+    assert NO_SELECTION.ended_at(early) == NO_SELECTION.begun_at(early)
+    alone = NO_SELECTION.begun_at(early).ended_at(early)
     assert alone.start_ms == early.captured_ms and alone.end_ms >= early.captured_ms + 1_000

@@ -167,8 +167,8 @@ def test_saving_without_a_change_keeps_the_approvals(
 
 def test_the_last_runs_and_decisions_are_told(browser: Actor, database: Database) -> None:
     with database.write() as connection:
-        tool_log.record(connection, ToolEvent(NOON_MS, "calculator", "completed", 12))
-        tool_log.record(connection, ToolEvent(NOON_MS, "read_file", "refused"))
+        tool_log.record_event(connection, ToolEvent(NOON_MS, "calculator", "completed", 12))
+        tool_log.record_event(connection, ToolEvent(NOON_MS, "read_file", "refused"))
     html = browser.get(PAGE).text
     assert "refused: not as approved, or decided before" in html and "12 ms" in html
     assert "Last used: never" not in row_of(html, "calculator")

@@ -50,7 +50,7 @@ def upload() -> tuple[AttachmentAnswer, int]:
             raise invalid(422, "unknown_field", [FieldError(name, "is not a part of this form")])
     if len(request.files.getlist("file")) > 1:
         raise invalid(422, "invalid_file", [FieldError("file", "is given more than once")])
-    return attachment_answer(attaching.take_in(uploaded_file())), 201
+    return attachment_answer(attaching.store_attachment(uploaded_file())), 201
 
 
 @endpoint(

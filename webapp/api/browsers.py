@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field, StringConstraints
 
 from store import browser_words
-from store.browser_words import BrowserWord, OrdinaryWindow
+from store.browser_words import ExtensionReport, OrdinaryWindow
 from webapp.access import Permission
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
@@ -34,7 +34,7 @@ class BrowserSaid(Request):
     windows: list[WindowSaid] = Field(max_length=_MAX_WINDOWS)
 
 
-class Heard(Answer):
+class WindowReportReceipt(Answer):
     windows: int
 
 
@@ -43,16 +43,16 @@ class Heard(Answer):
     "/browser-windows",
     "What the browser extension sees",
     body=BrowserSaid,
-    answer=Heard,
+    answer=WindowReportReceipt,
     permission=Permission.EXTENSION,
 )
-def say(body: BrowserSaid) -> Heard:
+def say(body: BrowserSaid) -> WindowReportReceipt:
     """For Recollect's own extension only, with the token it was paired with."""
     own = services()
     windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
-    word = BrowserWord(body.browser, own.clock(), windows)
-    browser_words.say(own.data_dir.spool, str(body.copy_id), word)
-    return Heard(windows=len(windows))
+    word = ExtensionReport(body.browser, own.clock(), windows)
+    browser_words.save_report(own.data_dir.spool, str(body.copy_id), word)
+    return WindowReportReceipt(windows=len(windows))
 
 
 def _address(url: str) -> str:

@@ -15,7 +15,7 @@ from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, chec
 from webapp.assistant.attached import MAX_FILES
 from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from webapp.assistant.live import LiveTurn, TooManyTurns
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import (
     MAX_MESSAGE_CHARS,
     MAX_NOTE_CHARS,
@@ -138,11 +138,11 @@ def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
     202 when a tool call waits for a person: after the decision the turn goes on by itself, and its
     own address tells how far it is. A turn that failed at the model is kept with its question.
     """
-    result = followed(started(body))
+    result = wait_for_turn(started(body))
     return (result, 202) if isinstance(result, RunningAnswer) else turn_answer(result)
 
 
-def followed(turn: LiveTurn) -> TurnResult | RunningAnswer:
+def wait_for_turn(turn: LiveTurn) -> TurnResult | RunningAnswer:
     """The answered turn, or how far it is when a call waits for a person. Raises why it failed."""
     for _, event in turn.follow():
         if isinstance(event, ApprovalEvent):
@@ -175,24 +175,24 @@ def started(
         previous_response_id=previous,
         amend=body.amend,
     )
-    return began(request)
+    return start_turn(request)
 
 
-def began(request: TurnRequest) -> LiveTurn:
+def start_turn(request: TurnRequest) -> LiveTurn:
     """A turn that runs by itself. Raises what it is refused for."""
     own = services()
     try:
         return own.turns.start(turn_deps(own), request)
     except TurnRefused as error:
-        raise refused(error) from error
+        raise refusal_problem(error) from error
     except TooManyTurns as error:
         detail = "Too many questions are being answered; try again when one is done."
         raise Problem(503, "too_many_turns", detail, headers={"Retry-After": "5"}) from error
 
 
-def turn_deps(own: Services) -> TurnDeps:
+def turn_deps(own: Services) -> TurnServices:
     """What a turn of this app works with."""
-    return TurnDeps(
+    return TurnServices(
         own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent, own.context
     )
 
@@ -220,7 +220,7 @@ def running_answer(chat_id: int, n: int) -> RunningAnswer:
     )
 
 
-def refused(error: TurnRefused) -> Problem:
+def refusal_problem(error: TurnRefused) -> Problem:
     """A question that cannot become a turn, as a problem."""
     if isinstance(error, UnknownChat):
         return Problem(404, error.code, f"There is no chat {error.chat_id}.")
@@ -233,11 +233,11 @@ def refused(error: TurnRefused) -> Problem:
 
 def _answered(result: TurnResult) -> TurnResult:
     if result.error:
-        raise failed(result.error, result.chat_id, result.turn_id, result.answer_md)
+        raise failure_problem(result.error, result.chat_id, result.turn_id, result.answer_md)
     return result
 
 
-def failed(error: TurnError, chat_id: int, turn_id: int, answer_md: str = "") -> Problem:
+def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str = "") -> Problem:
     """A turn's failure as a problem, with what was said before it where there is any."""
     headers = {} if error.retry_after_s is None else {"Retry-After": str(max(1, round(error.retry_after_s)))}
     status = _STATUS_OF.get(error.code, 502)

@@ -15,7 +15,7 @@ from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
 from webapp.assistant import closing, digests, topics
 from webapp.assistant.context import VERSION, prepare
-from webapp.assistant.context_loading import Asking
+from webapp.assistant.context_loading import ContextRequest
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.views import chat_sources
@@ -144,13 +144,13 @@ class ForgottenAnswer(Answer):
 def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     """The digests as they are, and the pack of a window as it would be told now; nothing is kept of it."""
     own = services()
-    closing.tidy(own.context)
+    closing.close_idle_sessions(own.context)
     days, now_ms = own.settings.context.recent_days, own.clock()
     topic, pack = None, None
     if query.session_id is not None:
         session = context_sessions.get(own.database, number_of(query.session_id))
         chat_id = session.chat_id if session else None
-        asking = Asking(query.message, chat_id, number_of(query.session_id), VERSION)
+        asking = ContextRequest(query.message, chat_id, number_of(query.session_id), VERSION)
         prepared = prepare(own.context, asking)
         topic = prepared.topic
         pack = _pack(

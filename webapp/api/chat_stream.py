@@ -16,7 +16,7 @@ from webapp.api.chat_sessions import number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.turn_events import event_body
 from webapp.assistant.live import LiveTurn
-from webapp.assistant.prepared import Prepared
+from webapp.assistant.prepared import PreparedContext
 from webapp.errors import Problem
 from webapp.services import services
 
@@ -75,7 +75,7 @@ def started_in_window(body: StreamRequest) -> LiveTurn:
     )
 
 
-def topic_headers(prepared: Prepared) -> dict[str, str]:
+def topic_headers(prepared: PreparedContext) -> dict[str, str]:
     """What the window is about, as headers; the older names, too, for who asked by them (R1.6, R1.23).
 
     A title may be in any writing, and a header may not: it is percent-encoded.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from store import entities, frames
-from store.entities import Entity, EntityNotFound, Fact, Learned
+from store.entities import Entity, EntityNotFound, Fact, Provenance
 from store.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import MAX_ID, Answer, QueryBool, QueryInt, Request, Text
@@ -112,7 +112,7 @@ class DeletedAnswer(Answer):
 @endpoint("GET", "/entities", "What is remembered", query=EntitiesQuery, answer=EntitiesAnswer)
 def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
     """Last changed first."""
-    found = entities.recall(services().database, query.q, query.kind, query.limit, query.offset)
+    found = entities.find_entities(services().database, query.q, query.kind, query.limit, query.offset)
     return EntitiesAnswer(data=[entity_answer(each) for each in found])
 
 
@@ -131,7 +131,7 @@ def add_entity(body: EntityBody) -> EntityAnswer:
     try:
         with own.database.write() as connection:
             number, _ = entities.store_entity(
-                connection, body.kind, body.name, Learned(own.clock()), body.description
+                connection, body.kind, body.name, Provenance(own.clock()), body.description
             )
     except ValueError as error:
         raise invalid(422, "invalid_entity", [FieldError("name", str(error))]) from error
@@ -195,7 +195,7 @@ def add_fact(body: FactBody) -> FactAnswer:
                 connection,
                 body.subject_id,
                 body.predicate,
-                Learned(own.clock(), frame_id=body.source_frame_id),
+                Provenance(own.clock(), frame_id=body.source_frame_id),
                 object_entity_id=body.object_entity_id,
                 object_value=body.object_value,
             )

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Request
 from webapp.export.pack import Size
-from webapp.exporting import FORMATS, exported, file_of
+from webapp.exporting import FORMATS, answer_file, export_pack
 
 _NUMBERS = re.compile(r"([1-9][0-9]{0,2}(,[1-9][0-9]{0,2})*)?", re.ASCII)
 
@@ -62,4 +62,4 @@ def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
             return "none"
         return "full" if n in query.full else "crop"
 
-    return file_of(exported(chat_id, turn_id, size_of, with_files=query.files == "1"), query.fmt)
+    return answer_file(export_pack(chat_id, turn_id, size_of, with_files=query.files == "1"), query.fmt)

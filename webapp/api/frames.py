@@ -163,7 +163,7 @@ def context(frame_id: int) -> ContextAnswer:
     """The frame's facts, text and addresses, its neighbours and its stretch of activity."""
     database = services().database
     frame = frames.get(database, frame_id)
-    reading = readings.current(database, frame_id)
+    reading = readings.current_reading(database, frame_id)
     previous, following = frames.neighbours(database, frame)
     segment = activity.segment_of(database, frame)
     return ContextAnswer(

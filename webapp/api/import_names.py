@@ -72,7 +72,7 @@ def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
     source = import_or_404(import_id)
     chosen = None if body.names is None else set(body.names)
     try:
-        done = import_names.remember(own.database, source, chosen, own.clock())
+        done = import_names.accept_names(own.database, source, chosen, own.clock())
     except LookupError as error:
         problem = FieldError("names", f"{str(error.args[0])[:100]!r} is no name of this import")
         raise invalid(422, "invalid_request", [problem]) from error

@@ -41,7 +41,7 @@ class ReasonAnswer(Answer):
     count: int
 
 
-class LeftOutAnswer(Answer):
+class SkippedRecordAnswer(Answer):
     where: str = Field(description="A line or a record of the file.")
     reason: str
 
@@ -59,7 +59,7 @@ class ImportReceiptAnswer(Answer):
     unchanged: int = Field(description="There already, and the same.")
     replaced: int = Field(description="Occurrences of its events that the file does not tell of any more.")
     reasons: list[ReasonAnswer] = Field(description="Why records were left out, commonest first.")
-    records: list[LeftOutAnswer] = Field(description="The first hundred of those left out.")
+    records: list[SkippedRecordAnswer] = Field(description="The first hundred of those left out.")
 
 
 def _importer(kind: Kind, summary: str) -> None:
@@ -152,23 +152,23 @@ def listed() -> ImportsAnswer:
     )
 
 
-class GoneAnswer(Answer):
+class DeletedAnswer(Answer):
     deleted: int = Field(description="Rows that went.")
     entities: int = Field(description="People or places that went with them: known from these imports alone.")
     kept: int = Field(description="Those that stay, as more is known of them; that they were named is gone.")
 
 
-def _gone(deleted: imports.Deleted) -> GoneAnswer:
-    return GoneAnswer(deleted=deleted.rows, entities=deleted.entities, kept=deleted.kept)
+def _gone(deleted: imports.Deleted) -> DeletedAnswer:
+    return DeletedAnswer(deleted=deleted.rows, entities=deleted.entities, kept=deleted.kept)
 
 
-def _deleter(kind: Kind, summary: str) -> Callable[[], GoneAnswer]:
-    def delete() -> GoneAnswer:
+def _deleter(kind: Kind, summary: str) -> Callable[[], DeletedAnswer]:
+    def delete() -> DeletedAnswer:
         """The whole source, with what chats were shown of it and the copies of the database that hold it."""
         return _gone(imports.delete(services().database, kind))
 
     delete.__name__ = f"delete_{kind}"
-    return endpoint("DELETE", f"/imports/{kind}", summary, answer=GoneAnswer)(delete)
+    return endpoint("DELETE", f"/imports/{kind}", summary, answer=DeletedAnswer)(delete)
 
 
 for _kind in KINDS:
@@ -180,10 +180,10 @@ for _kind in KINDS:
     "DELETE",
     "/imports/<id:import_id>",
     "Take an import back",
-    answer=GoneAnswer,
+    answer=DeletedAnswer,
     problems={404: "import_not_found"},
 )
-def delete_one(import_id: int) -> GoneAnswer:
+def delete_one(import_id: int) -> DeletedAnswer:
     """What it brought first goes, with what chats were shown of the source."""
     own = services()
     found = next((each for each in imports.listed(own.database) if each.id == import_id), None)

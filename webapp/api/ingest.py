@@ -176,7 +176,7 @@ def _is_excluded(capture: Capture) -> bool:
     if found.action == "keep" or found.reason == "unknown_window":
         return False
     with own.database.write() as connection:
-        outcomes.leave_out(connection, capture, "excluded", found.reason)
+        outcomes.record_skipped(connection, capture, "excluded", found.reason)
     return True
 
 

@@ -48,7 +48,7 @@ def summary_of(found: Insight) -> InsightSummary:
     return InsightSummary(**_told(found))
 
 
-def whole(found: Insight) -> InsightAnswer:
+def insight_answer(found: Insight) -> InsightAnswer:
     """One version with the turn that told it, as that stands now."""
     turn = stored_turn(services().database, found.chat_id, found.n)
     return InsightAnswer(**_told(found), turn=turn_answer(turn))

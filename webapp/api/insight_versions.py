@@ -10,7 +10,7 @@ from pydantic import Field
 from store import insights
 from webapp import insight_files
 from webapp.api.endpoint import endpoint
-from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, summary_of, whole
+from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, insight_answer, summary_of
 from webapp.api.values import MAX_ID, Answer, QueryInt, Request
 from webapp.services import services
 from webapp.views.difference import difference
@@ -27,7 +27,7 @@ def restore(insight_id: int) -> InsightAnswer:
     """The others stay as they are."""
     database = services().database
     insights.restore(database, insight_id)
-    return whole(insights.get(database, insight_id))
+    return insight_answer(insights.get(database, insight_id))
 
 
 class VersionsOfInsight(Answer):
@@ -109,4 +109,4 @@ class ExportQuery(Request):
 )
 def export(insight_id: int, query: ExportQuery) -> Response:
     """With its evidence; as JSON with the messages that made it, too."""
-    return insight_files.file_of(insights.get(services().database, insight_id), query.fmt)
+    return insight_files.insight_file(insights.get(services().database, insight_id), query.fmt)

@@ -10,11 +10,11 @@ from pydantic_core import PydanticCustomError
 
 from store import anchors, frames, insight_search, insights
 from store.anchors import Anchor
-from store.insights import Insight, Wanted
+from store.insights import Insight, InsightFilter
 from store.times import to_ms
-from webapp.api.chat import MODEL_PROBLEMS, Note, Prompt, Question, RunningAnswer, began, followed
+from webapp.api.chat import MODEL_PROBLEMS, Note, Prompt, Question, RunningAnswer, start_turn, wait_for_turn
 from webapp.api.endpoint import endpoint, invalid
-from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, summary_of, whole
+from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, insight_answer, summary_of
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import (
     MAX_ID,
@@ -99,7 +99,7 @@ class InsightRequest(Request):
 )
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
     """The current ones, of the latest time first, or those that `q` finds."""
-    wanted = Wanted(
+    wanted = InsightFilter(
         None if query.start_time is None else to_ms(query.start_time),
         None if query.end_time is None else to_ms(query.end_time),
         query.frame_id,
@@ -114,17 +114,17 @@ def all_insights(query: InsightsQuery) -> InsightsAnswer:
     )
 
 
-def _listed(query: InsightsQuery, wanted: Wanted) -> tuple[list[Insight], str | None, int]:
+def _listed(query: InsightsQuery, wanted: InsightFilter) -> tuple[list[Insight], str | None, int]:
     """A page by time, the cursor of the next one, and how many there are."""
     database = services().database
     before = None if query.cursor is None else _place(query.cursor)
-    found = insights.everything(database, wanted, query.limit + 1, before)
+    found = insights.list_insights(database, wanted, query.limit + 1, before)
     shown = found[: query.limit]
     more = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > query.limit else None
     return shown, more, insights.count(database, wanted)
 
 
-def _found(query: InsightsQuery, wanted: Wanted) -> tuple[list[Insight], str | None, int]:
+def _found(query: InsightsQuery, wanted: InsightFilter) -> tuple[list[Insight], str | None, int]:
     """The same of what is found: a cursor is ``q-`` and a place in the order."""
     own = services()
     match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
@@ -132,7 +132,7 @@ def _found(query: InsightsQuery, wanted: Wanted) -> tuple[list[Insight], str | N
         raise _no_cursor()
     first = int(match[1])
     asking = own.embedder.asking(query.q)
-    found = insight_search.search(own.database, asking, wanted, limit=query.limit, offset=first)
+    found = insight_search.search_insights(own.database, asking, wanted, limit=query.limit, offset=first)
     after = first + query.limit
     return found.insights, f"q-{after}" if after < found.total else None, found.total
 
@@ -168,7 +168,7 @@ def tell(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
 )  # fmt: skip
 def one(insight_id: int) -> InsightAnswer:
     """With its evidence, as it stands now."""
-    return whole(insights.get(services().database, insight_id))
+    return insight_answer(insights.get(services().database, insight_id))
 
 
 class RemovedInsight(Answer):
@@ -244,7 +244,7 @@ def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | Runnin
         style_note=body.style_note,
         amend=body.amend,
     )
-    result = followed(began(request))
+    result = wait_for_turn(start_turn(request))
     return (result, 202) if isinstance(result, RunningAnswer) else (turn_answer(result), 200)
 
 
@@ -254,7 +254,7 @@ def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | Runnin
 def _anchor(body: InsightRequest) -> Anchor:
     if body.frame_id is not None:
         frame = frames.get(services().database, body.frame_id)
-        return anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+        return anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     assert body.start_time is not None and body.end_time is not None  # validated
     return Anchor("moment", to_ms(body.start_time), to_ms(body.end_time))
 
@@ -270,13 +270,13 @@ def _made(body: InsightRequest | AgainRequest, anchor: Anchor) -> tuple[InsightA
         persona_id=body.persona_id,
         style_note=body.style_note,
     )
-    result = followed(began(request))
+    result = wait_for_turn(start_turn(request))
     if isinstance(result, RunningAnswer):
         return result, 202
     made = insights.of_chat(own.database, result.chat_id)
     if made is None:  # what it was about was deleted meanwhile
         raise insights.InsightNotFound(result.chat_id)
-    return whole(made), 201
+    return insight_answer(made), 201
 
 
 def _place(cursor: str) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from webapp.api.values import Answer
 from webapp.services import services
 
 
-class HoldAnswer(Answer):
+class PinStateAnswer(Answer):
     """Why retention leaves a frame alone. A deletion that is asked for takes it all the same."""
 
     frame_id: int
@@ -24,9 +24,13 @@ class HoldAnswer(Answer):
 
 
 @endpoint(
-    "PUT", "/frames/<id:frame_id>/pin", "Pin a frame", answer=HoldAnswer, problems={404: "frame_not_found"}
+    "PUT",
+    "/frames/<id:frame_id>/pin",
+    "Pin a frame",
+    answer=PinStateAnswer,
+    problems={404: "frame_not_found"},
 )
-def pin(frame_id: int) -> HoldAnswer:
+def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
     own = services()
     kept.pin(own.database, frame_id, own.clock())
@@ -37,10 +41,10 @@ def pin(frame_id: int) -> HoldAnswer:
     "DELETE",
     "/frames/<id:frame_id>/pin",
     "Unpin a frame",
-    answer=HoldAnswer,
+    answer=PinStateAnswer,
     problems={404: "frame_not_found"},
 )
-def unpin(frame_id: int) -> HoldAnswer:
+def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
     database = services().database
     kept.unpin(database, frames.get(database, frame_id).id)
@@ -51,10 +55,10 @@ def unpin(frame_id: int) -> HoldAnswer:
     "GET",
     "/frames/<id:frame_id>/pin",
     "Why a frame is kept",
-    answer=HoldAnswer,
+    answer=PinStateAnswer,
     problems={404: "frame_not_found"},
 )
-def hold(frame_id: int) -> HoldAnswer:
+def hold(frame_id: int) -> PinStateAnswer:
     """Whether the frame is pinned, and how often it is cited."""
     return _answer(frames.get(services().database, frame_id).id)
 
@@ -79,9 +83,9 @@ def read_again(frame_id: int) -> ReadAgainAnswer:
     return ReadAgainAnswer(frame_id=frame_id)
 
 
-def _answer(frame_id: int) -> HoldAnswer:
-    found = kept.hold(services().database, frame_id)
-    return HoldAnswer(
+def _answer(frame_id: int) -> PinStateAnswer:
+    found = kept.retention_reason(services().database, frame_id)
+    return PinStateAnswer(
         frame_id=frame_id,
         kept=found.is_kept,
         pinned_at=None if found.pinned_ms is None else to_seconds(found.pinned_ms),

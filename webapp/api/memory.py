@@ -106,7 +106,7 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
         kind=query.kind or None,
     )
     types: list[EntryType] = [each for each in ENTRY_TYPES if each in (query.types or ENTRY_TYPES)]
-    page = memory.search(
+    page = memory.search_memory(
         own.database, own.embedder.asking(query.q), types, filters,
         now_ms=own.clock(), limit=query.limit, order=query.order,
     )  # fmt: skip

@@ -46,7 +46,7 @@ class PromptVersionsAnswer(Answer):
 @endpoint("GET", PATH, "What a model is told first", answer=SystemPromptAnswer, problems=NO_NAME)
 def get(model_id: str) -> SystemPromptAnswer:
     """A model is named as in GET /models; slashes and colons may stand as they are."""
-    return _answer(model_id, model_prompts.prompt_of(services().database, model_id))
+    return _answer(model_id, model_prompts.get_prompt(services().database, model_id))
 
 
 @endpoint(
@@ -75,7 +75,7 @@ def delete(model_id: str) -> SystemPromptAnswer:
     answer=PromptVersionsAnswer,
     problems=NO_NAME,
 )
-def versions(model_id: str) -> PromptVersionsAnswer:
+def prompt_versions(model_id: str) -> PromptVersionsAnswer:
     """The newest first; the first one is in force."""
     found = model_prompts.versions(services().database, model_id)
     return PromptVersionsAnswer(data=[_version(each) for each in found])

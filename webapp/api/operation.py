@@ -104,8 +104,8 @@ def stats() -> StatsAnswer:
     """How much there is."""
     own = services()
     entries, used = own.spool.usage()
-    found = store_stats.stats(own.database)
-    held = kept.cost(own.database)
+    found = store_stats.store_stats(own.database)
+    held = kept.pinned_usage(own.database)
     files, files_bytes = attachments.usage(own.database)
     return StatsAnswer(
         frames=found.frames,

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from store import personas
-from store.persona_words import MAX_NAME_CHARS, MAX_PROMPT_CHARS, PersonaInvalid, Words
+from store.persona_words import MAX_NAME_CHARS, MAX_PROMPT_CHARS, PersonaInvalid, PersonaText
 from store.personas import Persona
 from store.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
@@ -60,7 +60,7 @@ class VersionsAnswer(Answer):
 def all_personas() -> PersonasAnswer:
     """Those that can be chosen, the built-in ones first; archived ones are found by id."""
     database = services().database
-    return PersonasAnswer(data=[_answer(each) for each in personas.everything(database)])
+    return PersonasAnswer(data=[_answer(each) for each in personas.list_personas(database)])
 
 
 @endpoint(
@@ -95,7 +95,7 @@ def one(persona_id: int) -> PersonaAnswer:
 def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
     """Makes a new version. What turns said before stays as it is (R0.45)."""
     own = services()
-    return _kept(lambda: personas.change(own.database, persona_id, _words(body), own.clock()))
+    return _kept(lambda: personas.update_persona(own.database, persona_id, _words(body), own.clock()))
 
 
 class RemovedPersona(Answer):
@@ -187,8 +187,8 @@ def versions(persona_id: int) -> VersionsAnswer:
 # -- support ------------------------------------------------------------------------------
 
 
-def _words(body: PersonaBody) -> Words:
-    return Words(body.name, body.system_prompt, body.description)
+def _words(body: PersonaBody) -> PersonaText:
+    return PersonaText(body.name, body.system_prompt, body.description)
 
 
 def _kept(write: Callable[[], Persona]) -> PersonaAnswer:

@@ -43,7 +43,7 @@ class ListedModelsAnswer(Answer):
 def listed(provider_id: int) -> ListedModelsAnswer:
     """Asked from the endpoint now."""
     try:
-        found = providing.listed(services(), provider_id)
+        found = providing.list_models(services(), provider_id)
     except ModelError as error:
         failure = turn_error(error, "en")
         raise Problem(502, failure.code, f"{failure.message} {failure.action}") from error
@@ -77,7 +77,7 @@ class ReportAnswer(Answer):
 def test(provider_id: int) -> ReportAnswer:
     """One small call that says nothing of the screen; it may cost what such a call costs."""
     try:
-        report = providing.tested(services(), provider_id)
+        report = providing.test_provider(services(), provider_id)
     except HostNotAllowed as error:
         raise _not_allowed(error) from error
     return ReportAnswer(

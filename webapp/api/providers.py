@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store import providers
+from store import providers as stored_providers
 from store.providers import Provider, ProviderInvalid
 from webapp import providing
 from webapp.api.endpoint import endpoint, invalid
@@ -26,15 +26,17 @@ class ProviderBody(Request):
     base_url: Text
     model: Text = Field("", description="May stay empty until one is chosen; not used before.")
     api_key: Text | None = None
-    context_tokens: Annotated[int, Field(ge=providers.MIN_CONTEXT, le=providers.MAX_CONTEXT)] = 8192
+    context_tokens: Annotated[
+        int, Field(ge=stored_providers.MIN_CONTEXT, le=stored_providers.MAX_CONTEXT)
+    ] = 8192
     supports_vision: bool = False
     supports_tools: bool = False
     supports_json_schema: bool = True
     tool_format: Literal["", "functionary", "command-r", "llama31"] = ""
-    input_price: Annotated[float, Field(ge=0, le=providers.MAX_PRICE)] = Field(
+    input_price: Annotated[float, Field(ge=0, le=stored_providers.MAX_PRICE)] = Field(
         0, description="Per million tokens; 0 is not set."
     )
-    output_price: Annotated[float, Field(ge=0, le=providers.MAX_PRICE)] = 0
+    output_price: Annotated[float, Field(ge=0, le=stored_providers.MAX_PRICE)] = 0
     currency: Annotated[str, Field(max_length=5)] = ""
     single_system: bool = Field(False, description="Its template takes one system message only.")
     supports_responses: bool = Field(
@@ -113,7 +115,7 @@ def add(body: ProviderBody) -> tuple[ProviderAnswer, int]:
 def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     """A new address takes the key and the permission of the host away."""
     try:
-        before = providers.load(services().data_dir).get(provider_id)
+        before = stored_providers.load(services().data_dir).get(provider_id)
         wanted = _provider(body, provider_id)
         providing.change(services(), replace(wanted, name=wanted.name or before.name), body.api_key)
     except ProviderInvalid as error:

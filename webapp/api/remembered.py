@@ -6,7 +6,7 @@ from pydantic import Field
 
 from store import entities, remembered
 from store.entities import EntityNotFound
-from store.remembered import CannotMerge, Use
+from store.remembered import CannotMerge, FactUse
 from store.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.entities import (
@@ -68,7 +68,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
 def restore_fact(fact_id: int) -> FactAnswer:
     """It is recalled again; one that was not taken back is given as it is."""
     with services().database.write() as connection:
-        remembered.give_back(connection, fact_id)
+        remembered.restore_fact(connection, fact_id)
     return fact_answer(fact_or_404(fact_id))
 
 
@@ -94,7 +94,7 @@ def uses_of_entity(entity_id: int) -> UsesAnswer:
 @endpoint("GET", "/facts/clashes", "Facts that disagree", answer=ClashesAnswer)
 def clashes() -> ClashesAnswer:
     """One subject, one predicate, several objects: perhaps one is wrong, perhaps all are true."""
-    found = remembered.clashes(entities.facts_of(services().database, None, MAX_CLASHING))
+    found = remembered.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
     return ClashesAnswer(data=[[fact_answer(each) for each in group] for group in found])
 
 
@@ -144,7 +144,7 @@ def fact_or_404(fact_id: int) -> entities.Fact:
         raise Problem(404, "fact_not_found", f"There is no fact {fact_id}.") from error
 
 
-def _uses(found: list[Use]) -> UsesAnswer:
+def _uses(found: list[FactUse]) -> UsesAnswer:
     return UsesAnswer(
         data=[
             UseAnswer(

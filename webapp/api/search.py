@@ -143,7 +143,7 @@ def search(query: SearchQuery) -> SearchAnswer:
         monitor=query.monitor,
     )
     try:
-        page = tolerant.search(
+        page = tolerant.fuzzy_search(
             services().database,
             query.q,
             filters,

@@ -62,7 +62,7 @@ def text(frame_id: int, query: TextQuery) -> TextAnswer:
     """Lines and words in reading order; with `q` the words that the search would find are marked."""
     database = services().database
     frame = frames.get(database, frame_id)
-    reading = readings.current(database, frame_id)
+    reading = readings.current_reading(database, frame_id)
     return TextAnswer(
         frame_id=frame_id,
         status=frame.status,

@@ -218,7 +218,7 @@ def _tools(own: Services) -> list[ToolAnswer]:
         (tool, "It is switched off." if by_name[tool.name] == "off" else flags.lacks(tool.name))
         for tool in own.agent.registry.list()
     ]
-    used, rules = tool_log.last_used(own.database), tool_rules.rules(own.database)
+    used, rules = tool_log.last_used_tools(own.database), tool_rules.rules(own.database)
     return [
         ToolAnswer(
             name=tool.name,

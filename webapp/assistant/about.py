@@ -15,12 +15,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from store import days, entities, frame_tags, locations, sample
-from store.anchors import Anchor, Anchored
+from store.anchors import Anchor, AnchoredChat
 from store.database import Database
 from store.filters import Filters
 from store.sample import SampledFrame
 from webapp.assistant.excerpts import excerpt, line_forms
-from webapp.assistant.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, guest
+from webapp.assistant.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, sanitized_inline
 from webapp.assistant.records import TurnRequest
 from webapp.assistant.sampling import select_in
 from webapp.assistant.sentences import clock, local_time, moment
@@ -40,10 +40,10 @@ AROUND_MS = 5 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class AnchorFacts:
     """The anchor of a turn and what is known of it, as it is told. `frames` are cited as e1, e2, …"""
 
-    anchored: Anchored
+    anchored: AnchoredChat
     label: str
     frames: tuple[SampledFrame, ...]
     told: str
@@ -78,7 +78,7 @@ class About:
         return "\n".join(parts)
 
 
-def of(database: Database, anchored: Anchored, zone: tzinfo) -> About:
+def of(database: Database, anchored: AnchoredChat, zone: tzinfo) -> AnchorFacts:
     """What is known of an anchor now. A frame that has gone shows nothing."""
     anchor = anchored.anchor
     with database.read() as connection:
@@ -95,7 +95,7 @@ def of(database: Database, anchored: Anchored, zone: tzinfo) -> About:
         *_labelled("tags", _tags(database, frames)),
     ]
     visual = [OPEN, *_visual(anchor, frames, zone), CLOSE] if frames else []
-    return About(anchored, label(anchor, zone), frames, "\n".join([*visual, *facts]), "\n".join(facts))
+    return AnchorFacts(anchored, label(anchor, zone), frames, "\n".join([*visual, *facts]), "\n".join(facts))
 
 
 def request(anchor: Anchor, timezone: str, now_ms: int, **changes: Any) -> TurnRequest:
@@ -129,17 +129,17 @@ def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Ite
             ("window", frame.window_name, MAX_TITLE_CHARS),
             ("url", frame.browser_url, MAX_URL_CHARS),
         )
-        yield from (f"{name}: {guest(value, limit)}" for name, value, limit in named if value)
+        yield from (f"{name}: {sanitized_inline(value, limit)}" for name, value, limit in named if value)
         if frame.focused is not None:
             yield f"focused: {'yes' if frame.focused else 'no'}"
         shown = excerpt(frame.text, seen=seen, limit=most, limit_tokens=most // 2)
-        yield from (f"| {guest(line, len(line))}" for line in shown.text.split("\n") if line)
+        yield from (f"| {sanitized_inline(line, len(line))}" for line in shown.text.split("\n") if line)
         seen = line_forms(frame.text)
 
 
 def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:
     """The frame's id, or the bounds of the moment; then the date."""
-    day = f"{days.local(anchor.start_ms, zone):%A} {local_time(anchor.start_ms, zone)}"
+    day = f"{days.to_local(anchor.start_ms, zone):%A} {local_time(anchor.start_ms, zone)}"
     if anchor.frame_id is not None:
         return [f"frame id: {anchor.frame_id}", f"date: {day}"]
     start, end = local_time(anchor.start_ms, zone), local_time(anchor.end_ms, zone)
@@ -157,7 +157,7 @@ def _contacts(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
         words = " ".join((frame.text, frame.app_name or "", frame.window_name or ""))
         for each in entities.on_frame(database, frame.id, words):
             told = f", {each.description}" if each.description else ""
-            found.setdefault(each.id, guest(f"{each.name} ({each.kind}{told})", MAX_URL_CHARS))
+            found.setdefault(each.id, sanitized_inline(f"{each.name} ({each.kind}{told})", MAX_URL_CHARS))
     return list(found.values())[:MAX_CONTACTS]
 
 
@@ -167,4 +167,4 @@ def _position(point: locations.Point, zone: tzinfo) -> str:
 
 def _tags(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
     found = [tag for frame in frames for tag in frame_tags.of_frame(database, frame.id)]
-    return [guest(tag, MAX_TITLE_CHARS) for tag in dict.fromkeys(found)]
+    return [sanitized_inline(tag, MAX_TITLE_CHARS) for tag in dict.fromkeys(found)]

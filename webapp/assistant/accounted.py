@@ -21,7 +21,7 @@ from webapp.assistant.records import ClaimState
 from webapp.assistant.speakers import han_subjects
 from webapp.assistant.specifics import names, quotations, stands_in, without_addresses, without_quotations
 from webapp.assistant.telling_words import TELLING, TELLING_HAN
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 SHOWN_PER_UNACCOUNTED = 1.5
 """So many words and figures a frame must show for each word that it does not: without one a sentence is
@@ -73,7 +73,7 @@ def unaccounted(said: str, texts: Iterable[str]) -> set[str]:
 def other_doers(said: str, texts: Iterable[str]) -> Iterator[str]:
     """Who a sentence says did something, where no text names one: "the mayor", "the workshop manager"."""
     whole = "\n".join(texts)
-    form, there = normal(_bare(said)), normal(whole)
+    form, there = normalize(_bare(said)), normalize(whole)
     for found in _ROLE.finditer(form):
         of, who = own_words.content_words(found["of"]) - TELLING, found["who"]
         is_named = not of or re.search(rf"\b{found['of']}\W{{0,3}}{who}", there)
@@ -129,14 +129,14 @@ def in_other_language(said: str, sources: Sources, untold: int = 0) -> ClaimStat
 
 def _strange(said: str) -> list[str]:
     """What a Chinese sentence says in words that are known in no other language."""
-    rest = glossary.without_terms(TELLING_HAN.sub(" ", normal(_bare(said))))
+    rest = glossary.without_terms(TELLING_HAN.sub(" ", normalize(_bare(said))))
     return [run for run in _HAN_RUN.findall(rest) if len(run) > 1]
 
 
 def _shown(bare: str, texts: Sequence[str]) -> int:
     """How many words that say something the texts show; two Han signs are one."""
     words = _latin(bare)
-    runs = _HAN_RUN.findall(TELLING_HAN.sub(" ", normal(bare)))
+    runs = _HAN_RUN.findall(TELLING_HAN.sub(" ", normalize(bare)))
     signs = sum(len(run) for run in runs) - sum(map(len, _unlike_runs(bare, "\n".join(texts))))
     return len(words) - len(own_words.lacking(words, texts)) + signs // 2
 
@@ -162,8 +162,8 @@ def _bare(said: str) -> str:
 
 def _unlike_runs(said: str, whole: str) -> Iterator[str]:
     """Two or more Han signs in a row of which no text has one beside its neighbour."""
-    there = "".join(_HAN_RUN.findall(normal(whole)))
-    form = normal(said)
+    there = "".join(_HAN_RUN.findall(normalize(whole)))
+    form = normalize(said)
     told = TELLING_HAN.sub(lambda found: " " * len(found[0]), form)
     for run in _HAN_RUN.finditer(form):
         at = range(*run.span())

@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from engines.chat_extractive import ExtractiveModel
 from store import anchors, apps, conversations, days, insights, model_prompts
-from store.anchors import Anchored
+from store.anchors import AnchoredChat
 from webapp.assistant import about, bringing, mentions, phrases
-from webapp.assistant.about import About
+from webapp.assistant.about import AnchorFacts
 from webapp.assistant.context import prepare
-from webapp.assistant.context_loading import Asking
+from webapp.assistant.context_loading import ContextRequest
 from webapp.assistant.errors import (
     BadMessage,
     BadRange,
@@ -21,15 +21,15 @@ from webapp.assistant.errors import (
     TimeRangeRequired,
     UnknownChat,
 )
-from webapp.assistant.identity import voice_of
+from webapp.assistant.identity import resolve_voice
 from webapp.assistant.mentions import Mentions
 from webapp.assistant.models import AnyModel, ChatModels
 from webapp.assistant.phrases import Calendar, Found, Refusal
-from webapp.assistant.plan import Plan, TurnDeps
-from webapp.assistant.prepared import Prepared
-from webapp.assistant.prompt import HARD_RULES
+from webapp.assistant.plan import TurnPlan, TurnServices
+from webapp.assistant.prepared import PreparedContext
+from webapp.assistant.prompt import EVIDENCE_RULES
 from webapp.assistant.records import MAX_MESSAGE_CHARS, Mode, TimeReading, TurnRequest
-from webapp.assistant.texts import language_of, question_words, tokens
+from webapp.assistant.texts import estimate_tokens, language_of, question_words
 
 MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
@@ -42,7 +42,7 @@ class _Range:
     reading: TimeReading
 
 
-def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
+def admit(deps: TurnServices, request: TurnRequest) -> TurnPlan:
     """The settled question. Raises `TurnRefused`, saying which field is at fault."""
     message = request.message.strip()
     if not message:
@@ -59,18 +59,18 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
         understood = phrases.in_message(mentioned.rest, calendar)
     can_use_tools = deps.agent is not None and uses_tools(deps.models, model)
-    attached = bringing.brought(deps, request)
+    attached = bringing.resolve_attachments(deps, request)
     bringing.check_images(deps, request, model, attached, uses_tools=can_use_tools)
     # Nothing but a turn with tools looks at an image.
     mode = "agent" if attached.images else request.mode
     chosen = _chosen(replace(request, mode=mode), model, mentioned, understood, anchored, can_use_tools)
-    voice = voice_of(deps.database, request)
+    voice = resolve_voice(deps.database, request)
     topic = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
     filters = request.filters
     if mentioned.app and not filters.app_name:
         filters = replace(filters, app_name=mentioned.app)
     told = _context(deps, request, message, voice.identity, model, chosen.mode)
-    return Plan(
+    return TurnPlan(
         context=told,
         pack=told.system_augmentation,
         session_id=request.session_id,
@@ -87,7 +87,7 @@ def admit(deps: TurnDeps, request: TurnRequest) -> Plan:
         identity=voice.identity,
         persona=voice.persona,
         style_note=voice.style_note,
-        model_prompt=model_prompts.prompt_of(deps.database, model.name),
+        model_prompt=model_prompts.get_prompt(deps.database, model.name),
         chat_id=None if request.amend else request.chat_id,
         about=anchored,
         reading=chosen.range.reading if chosen.range else TimeReading(),
@@ -113,7 +113,7 @@ def _chosen(
     model: AnyModel,
     mentioned: Mentions,
     understood: Found | Refusal | None,
-    anchored: About | None,
+    anchored: AnchorFacts | None,
     can_use_tools: bool,
 ) -> _Chosen:
     """Evidence mode wherever there is a range, unless tools are asked for; tools without one (C1).
@@ -134,40 +134,40 @@ def _chosen(
     return _Chosen(request.mode or "evidence", found)
 
 
-def _about(deps: TurnDeps, request: TurnRequest, zone: ZoneInfo) -> About | None:
+def _about(deps: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFacts | None:
     """What the conversation is about. Raises `UnknownChat` and `NotAnInsight`."""
     if request.chat_id is None:
-        anchored = Anchored(request.anchor) if request.anchor else None
+        anchored = AnchoredChat(request.anchor) if request.anchor else None
     elif conversations.get(deps.database, request.chat_id) is None:
         raise UnknownChat(request.chat_id)
     elif not request.amend:
-        anchored = anchors.of_chat(deps.database, request.chat_id)
+        anchored = anchors.anchor_of_chat(deps.database, request.chat_id)
     else:
         amended = insights.of_chat(deps.database, request.chat_id)
         if amended is None:
             raise NotAnInsight
-        anchored = Anchored(amended.anchor, amended.id)
+        anchored = AnchoredChat(amended.anchor, amended.id)
     return about.of(deps.database, anchored, zone) if anchored else None
 
 
 def _context(
-    deps: TurnDeps, request: TurnRequest, message: str, identity: str, model: AnyModel, mode: Mode
-) -> Prepared:
+    deps: TurnServices, request: TurnRequest, message: str, identity: str, model: AnyModel, mode: Mode
+) -> PreparedContext:
     """What is told of earlier chats, and what the window is about; nothing to one that only quotes."""
     if deps.context is None:
-        return Prepared(reason="there is no memory of chats here")
+        return PreparedContext(reason="there is no memory of chats here")
     withheld = ""
     if isinstance(model, ExtractiveModel):
         withheld = "the built-in model only quotes, and is told nothing"
     elif mode == "evidence" and not deps.context.settings.in_evidence_mode:
         withheld = "not told where a question is about a range (context.in_evidence_mode)"
-    asking = Asking(
+    asking = ContextRequest(
         message=message,
         chat_id=request.chat_id,
         session_id=request.session_id,
         version=request.context_version,
         withheld=withheld,
-        prompt_tokens=tokens(identity) + tokens(HARD_RULES) + tokens(message),
+        prompt_tokens=estimate_tokens(identity) + estimate_tokens(EVIDENCE_RULES) + estimate_tokens(message),
         window_tokens=0 if isinstance(model, ExtractiveModel) else model.context_tokens,
     )
     return prepare(deps.context, asking)
@@ -186,7 +186,7 @@ def _zone(name: str) -> ZoneInfo:
         raise BadTimezone(name) from error
 
 
-def _mentions(deps: TurnDeps, message: str) -> Mentions:
+def _mentions(deps: TurnServices, message: str) -> Mentions:
     return mentions.read(message, apps.colour_slots(deps.database) if "@" in message else ())
 
 

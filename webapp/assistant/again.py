@@ -7,11 +7,11 @@ from typing import Any
 
 from store import conversations, personas
 from store.database import Database
-from webapp.assistant.plan import Plan
+from webapp.assistant.plan import TurnPlan
 from webapp.assistant.records import TurnFilters, TurnRequest, TurnResult
 
 
-def given(plan: Plan) -> dict[str, Any]:
+def replay_parameters(plan: TurnPlan) -> dict[str, Any]:
     """What is kept with a turn of what it was given beside its words; what was not given is missing."""
     filters = {name: value for name, value in asdict(plan.filters).items() if value not in (None, "")}
     kept: dict[str, Any] = {"filters": filters} if filters else {}
@@ -22,7 +22,7 @@ def given(plan: Plan) -> dict[str, Any]:
     return kept
 
 
-def request(database: Database, asked: TurnResult, now_ms: int) -> TurnRequest:
+def replay_request(database: Database, asked: TurnResult, now_ms: int) -> TurnRequest:
     """A stored question as it would be asked now.
 
     In evidence mode its times are those it was answered for, however they were found. A turn with tools
@@ -32,7 +32,7 @@ def request(database: Database, asked: TurnResult, now_ms: int) -> TurnRequest:
     kept = stored.given if stored else {}
     in_range = kept if asked.mode == "agent" else {"start_ms": asked.start_ms, "end_ms": asked.end_ms}
     spoken = personas.of_turn(database, asked.chat_id, asked.turn_id)
-    speakers = {each.id for each in personas.everything(database)}
+    speakers = {each.id for each in personas.list_personas(database)}
     speaker = spoken.version.persona_id if spoken.version else None
     return TurnRequest(
         message=asked.question,

@@ -31,7 +31,7 @@ from webapp.assistant.agent_tools import carry_out
 from webapp.assistant.findings import Findings, TurnFindings
 from webapp.assistant.fitting import Fitted
 from webapp.assistant.off_screen import OffScreen
-from webapp.assistant.plan import Draft, Plan, TurnDeps
+from webapp.assistant.plan import DraftAnswer, TurnPlan, TurnServices
 from webapp.assistant.records import (
     ATTACHMENT_SOURCE,
     DeltaEvent,
@@ -40,14 +40,14 @@ from webapp.assistant.records import (
     StatusEvent,
     TurnEvent,
 )
-from webapp.assistant.requested_calls import Said, Wanted
+from webapp.assistant.requested_calls import ModelReply, WantedCall
 from webapp.assistant.sent_ledger import SentLedger, total_of, usage_of
-from webapp.assistant.sentences import say
+from webapp.assistant.sentences import text
 from webapp.assistant.tool import Tool
-from webapp.assistant.tool_context import Session
+from webapp.assistant.tool_context import ToolSession
 from webapp.assistant.tools.attachments import read_attachment
-from webapp.assistant.visible import Heard
-from webapp.assistant.waiting import Stop, Stopped, drawn
+from webapp.assistant.visible import StreamBuffer
+from webapp.assistant.waiting import Cancelled, CancelToken, iterate_until_cancelled
 
 
 class Forgotten(Exception):
@@ -55,14 +55,14 @@ class Forgotten(Exception):
 
 
 def run(
-    deps: TurnDeps,
+    deps: TurnServices,
     agent: AgentDeps,
-    plan: Plan,
+    plan: TurnPlan,
     turn: StoredTurn,
     history: Sequence[Message],
-    stop: Stop,
+    stop: CancelToken,
     warnings: list[str],
-) -> Generator[TurnEvent, None, Draft]:
+) -> Generator[TurnEvent, None, DraftAnswer]:
     """The turn's events, then its draft; what has to be said of the turn is added to `warnings` at once.
 
     Raises `StoreError`, `Forgotten`, and `ModelError` or `Stopped` when it ended before anything was said.
@@ -70,25 +70,25 @@ def run(
     session = _session(deps, agent, plan, turn, history, stop, warnings)
     try:
         completion = yield from _rounds(session)
-    except (ModelError, Stopped) as ending:
+    except (ModelError, Cancelled) as ending:
         tool_calls.expire(deps.database, deps.clock(), turn.id)
-        said = answering.cut_off(session.heard.text, plan, session.form)
+        said = answering.partial_completion(session.heard.text, plan, session.form)
         if said is None:
             _tell_fit(session)
             raise
-        return answering.ended(_draft(session, said), ending, plan.language)
+        return answering.with_ending(_draft(session, said), ending, plan.language)
     return _draft(session, completion)
 
 
 def _session(
-    deps: TurnDeps,
+    deps: TurnServices,
     agent: AgentDeps,
-    plan: Plan,
+    plan: TurnPlan,
     turn: StoredTurn,
     history: Sequence[Message],
-    stop: Stop,
+    stop: CancelToken,
     warnings: list[str],
-) -> Session:
+) -> ToolSession:
     assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
@@ -101,11 +101,11 @@ def _session(
     )
     tools = offered(deps.database, agent.registry, opts)
     settings = agent.settings
-    blocks = agent_prompt.blocks(
+    blocks = agent_prompt.tool_blocks(
         plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
     )
     can_read = any(tool.name == read_attachment.name for tool in tools)
-    files = attached.of_plan(deps, plan.attached, plan.model.context_tokens, can_read=can_read)
+    files = attached.attachment_text_for(deps, plan.attached, plan.model.context_tokens, can_read=can_read)
     shown = attached.pictures(deps.database, plan.attached)
     asked = attached.with_files(files, plan.question)
     merged = endpoint is not None and endpoint.single_system
@@ -115,7 +115,7 @@ def _session(
     if plan.about:
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
-    return Session(
+    return ToolSession(
         deps,
         agent,
         plan,
@@ -134,7 +134,7 @@ def _session(
     )
 
 
-def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
+def _rounds(session: ToolSession) -> Generator[TurnEvent, None, Completion]:
     """Rounds of calls until there is an answer."""
     rounds = session.agent.settings.max_iterations
     for iteration in range(1, rounds + 1):
@@ -148,31 +148,33 @@ def _rounds(session: Session) -> Generator[TurnEvent, None, Completion]:
                 return replace(completion, text=said.prose)
             break  # neither a call nor an answer
         results = yield from carry_out(session, iteration, said)
-        session.messages += requested_calls.told(
+        session.messages += requested_calls.result_messages(
             said, completion, results, session.form, as_text=session.tells_as_text
         )
     else:
-        session.warnings.append(say("capped", session.plan.language, count=rounds))
+        session.warnings.append(text("capped", session.plan.language, count=rounds))
     session.messages.append(Message("user", agent_prompt.ANSWER_NOW))
     completion, said = yield from _generate(session, [])
     return replace(completion, text=said.prose or completion.text)
 
 
-def _given(session: Session, first: FirstCall) -> tuple[Completion, Said]:
+def _given(session: ToolSession, first: FirstCall) -> tuple[Completion, ModelReply]:
     """A call as if the model had just asked for it; it is decided about like any other."""
     session.parts += 1
     is_offered = any(tool.name == first.tool for tool in session.tools)
     error = "" if is_offered else f"There is no tool {first.tool!r}."
-    wanted = Wanted("again_1", first.tool, first.arguments, error)
-    text = requested_calls.written(wanted, session.form)
-    return Completion(text, None, session.plan.model.name), Said("", (wanted,))
+    wanted = WantedCall("again_1", first.tool, first.arguments, error)
+    text = requested_calls.call_as_text(wanted, session.form)
+    return Completion(text, None, session.plan.model.name), ModelReply("", (wanted,))
 
 
-def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None, tuple[Completion, Said]]:
+def _generate(
+    session: ToolSession, tools: Sequence[Tool]
+) -> Generator[TurnEvent, None, tuple[Completion, ModelReply]]:
     """One answer of the model, told as it comes. A request that was too long is made smaller, once."""
     plan = session.plan
     session.parts += 1
-    told = say("thinking", plan.language, model=plan.model.name)
+    told = text("thinking", plan.language, model=plan.model.name)
     yield StatusEvent("thinking", told, session.turn.chat_id, session.turn.n)
     _fit(session)
     try:
@@ -183,19 +185,19 @@ def _generate(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, N
         fitted = _fit(session)
         if not fitted.is_changed:
             raise
-        told = say("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
+        told = text("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
         yield ShortenedEvent(fitted.left_out, fitted.shortened, told)
         completion = yield from _heard(session, tools)
     return completion, requested_calls.read(completion, tools or session.tools, session.form)
 
 
-def _heard(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
+def _heard(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
     """The answer to one request, its words told as they come."""
     plan, deps = session.plan, session.deps
     session.stop.check()
     if tool_calls.is_forgotten(deps.database, session.turn.id):
         raise Forgotten
-    session.heard = Heard(session.form)
+    session.heard = StreamBuffer(session.form)
     endpoint = deps.models.endpoint(plan.model.name)
     ledger = None
     if endpoint:
@@ -216,7 +218,7 @@ def _heard(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None
     )
     completion, outcome = None, "stopped"
     try:
-        for piece in drawn(ask, session.stop, deps.database.close_thread):
+        for piece in iterate_until_cancelled(ask, session.stop, deps.database.close_thread):
             if isinstance(piece, Completion):
                 completion = piece
             elif fresh := session.heard.add(piece):
@@ -236,7 +238,7 @@ def _heard(session: Session, tools: Sequence[Tool]) -> Generator[TurnEvent, None
     return completion
 
 
-def _fit(session: Session) -> Fitted:
+def _fit(session: ToolSession) -> Fitted:
     """Keep the messages within the model's window, as far as its results can be left out."""
     fitted = fitting.fit(session.messages, session.room)
     session.messages = fitted.messages
@@ -245,19 +247,19 @@ def _fit(session: Session) -> Fitted:
     return fitted
 
 
-def _tell_fit(session: Session) -> None:
+def _tell_fit(session: ToolSession) -> None:
     """Say in the turn what of its results the model did not get as a whole."""
     for name, count in (("results_left_out", session.left_out), ("results_shortened", session.shortened)):
         if count:
-            session.warnings.append(say(name, session.plan.language, count=count))
+            session.warnings.append(text(name, session.plan.language, count=count))
 
 
-def _draft(session: Session, completion: Completion) -> Draft:
+def _draft(session: ToolSession, completion: Completion) -> DraftAnswer:
     """The answer with its citations numbered, its quotes verified and its claims judged."""
     plan, findings, deps = session.plan, session.findings, session.deps
     _tell_fit(session)
     if completion.finish_reason == "length":
-        session.warnings.append(say("cut_short", plan.language))
+        session.warnings.append(text("cut_short", plan.language))
     retrieval = findings.retrieval(deps.database, plan.words, (plan.start_ms, plan.end_ms))
     range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
     measured = findings.facts(plan.now_ms, plan.zone, range_ms)

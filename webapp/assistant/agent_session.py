@@ -15,7 +15,7 @@ from store.settings import ToolsSettings
 from store.tool_modes import Mode
 from webapp.assistant.findings import Findings
 from webapp.assistant.gates import ToolGateOpts
-from webapp.assistant.outside import Vision, Web
+from webapp.assistant.outside import VisionAccess, WebAccess
 from webapp.assistant.rate_limit import RateLimit
 from webapp.assistant.tool import Registry, Tool
 from webapp.assistant.tools import (
@@ -32,7 +32,7 @@ from webapp.assistant.tools import (
     web,
 )
 from webapp.assistant.waiting import Decisions
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 
 APPROVAL_LIFETIME_MS = 15 * 60_000
 """How long a call waits for a person; then it counts as not allowed."""
@@ -42,7 +42,7 @@ APPROVAL_LIFETIME_MS = 15 * 60_000
 class AgentDeps:
     """The tools there are, what they read from, and where decisions are awaited."""
 
-    library: Library
+    library: ReadSources
     settings: ToolsSettings
     registry: Registry
     decisions: Decisions = field(default_factory=Decisions)
@@ -56,7 +56,7 @@ class AgentDeps:
 class ToolContext:
     """What one call of a tool is handed; see the protocols of `webapp.assistant.tools`."""
 
-    library: Library
+    library: ReadSources
     findings: Findings
     now_ms: int
     zone: tzinfo
@@ -65,8 +65,8 @@ class ToolContext:
     read_file_roots: tuple[Path, ...]
     read_file_max_bytes: int
     never_read: tuple[Path, ...]
-    web: Web | None
-    vision: Vision | None
+    web: WebAccess | None
+    vision: VisionAccess | None
     turn_id: int | None
     chat_id: int
 
@@ -79,11 +79,11 @@ def registry(settings: ToolsSettings) -> Registry:
         [
             *screen.TOOLS,
             describe.describe_frame,
-            *messages.TOOLS,
-            *calendars.TOOLS,
-            *places.TOOLS,
-            *days.TOOLS,
-            *memories.TOOLS,
+            *messages.MESSAGE_TOOLS,
+            *calendars.CALENDAR_TOOLS,
+            *places.PLACE_TOOLS,
+            *days.DAY_TOOLS,
+            *memories.KNOWLEDGE_TOOLS,
             chats.search_chats,
             attachments.read_attachment,
             general.calculator,

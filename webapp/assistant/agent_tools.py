@@ -12,17 +12,17 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from store import tool_calls, tool_rules
-from store.tool_calls import Asked, NotApproved, Outcome, ToolCall
+from store.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
 from webapp.assistant import destinations
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes
 from webapp.assistant.elsewhere import SOURCE_OF
 from webapp.assistant.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
-from webapp.assistant.requested_calls import Said, Wanted, result_text
-from webapp.assistant.sentences import say
+from webapp.assistant.requested_calls import ModelReply, WantedCall, result_text
+from webapp.assistant.sentences import text
 from webapp.assistant.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
-from webapp.assistant.tool_context import Session, Told, context_of, told
-from webapp.assistant.visible import visible
-from webapp.assistant.waiting import within
+from webapp.assistant.tool_context import CallNotice, ToolSession, call_notice, context_of
+from webapp.assistant.visible import visible_text
+from webapp.assistant.waiting import run_with_timeout
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +37,12 @@ WHY_NOT = {
 """Why a call has not run, as the model is told."""
 
 
-def carry_out(session: Session, iteration: int, said: Said) -> Generator[TurnEvent, None, dict[str, str]]:
+def carry_out(
+    session: ToolSession, iteration: int, said: ModelReply
+) -> Generator[TurnEvent, None, dict[str, str]]:
     """Events of the calls, then their results as text by the id of the call."""
     asked = [_asked(session, iteration, each) for each in said.wanted]
-    asked[0] = replace(asked[0], said=visible(said.prose, session.form))
+    asked[0] = replace(asked[0], said=visible_text(said.prose, session.form))
     entered = tool_calls.add(session.deps.database, session.turn.id, asked, session.deps.clock())
     by_id = {each.id: each for each in said.wanted}
     results: dict[str, str] = {}
@@ -54,7 +56,7 @@ def carry_out(session: Session, iteration: int, said: Said) -> Generator[TurnEve
     waiting = [call for call in entered if call.state == "pending"]
     if waiting:
         yield ApprovalEvent(tuple(waiting))
-        told = say("waiting", session.plan.language, tools=", ".join(call.tool for call in waiting))
+        told = text("waiting", session.plan.language, tools=", ".join(call.tool for call in waiting))
         yield StatusEvent("waiting", told, session.turn.chat_id, session.turn.n)
     while waiting:
         for call in list(waiting):
@@ -73,9 +75,9 @@ def carry_out(session: Session, iteration: int, said: Said) -> Generator[TurnEve
     return results
 
 
-def _asked(session: Session, iteration: int, wanted: Wanted) -> Asked:
+def _asked(session: ToolSession, iteration: int, wanted: WantedCall) -> NewToolCall:
     """The call as it enters: unusable, free to run, or waiting for the person."""
-    asked = Asked(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
+    asked = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
     if asked.error:
         return asked
     database, tool = session.deps.database, session.agent.registry.get(wanted.name)
@@ -87,7 +89,7 @@ def _asked(session: Session, iteration: int, wanted: Wanted) -> Asked:
     what = _told(session, tool, wanted)
     if isinstance(what, str):
         return replace(asked, error=what)
-    is_free = mode == "auto" and destinations.runs_by_itself(session, tool)
+    is_free = mode == "auto" and destinations.is_auto_approved(session, tool)
     by = "mode" if is_free else tool_rules.use(database, session.turn.chat_id, tool.name, what.scope)
     return replace(
         asked,
@@ -99,13 +101,13 @@ def _asked(session: Session, iteration: int, wanted: Wanted) -> Asked:
     )
 
 
-def _told(session: Session, tool: Tool, wanted: Wanted) -> Told | str:
+def _told(session: ToolSession, tool: Tool, wanted: WantedCall) -> CallNotice | str:
     """What the person is told that the call does, or why it cannot be made."""
     problem = invalid_arguments(tool, wanted.arguments)
     if problem:
         return problem
     try:
-        return told(session, tool, wanted.arguments)
+        return call_notice(session, tool, wanted.arguments)
     except ToolFailed as error:
         return str(error)
     except Exception:  # as when it runs: a tool's bug must not end the turn
@@ -113,7 +115,7 @@ def _told(session: Session, tool: Tool, wanted: Wanted) -> Told | str:
         return failed_by_bug(tool.name)
 
 
-def _wait(session: Session, waiting: Sequence[ToolCall]) -> None:
+def _wait(session: ToolSession, waiting: Sequence[ToolCall]) -> None:
     """Until something was decided, the time is up, or the turn is stopped."""
     until_s = time.monotonic() + _LOOK_EVERY_S
     while time.monotonic() < until_s:
@@ -124,13 +126,13 @@ def _wait(session: Session, waiting: Sequence[ToolCall]) -> None:
     tool_calls.expire(session.deps.database, session.deps.clock())
 
 
-def _is_decided(session: Session, call: ToolCall) -> bool:
+def _is_decided(session: ToolSession, call: ToolCall) -> bool:
     now = tool_calls.get(session.deps.database, call.id)
     return now is None or now.state != "pending"
 
 
 def _run(
-    session: Session, call: ToolCall, wanted: Wanted, results: dict[str, str]
+    session: ToolSession, call: ToolCall, wanted: WantedCall, results: dict[str, str]
 ) -> Generator[TurnEvent, None, None]:
     """Run an approved call, with the arguments that were approved and no others."""
     database, clock = session.deps.database, session.deps.clock
@@ -146,7 +148,7 @@ def _run(
     results[call.call_id] = result_text(outcome.output, outcome.error)
 
 
-def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
+def _outcome(session: ToolSession, call: ToolCall, wanted: WantedCall) -> Outcome:
     """What the tool gave, within its time; what it finds after that is not taken in."""
     tool, settings = session.agent.registry.get(wanted.name), session.agent.settings
     assert tool is not None
@@ -164,7 +166,7 @@ def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
         return session.agent.registry.run(context, call.call_id, wanted.name, wanted.arguments)
 
     try:
-        result = within(work, settings.timeout_s, session.stop, session.deps.database.close_thread)
+        result = run_with_timeout(work, settings.timeout_s, session.stop, session.deps.database.close_thread)
     except TimeoutError:
         return Outcome("timed_out", error=f"{wanted.name} took longer than {settings.timeout_s:g} s.")
     if context.vision:
@@ -178,7 +180,7 @@ def _outcome(session: Session, call: ToolCall, wanted: Wanted) -> Outcome:
     return Outcome("completed", result.output, "", found.from_ms, found.until_ms)
 
 
-def _again(session: Session, call: ToolCall) -> ToolCall:
+def _again(session: ToolSession, call: ToolCall) -> ToolCall:
     found = tool_calls.get(session.deps.database, call.id)
     assert found is not None
     return found

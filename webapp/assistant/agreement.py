@@ -5,7 +5,7 @@ from __future__ import annotations
 from webapp.assistant import own_words, specifics
 from webapp.assistant.numerals import in_digits
 from webapp.assistant.outcomes import denied_clauses, denied_parts, is_denied
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 CLOSE_CHARS = 12
 """So far behind a "not" stands what it denies first of all."""
@@ -34,4 +34,4 @@ def agree(said: str, whole: str) -> bool:
 
 def _is_said_otherwise(word: str, whole: str, denied: str) -> bool:
     """Whether a text that denies a word also says it without a "not"."""
-    return normal(whole).count(word) > normal(denied).count(word)
+    return normalize(whole).count(word) > normalize(denied).count(word)

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from store import conversations
 from webapp.assistant.answer_cases import Case, Expected, Kind
 from webapp.assistant.errors import TurnRefused
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import EvidenceItem, TurnRequest, TurnResult
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 from webapp.assistant.turn import answer
 
 PROVEN = frozenset({"found", "measured"})
@@ -75,7 +75,7 @@ class Figures:
     coverage: Share
 
 
-def check(deps: TurnDeps, case: Case, model: str | None = None) -> Checked:
+def check(deps: TurnServices, case: Case, model: str | None = None) -> Checked:
     """Ask one case again and judge the answer. What it says of `deps.clock` is the turn's own time."""
     try:
         result = answer(deps, request_of(case, model))
@@ -146,8 +146,8 @@ def _is_told(expected: Expected, answer_md: str, cited: Sequence[EvidenceItem]) 
         return False
     if any(_squeezed(expected.text) in _squeezed(text) for text in (answer_md, *(i.quote for i in sources))):
         return True
-    said = normal(answer_md)
-    words = set(_WORD.findall(normal(expected.text)))
+    said = normalize(answer_md)
+    words = set(_WORD.findall(normalize(expected.text)))
     numbers = set(_NUMBER.findall(expected.text))
     shared = sum(word in said for word in words)
     return numbers <= set(_NUMBER.findall(answer_md)) and shared >= _MOST_WORDS * len(words)
@@ -183,4 +183,4 @@ def _reported(case: Case, result: TurnResult, cited: Sequence[EvidenceItem]) -> 
 
 def _squeezed(text: str) -> str:
     """Without white space and Markdown's escapes: readings put spaces where a person would not."""
-    return re.sub(r"[\s\\]", "", normal(text))
+    return re.sub(r"[\s\\]", "", normalize(text))

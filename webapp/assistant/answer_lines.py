@@ -22,8 +22,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from webapp.assistant import own_words
-from webapp.assistant.texts import normal, position, question_words
-from webapp.assistant.wanted import NUMBERED, Wanted, fitness, wanted
+from webapp.assistant.texts import normalize, position, question_words
+from webapp.assistant.wanted import NUMBERED, AnswerType, answer_type, fitness
 
 ENOUGH = 0.8
 """Lines with this part of the best line's weight are returned beside it."""
@@ -76,7 +76,7 @@ class _Terms:
 
     question: str
     words: tuple[str, ...]
-    wanted: Wanted
+    wanted: AnswerType
     weights: Mapping[str, float]
 
 
@@ -87,7 +87,7 @@ def answering(question: str, screens: Sequence[Screen]) -> tuple[Answering, ...]
     named = {line: frozenset(_named(words, line)) for line in {line for of in lines for line in of}}
     if not any(named.values()):
         return ()
-    asked = _Terms(question, words, wanted(question), _weights(question, named.values()))
+    asked = _Terms(question, words, answer_type(question), _weights(question, named.values()))
     weighed = [
         Answering(screen.id, line, weight)
         for screen, of in zip(screens, lines, strict=True)
@@ -99,7 +99,7 @@ def answering(question: str, screens: Sequence[Screen]) -> tuple[Answering, ...]
 
 def terms(question: str) -> tuple[str, ...]:
     """What a line should name: the words of content, and names with a number ("buoy 7")."""
-    plain = _OF_DEGREE.sub(" ", normal(question))
+    plain = _OF_DEGREE.sub(" ", normalize(question))
     words = question_words(plain) or question_words(question)
     numbered = [name for name in NUMBERED.findall(plain) if question_words(name)]
     # "buoy 3" is no answer about buoy 7: with its number a thing counts as one word.
@@ -109,7 +109,7 @@ def terms(question: str) -> tuple[str, ...]:
 
 def _named(words: Sequence[str], line: str) -> Iterator[str]:
     """The terms a line names, as they stand or by their stems."""
-    form = normal(line)
+    form = normalize(line)
     by_stem = own_words.named(words, form)
     for word, following in zip(words, (*words[1:], ""), strict=True):
         if " " in word:
@@ -132,7 +132,7 @@ def _weights(question: str, named: Iterable[frozenset[str]]) -> dict[str, float]
     """What each word that some line names counts; what is asked for ("which ticket") counts more."""
     every = list(named)
     counts = Counter(word for words in every for word in words)
-    asked_for = set(_ASKED_FOR.findall(normal(question)))
+    asked_for = set(_ASKED_FOR.findall(normalize(question)))
     return {
         word: math.log(1 + len(every) / count) * (_ASKED_FOR_COUNTS if word in asked_for else 1)
         for word, count in counts.items()
@@ -177,17 +177,17 @@ def _likelihood(asked: _Terms, screen: Screen, line: str) -> float:
     factor = fitness(asked.wanted, line, asked.question)
     if _QUESTION_END.search(line):
         factor *= _IS_QUESTION
-    if not _says_more(line, asked.question) or normal(line) in normal(screen.title):
+    if not _says_more(line, asked.question) or normalize(line) in normalize(screen.title):
         factor *= _SAYS_NOTHING_NEW
     return factor
 
 
 def _says_more(line: str, question: str) -> bool:
     """Whether a line has a word, or signs of Chinese, that are not in the question."""
-    form = normal(question)
+    form = normalize(question)
     words = [
         word
-        for word in _WORD.findall(normal(line))
+        for word in _WORD.findall(normalize(line))
         if len(word) > 2 or not word.isalpha() or _HAN.search(word)
     ]
     known = own_words.named(words, form)

@@ -11,26 +11,26 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from engines.chat import Completion, ModelError
-from engines.chat_extractive import AppTime, ExtractiveModel, Line, Material, Shown
+from engines.chat_extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
 from webapp.assistant import answer_lines, citations, claims, coverage, evidence, replies
 from webapp.assistant.excerpts import shortened
-from webapp.assistant.facts import Facts, facts
+from webapp.assistant.facts import MeasuredFacts, facts
 from webapp.assistant.off_screen import OffScreen
-from webapp.assistant.plan import Draft, Plan, TurnDeps
+from webapp.assistant.plan import DraftAnswer, TurnPlan, TurnServices
 from webapp.assistant.records import (
     Claim,
     TurnFilters,
 )
 from webapp.assistant.retrieval import Entry, Retrieval, is_narrowed
-from webapp.assistant.sentences import clock, duration, moment, say
+from webapp.assistant.sentences import clock, duration, moment, text
 from webapp.assistant.texts import Language
 from webapp.assistant.visible import said_so_far
-from webapp.assistant.waiting import Stopped
+from webapp.assistant.waiting import Cancelled
 
 MAX_QUOTE_CHARS = 120
 
 
-def cut_off(said: str, plan: Plan, form: str = "") -> Completion | None:
+def partial_completion(said: str, plan: TurnPlan, form: str = "") -> Completion | None:
     """As much of an answer as was said before it ended early; None for nothing."""
     text = said if replies.is_whole(said) else said_so_far(said, form)
     if not text.strip():
@@ -38,49 +38,51 @@ def cut_off(said: str, plan: Plan, form: str = "") -> Completion | None:
     return Completion(text, None, plan.model.name)
 
 
-def ended(draft: Draft, ending: ModelError | Stopped, language: Language) -> Draft:
+def with_ending(draft: DraftAnswer, ending: ModelError | Cancelled, language: Language) -> DraftAnswer:
     """The draft of an answer that was `cut_off`, which says so."""
     failure = ending if isinstance(ending, ModelError) else None
-    told = say("broke_off" if failure else "stopped", language)
+    told = text("broke_off" if failure else "stopped", language)
     return replace(draft, warnings=(*draft.warnings, told), is_cut_off=True, failure=failure)
 
 
-def quote(deps: TurnDeps, plan: Plan, retrieval: Retrieval, opening: str, asked: bool = True) -> Draft:
+def quote(
+    deps: TurnServices, plan: TurnPlan, retrieval: Retrieval, opening: str, asked: bool = True
+) -> DraftAnswer:
     """The answer that needs no model: what the frames say, behind a sentence that says so."""
     material = _material(plan, retrieval, plan.words if asked else ())
     completion = ExtractiveModel().compose(material)
     return checked(deps, plan, retrieval, retrieval.entries, completion, [], opening)
 
 
-def no_captures(plan: Plan, retrieval: Retrieval) -> Draft:
+def no_captures(plan: TurnPlan, retrieval: Retrieval) -> DraftAnswer:
     """The honest answer to an empty range (R3.34): not recorded, excluded and deleted differ."""
     start, end = moment(plan.start_ms, plan.zone), moment(plan.end_ms, plan.zone)
     if is_narrowed(retrieval.filters) and retrieval.frames_in_range == 0:
         named = ", ".join(f"{name} = {value}" for name, value in _set_filters(plan.filters))
-        sentence = say("no_match", plan.language, start=start, end=end, filters=named)
+        sentence = text("no_match", plan.language, start=start, end=end, filters=named)
     else:
-        sentence = say("no_captures", plan.language, start=start, end=end)
+        sentence = text("no_captures", plan.language, start=start, end=end)
     covered = coverage.of(retrieval, plan.filters, plan.reading)
     missing = (each.text for each in coverage.missing(covered, plan.zone, plan.language))
-    return Draft(" ".join([sentence, *missing]))
+    return DraftAnswer(" ".join([sentence, *missing]))
 
 
-def future(plan: Plan) -> Draft:
+def future(plan: TurnPlan) -> DraftAnswer:
     """The answer to a range that has not begun."""
-    return Draft(say("future", plan.language, start=moment(plan.start_ms, plan.zone)))
+    return DraftAnswer(text("future", plan.language, start=moment(plan.start_ms, plan.zone)))
 
 
 def checked(
-    deps: TurnDeps,
-    plan: Plan,
+    deps: TurnServices,
+    plan: TurnPlan,
     retrieval: Retrieval,
     entries: Sequence[Entry],
     completion: Completion,
     warnings: list[str],
     opening: str = "",
-    measured: Facts | None = None,
+    measured: MeasuredFacts | None = None,
     off_screen: OffScreen | None = None,
-) -> Draft:
+) -> DraftAnswer:
     """The completion with its citations numbered, its quotes verified and its claims judged.
 
     `measured` are facts from elsewhere than the retrieval, `off_screen` is what is not of the screen.
@@ -88,7 +90,7 @@ def checked(
     reply = replies.read_reply(completion.text)
     by_id = {entry.id: entry for entry in entries}
     mentioned = [name for name, _ in reply.quotes]
-    numbered = citations.number(reply.answer_md, by_id, mentioned, say("evidence", plan.language))
+    numbered = citations.number(reply.answer_md, by_id, mentioned, text("evidence", plan.language))
     said = {numbered.order[n - 1]: told for n, told in claims.citing(numbered.answer_md).items()}
     verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes, said)
     items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)
@@ -102,14 +104,14 @@ def checked(
     opening = opening or _opening(judged(numbered.answer_md), plan.language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
     if numbered.unknown:
-        warnings.append(say("unknown_ids", plan.language, count=numbered.unknown))
+        warnings.append(text("unknown_ids", plan.language, count=numbered.unknown))
     nowhere = coverage.not_found(coverage.of(retrieval, plan.filters, plan.reading), plan.language)
     if nowhere:
         warnings.append(nowhere)
     unread = sum(entry.frame.reading_id is None for entry in entries)
     if unread:
-        warnings.append(say("unread", plan.language, count=unread))
-    return Draft(
+        warnings.append(text("unread", plan.language, count=unread))
+    return DraftAnswer(
         answer_md,
         items,
         judged(answer_md),
@@ -123,13 +125,13 @@ def checked(
 
 def _opening(found: Sequence[Claim], language: Language) -> str:
     """What an answer without any verified claim begins with."""
-    return "" if claims.is_proven(found) else say("unconfirmed", language)
+    return "" if claims.is_proven(found) else text("unconfirmed", language)
 
 
-def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Material:
+def _material(plan: TurnPlan, retrieval: Retrieval, asked: tuple[str, ...]) -> Evidence:
     answers = _answers(plan, retrieval) if asked and retrieval.is_found else {}
     shown = tuple(
-        Shown(
+        ShownApp(
             entry.id,
             clock(entry.frame.captured_ms, plan.zone),
             entry.frame.app_name or "",
@@ -148,10 +150,10 @@ def _material(plan: Plan, retrieval: Retrieval, asked: tuple[str, ...]) -> Mater
         for total in totals
         if total.duration_ms >= 1000
     )
-    return Material(plan.language, shown, times, asked)
+    return Evidence(plan.language, shown, times, asked)
 
 
-def _answers(plan: Plan, retrieval: Retrieval) -> dict[str, list[Line]]:
+def _answers(plan: TurnPlan, retrieval: Retrieval) -> dict[str, list[Line]]:
     """The lines that answer the question, by entry; none when there are none."""
     screens = [
         answer_lines.Screen(entry.id, frame.window_name or "", frame.text or frame.window_name or "")

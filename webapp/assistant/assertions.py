@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from webapp.assistant import own_words
-from webapp.assistant.facts import Facts
+from webapp.assistant.facts import MeasuredFacts
 from webapp.assistant.figures import figures, units
 from webapp.assistant.sentences import OWN_SENTENCES
 from webapp.assistant.specifics import names
@@ -89,7 +89,7 @@ _SO = re.compile(
 _TIMED = ("minutes ", "seconds ", "clock ", "date ")
 
 
-def claims_something(sentence: str, kind: Kind, facts: Facts) -> bool:
+def claims_something(sentence: str, kind: Kind, facts: MeasuredFacts) -> bool:
     """Whether a statement without a citation claims anything."""
     said = sentence.strip(" *_~")
     if not _LETTER.search(said) or said in OWN_SENTENCES:
@@ -136,13 +136,13 @@ def _is_label(sentence: str) -> bool:
     )
 
 
-def _tells_times(said: str, facts: Facts) -> bool:
+def _tells_times(said: str, facts: MeasuredFacts) -> bool:
     """Whether a duration, moment or amount is told that nobody gave."""
     told = {figure for figure in figures(said) if figure.startswith(_TIMED)} - facts.moments
     return bool(told) or any(unit in ("euro", "dollar", "yuan", "percent") for _, unit in units(said))
 
 
-def _turns(admission: str, facts: Facts) -> bool:
+def _turns(admission: str, facts: MeasuredFacts) -> bool:
     """Whether an admission goes on with a claim: "I found no invoice, but you paid it"."""
     for cut in (_TURN, _SO):
         turned = cut.search(admission, 1)

@@ -15,10 +15,10 @@ from store import attachments
 from store.attachments import Attachment
 from store.database import Database
 from store.settings import ContextSettings
-from webapp.assistant.packing import guest, plain
-from webapp.assistant.plan import Attached, TurnDeps
-from webapp.assistant.sentences import say
-from webapp.assistant.texts import Language, tokens
+from webapp.assistant.packing import plain, sanitized_inline
+from webapp.assistant.plan import Attached, TurnServices
+from webapp.assistant.sentences import text
+from webapp.assistant.texts import Language, estimate_tokens
 
 OPEN, CLOSE = "BEGIN ATTACHED DATA", "END ATTACHED DATA"
 
@@ -38,7 +38,7 @@ Read = Callable[[int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AttachmentText:
     """What a model is told of attached files. `texts` are the words of each, `cut` those of the question's
     own files of which not all is told, with how many characters are.
     """
@@ -48,7 +48,7 @@ class Told:
     cut: tuple[tuple[Attachment, int], ...] = ()
 
 
-NOTHING_TOLD = Told()
+NO_ATTACHMENT_TEXT = AttachmentText()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +62,21 @@ class Pictures:
 NO_PICTURES = Pictures()
 
 
-def told(attached: Attached, read: Read, max_chars: int, max_tokens: int, *, can_read: bool) -> Told:
+def attachment_text(
+    attached: Attached, read: Read, max_chars: int, max_tokens: int, *, can_read: bool
+) -> AttachmentText:
     """The files in a fence: at most `max_chars` characters of them in all, and about `max_tokens` tokens.
 
     With `can_read` a model may read on by itself: then only the question's own files are told, and of a very
     long one just the name. Raises nothing; without files the text is "".
     """
     if not attached:
-        return NOTHING_TOLD
+        return NO_ATTACHMENT_TEXT
     room = max_chars
     while True:
         shares = _shares(attached, room, max_chars * LARGE_TIMES if can_read else None)
         texts = {number: read(number, count) for number, count in shares.items()}
-        size = sum(tokens(text) for text in texts.values())
+        size = sum(estimate_tokens(text) for text in texts.values())
         if size <= max_tokens or not texts:
             break
         # Chinese takes four times the tokens of English: what was cut by characters is cut once more.
@@ -84,18 +86,20 @@ def told(attached: Attached, read: Read, max_chars: int, max_tokens: int, *, can
     for each in files:
         lines += _lines(each, texts.get(each.id, ""), is_own=each in attached.own)
     cut = [(each, len(texts.get(each.id, ""))) for each in attached.own if not each.is_image]
-    return Told(
+    return AttachmentText(
         "\n".join([*lines, CLOSE]),
         tuple(texts.values()),
         tuple((each, count) for each, count in cut if count < each.characters or not each.is_whole),
     )
 
 
-def of_plan(deps: TurnDeps, attached: Attached, window: int, *, can_read: bool) -> Told:
+def attachment_text_for(
+    deps: TurnServices, attached: Attached, window: int, *, can_read: bool
+) -> AttachmentText:
     """What a model with such a window is told of a question's files: a quarter of it at most."""
     settings = deps.context.settings if deps.context else ContextSettings()
     most = settings.attachment_max_chars
-    return told(attached, reader(deps.database), most, window // 4, can_read=can_read)
+    return attachment_text(attached, attachment_reader(deps.database), most, window // 4, can_read=can_read)
 
 
 def pictures(database: Database, attached: Attached) -> Pictures:
@@ -109,7 +113,7 @@ def pictures(database: Database, attached: Attached) -> Pictures:
     return Pictures(tuple(shown), tuple(named))
 
 
-def with_files(files: Told, message: str) -> str:
+def with_files(files: AttachmentText, message: str) -> str:
     """A user's message behind what is told of its files."""
     return f"{files.text}\n\n{message}" if files.text else message
 
@@ -158,12 +162,12 @@ def _lines(each: Attachment, text: str, *, is_own: bool) -> Iterator[str]:
         how = "not told here"
     else:
         how = "whole" if len(text) == each.characters else f"its first {len(text):,} characters"
-    yield f"file {each.id}: {guest(each.name, _MAX_NAME_CHARS)} ({', '.join(what)}); {how}"
+    yield f"file {each.id}: {sanitized_inline(each.name, _MAX_NAME_CHARS)} ({', '.join(what)}); {how}"
     for line in text.split("\n") if text else ():
         yield f"| {plain(line)}"
 
 
-def reader(database: Database) -> Read:
+def attachment_reader(database: Database) -> Read:
     """Reads from the store."""
     return lambda number, count: attachments.text_of(database, number, 0, count)
 
@@ -173,14 +177,14 @@ def names(files: Sequence[Attachment]) -> str:
     return ", ".join(each.name for each in files)
 
 
-def told_of_cuts(files: Told, language: Language) -> Iterator[str]:
+def truncation_warnings(files: AttachmentText, language: Language) -> Iterator[str]:
     """Sentences for the person about files of which not all went along."""
     for each, shown in files.cut:
         values = {"file": each.name, "shown": f"{shown:,}", "total": f"{each.characters:,}"}
-        yield say("file_cut", language, **values)
+        yield text("file_cut", language, **values)
 
 
-def told_of_unread(attached: Attached, language: Language) -> Iterator[str]:
+def unread_warnings(attached: Attached, language: Language) -> Iterator[str]:
     """A sentence for the person where there is no model that could read the files."""
     if attached.own:
-        yield say("files_unread", language, names=names(attached.own))
+        yield text("files_unread", language, names=names(attached.own))

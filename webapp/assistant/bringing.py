@@ -7,11 +7,11 @@ from store.errors import AttachmentNotFound
 from webapp.assistant.attached import MAX_FILES, MAX_IMAGE_BYTES, names
 from webapp.assistant.errors import AttachmentRefused, UnknownAttachment
 from webapp.assistant.models import AnyModel
-from webapp.assistant.plan import Attached, TurnDeps
+from webapp.assistant.plan import Attached, TurnServices
 from webapp.assistant.records import TurnRequest
 
 
-def brought(deps: TurnDeps, request: TurnRequest) -> Attached:
+def resolve_attachments(deps: TurnServices, request: TurnRequest) -> Attached:
     """The files of the question and of its chat. Raises `TurnRefused` for those that it cannot bring."""
     if len(set(request.attachments)) > MAX_FILES:
         raise AttachmentRefused(f"at most {MAX_FILES} files go with one question")
@@ -27,7 +27,7 @@ def brought(deps: TurnDeps, request: TurnRequest) -> Attached:
 
 
 def check_images(
-    deps: TurnDeps, request: TurnRequest, model: AnyModel, attached: Attached, *, uses_tools: bool
+    deps: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached, *, uses_tools: bool
 ) -> None:
     """Images go to a model that can see, in a turn with tools. Raises `AttachmentRefused`, saying why not."""
     if not attached.images:

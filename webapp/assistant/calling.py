@@ -20,20 +20,20 @@ from engines.chat import (
     Usage,
 )
 from webapp.assistant import attached, prompt
-from webapp.assistant.attached import NOTHING_TOLD, Told
+from webapp.assistant.attached import NO_ATTACHMENT_TEXT, AttachmentText
 from webapp.assistant.packing import Packed, pack
-from webapp.assistant.plan import MAX_ANSWER_TOKENS, Plan, TurnDeps
+from webapp.assistant.plan import MAX_ANSWER_TOKENS, TurnPlan, TurnServices
 from webapp.assistant.prompt_blocks import Block, system_messages
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sent_ledger import SentLedger, usage_of
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 
 MAX_SHRINKS = 2
 """How often a request that was too long is made smaller."""
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ModelCall:
     """A completion and what it rests on. `shrunk_to` is the window that fitted, None for the one set."""
 
     entries: tuple[Entry, ...]
@@ -41,30 +41,30 @@ class Called:
     completion: Completion
     usage: Usage
     shrunk_to: int | None = None
-    files: Told = NOTHING_TOLD
+    files: AttachmentText = NO_ATTACHMENT_TEXT
 
 
-def call(
-    deps: TurnDeps,
-    plan: Plan,
+def call_model(
+    deps: TurnServices,
+    plan: TurnPlan,
     model: ChatModel,
     retrieval: Retrieval,
     history: Sequence[Message],
     turn_id: int,
-) -> Generator[str, None, Called]:
+) -> Generator[str, None, ModelCall]:
     """Ask the model: what it says as it says it, then the whole.
 
     Raises `ModelError`; `StoreError` when what is sent cannot be noted.
     """
     endpoint = deps.models.endpoint(model.name)
-    blocks = prompt.blocks(plan)
+    blocks = prompt.evidence_blocks(plan)
     ledger = None
     if endpoint:
         ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn_id, blocks=blocks)
     merged = endpoint is not None and endpoint.single_system
     window, shrunk_to = model.context_tokens, None
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
-        files = attached.of_plan(deps, plan.attached, window, can_read=False)
+        files = attached.attachment_text_for(deps, plan.attached, window, can_read=False)
         packed, messages = _fitted(plan, blocks, window, retrieval, history, files, merged)
         try:
             completion = yield from _said(model, messages, deps.models.timeout_s, ledger)
@@ -78,7 +78,7 @@ def call(
         usage = usage_of(completion, messages, endpoint)
         if ledger:
             ledger.finish("answered", usage)
-        return Called(packed.entries, packed.left_out, completion, usage, shrunk_to, files)
+        return ModelCall(packed.entries, packed.left_out, completion, usage, shrunk_to, files)
     raise AssertionError("the last try returns or raises")
 
 
@@ -96,12 +96,12 @@ def _said(
 
 
 def _fitted(
-    plan: Plan,
+    plan: TurnPlan,
     blocks: Sequence[Block],
     window: int,
     retrieval: Retrieval,
     history: Sequence[Message],
-    files: Told,
+    files: AttachmentText,
     merged: bool,
 ) -> tuple[Packed, list[Message]]:
     """The messages that fit into a window. Raises `ContextTooLong` where it holds no frame."""
@@ -111,7 +111,7 @@ def _fitted(
         - _size(system_messages(blocks, merged=merged))
         - _size(history)
         - _reserve(window)
-        - tokens(files.text)
+        - estimate_tokens(files.text)
     )
     packed = pack(retrieval, plan.question, plan.zone, room, plan.words)
     if not packed.entries:
@@ -124,7 +124,7 @@ def _reserve(window: int) -> int:
 
 
 def _size(messages: Sequence[Message]) -> int:
-    return sum(tokens(message.content) for message in messages)
+    return sum(estimate_tokens(message.content) for message in messages)
 
 
 def _recent(history: Sequence[Message], budget_tokens: int) -> list[Message]:

@@ -30,14 +30,14 @@ from webapp.assistant import accounted, lacking, own_words, quotes, specifics
 from webapp.assistant.agreement import agree
 from webapp.assistant.assertions import advises, claims_something, goes_on_advising
 from webapp.assistant.evidence import JOINT
-from webapp.assistant.facts import Facts
+from webapp.assistant.facts import MeasuredFacts
 from webapp.assistant.figures import figures, of_moment
 from webapp.assistant.instructions import takes_orders
 from webapp.assistant.lacking import Sources
 from webapp.assistant.numerals import in_digits
 from webapp.assistant.records import Claim, ClaimState, EvidenceItem
 from webapp.assistant.sentences import OWN_SENTENCES
-from webapp.assistant.statements import CITATION, Statement, plain, statements
+from webapp.assistant.statements import CITATION, Statement, plain, split_statements
 from webapp.assistant.telling_words import TELLING
 
 QUOTED_SHARE = 1 / 3
@@ -55,7 +55,7 @@ _NO_TEXTS: Mapping[int, str] = MappingProxyType({})
 def check(
     answer_md: str,
     evidence: Sequence[EvidenceItem],
-    facts: Facts | None = None,
+    facts: MeasuredFacts | None = None,
     texts: Mapping[int, str] = _NO_TEXTS,
 ) -> tuple[Claim, ...]:
     """The claims of an answer.
@@ -63,11 +63,11 @@ def check(
     `facts` are what code has measured and the model was given; they need no quote. `texts` are the
     whole texts of the frames by citation number, for what was not quoted.
     """
-    given = facts or Facts()
+    given = facts or MeasuredFacts()
     by_number = {item.n: item for item in evidence if item.n is not None}
     claims = []
     is_advised = False
-    for statement in statements(answer_md):
+    for statement in split_statements(answer_md):
         text = answer_md[statement.start : statement.end]
         cited = tuple(dict.fromkeys(n for n in map(int, CITATION.findall(text)) if n in by_number))
         if plain(text).strip() in OWN_SENTENCES:
@@ -85,7 +85,7 @@ def check(
 def citing(answer_md: str) -> dict[int, list[str]]:
     """The statements that cite each number, without their citations."""
     found: dict[int, list[str]] = {}
-    for statement in statements(answer_md):
+    for statement in split_statements(answer_md):
         text = answer_md[statement.start : statement.end]
         for n in dict.fromkeys(map(int, CITATION.findall(text))):
             found.setdefault(n, []).append(plain(text))
@@ -98,13 +98,13 @@ def is_proven(claims: Sequence[Claim]) -> bool:
     return not of_screen or any(claim.state in _PROVEN for claim in of_screen)
 
 
-def _is_claim(text: str, statement: Statement, facts: Facts) -> bool:
+def _is_claim(text: str, statement: Statement, facts: MeasuredFacts) -> bool:
     # A citation that was dropped leaves a number of its own making in the text: a claim all the same.
     return claims_something(CITATION.sub("", text), statement.kind, facts)
 
 
 def _judged(
-    said: str, cited: Sequence[EvidenceItem], facts: Facts, texts: Mapping[int, str]
+    said: str, cited: Sequence[EvidenceItem], facts: MeasuredFacts, texts: Mapping[int, str]
 ) -> tuple[ClaimState, tuple[str, ...]]:
     if not cited:
         return ("measured" if facts.prove(said) else "no_evidence"), ()
@@ -191,7 +191,7 @@ def _doubtful(said: str, sources: Sources) -> Iterator[str]:
         yield from accounted.other_doers(said, (*sources.all, *sources.around))
 
 
-def _is_paraphrase(said: str, sources: Sources, facts: Facts) -> bool:
+def _is_paraphrase(said: str, sources: Sources, facts: MeasuredFacts) -> bool:
     """The second check: every particular and most words stand in the frames' whole texts."""
     if any(True for _ in chain(lacking.missing(said, sources, facts), _doubtful(said, sources))):
         return False

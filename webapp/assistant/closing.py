@@ -16,16 +16,16 @@ import apsw
 
 from engines.chat import ModelError
 from store import chat_summaries, context_packs, context_sessions
-from store.chat_summaries import BY_RULES, AskedTurn, Embedded
+from store.chat_summaries import BY_RULES, Embedded, SessionTurn
 from store.context_sessions import ClosedBy
 from store.database import Database
 from store.errors import SettingsError, StoreError
 from store.settings import ContextSettings
-from store.vectors import quantised
+from store.vectors import quantize
 from webapp.assistant import digests, keywords, mini_summary, mini_summary_model, tracing
 from webapp.assistant.mini_summary import Fields
 from webapp.assistant.models import ChatModels
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 from webapp.query_embedder import Meaning
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ MAX_REPAIRED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ContextDeps:
+class ContextServices:
     """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds."""
 
     database: Database
@@ -58,13 +58,13 @@ class ContextDeps:
         return round(self.settings.session_stale_minutes * 60_000)
 
 
-def is_opted_out(deps: ContextDeps) -> bool:
+def is_opted_out(deps: ContextServices) -> bool:
     """Whether the configuration names the person whose computer this is (R1.35)."""
     names = deps.settings.opt_out
     return bool(names) and ("*" in names or _user() in names)
 
 
-def open_window(deps: ContextDeps, chat_id: int | None, previous: int | None = None) -> int:
+def open_window(deps: ContextServices, chat_id: int | None, previous: int | None = None) -> int:
     """The session of a window that looks at a chat; None is one that is not begun.
 
     The window's `previous` session goes on where it is of the same chat and was left a moment ago, as by
@@ -82,7 +82,7 @@ def open_window(deps: ContextDeps, chat_id: int | None, previous: int | None = N
     return context_sessions.create(deps.database, deps.clock(), chat_id)
 
 
-def window_for(deps: ContextDeps, chat_id: int | None, given: int | None) -> int | None:
+def window_for(deps: ContextServices, chat_id: int | None, given: int | None) -> int | None:
     """The session that a question of the page belongs to; None where the store fails.
 
     Without scripts a page names none: then it is the one its chat was last asked in, or a new one.
@@ -100,7 +100,7 @@ def window_for(deps: ContextDeps, chat_id: int | None, given: int | None) -> int
         return None
 
 
-def close(deps: ContextDeps, session_id: int, by: ClosedBy) -> bool:
+def close(deps: ContextServices, session_id: int, by: ClosedBy) -> bool:
     """Close a session and summarise it; closing twice is closing once. False where it was not open."""
     try:
         was_open = context_sessions.close(deps.database, session_id, by, deps.clock())
@@ -112,7 +112,7 @@ def close(deps: ContextDeps, session_id: int, by: ClosedBy) -> bool:
     return was_open
 
 
-def tidy(deps: ContextDeps) -> None:
+def close_idle_sessions(deps: ContextServices) -> None:
     """Close what nobody was heard of for long, and make up for summaries that failed (R1.5)."""
     try:
         found = context_sessions.stale(deps.database, deps.clock() - deps.stale_ms)
@@ -125,7 +125,7 @@ def tidy(deps: ContextDeps) -> None:
     _make(deps, waiting)
 
 
-def summarise(deps: ContextDeps, session_id: int) -> bool:
+def summarise(deps: ContextServices, session_id: int) -> bool:
     """Write a session's summary by rules; False, with a line in the log, where it has to wait."""
     try:
         return _summarised(deps, session_id)
@@ -134,7 +134,7 @@ def summarise(deps: ContextDeps, session_id: int) -> bool:
         return False
 
 
-def _make(deps: ContextDeps, session_ids: Sequence[int]) -> None:
+def _make(deps: ContextServices, session_ids: Sequence[int]) -> None:
     """Summarise these sessions and make the digests of them.
 
     What a store that fails does to one it would do to all of them: they wait together, with one line.
@@ -150,14 +150,14 @@ def _make(deps: ContextDeps, session_ids: Sequence[int]) -> None:
         _roll_up(deps)
 
 
-def _summarised(deps: ContextDeps, session_id: int) -> bool:
+def _summarised(deps: ContextServices, session_id: int) -> bool:
     """Write a session's summary by rules; False where it is out of date. Raises what a failing store does."""
     try:
-        turns = chat_summaries.material(deps.database, session_id)
+        turns = chat_summaries.summary_input(deps.database, session_id)
         if not turns:
             chat_summaries.put_empty(deps.database, session_id)
             return True
-        is_kept = _put(deps, session_id, turns, mini_summary.summarised(turns), BY_RULES)
+        is_kept = _put(deps, session_id, turns, mini_summary.summary_by_rules(turns), BY_RULES)
         _judge(deps, turns)
         return is_kept
     except FAULTS:
@@ -167,7 +167,7 @@ def _summarised(deps: ContextDeps, session_id: int) -> bool:
         return False
 
 
-def embed(deps: ContextDeps, session_id: int) -> None:
+def embed(deps: ContextServices, session_id: int) -> None:
     """Give a summary that a person wrote its vector; without an embedder it has none."""
     found = chat_summaries.get(deps.database, [session_id]).get(session_id)
     vector = _embedded(deps, session_id, mini_summary.text_of(found.fields)) if found else None
@@ -175,14 +175,14 @@ def embed(deps: ContextDeps, session_id: int) -> None:
         chat_summaries.put_vector(deps.database, session_id, vector)
 
 
-def refine(deps: ContextDeps, session_id: int) -> bool:
+def refine(deps: ContextServices, session_id: int) -> bool:
     """Let the model that answered put a summary into better words; False where the rules' words stay."""
     settings = deps.settings
     try:
-        turns = chat_summaries.material(deps.database, session_id)
+        turns = chat_summaries.summary_input(deps.database, session_id)
         if not turns:
             return False
-        found = mini_summary_model.summarised(
+        found = mini_summary_model.summary_by_model(
             deps.database, deps.models, turns, settings.summaries, settings.summary_timeout_s, deps.clock
         )
         return found is not None and _put(deps, session_id, turns, *found)
@@ -194,7 +194,11 @@ def refine(deps: ContextDeps, session_id: int) -> bool:
 
 
 def _put(
-    deps: ContextDeps, session_id: int, turns: Sequence[AskedTurn], fields: Mapping[str, str | None], by: str
+    deps: ContextServices,
+    session_id: int,
+    turns: Sequence[SessionTurn],
+    fields: Mapping[str, str | None],
+    by: str,
 ) -> bool:
     kept = _without_messages(fields, [turn.question for turn in turns])
     questions = [turn.question for turn in turns]
@@ -203,7 +207,7 @@ def _put(
         session_id,
         kept,
         tags=keywords.tags(questions),
-        tokens=sum(tokens(turn.question) + tokens(turn.answer_md) for turn in turns),
+        tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
         made_by=by,
         ended_ms=turns[-1].created_ms,
         now_ms=deps.clock(),
@@ -222,7 +226,7 @@ def _without_messages(fields: Mapping[str, str | None], questions: Sequence[str]
     return kept
 
 
-def _embedded(deps: ContextDeps, session_id: int, text: str) -> Embedded | None:
+def _embedded(deps: ContextServices, session_id: int, text: str) -> Embedded | None:
     """The text's vector; None without an embedder, and where it fails (R1.37)."""
     try:
         meaning = deps.embed(text)
@@ -231,13 +235,13 @@ def _embedded(deps: ContextDeps, session_id: int, text: str) -> Embedded | None:
             if meaning["vector_problem"] not in (None, "embeddings_off"):
                 log.warning("session %d has no vector: %s", session_id, meaning["vector_problem"])
             return None
-        return Embedded(model, quantised(vector[None, :])[0])
+        return Embedded(model, quantize(vector[None, :])[0])
     except Exception as error:  # an embedder may be a plug-in; a session closes without its vector
         log.warning("session %d has no vector: %s", session_id, type(error).__name__)
         return None
 
 
-def _roll_up(deps: ContextDeps) -> None:
+def _roll_up(deps: ContextServices) -> None:
     try:
         digests.roll_up_recent(deps.database, deps.settings.recent_days, deps.clock())
         digests.history(deps.database, deps.settings.recent_days, deps.clock())
@@ -245,15 +249,19 @@ def _roll_up(deps: ContextDeps) -> None:
         log.warning("the digests of chats are made later: %s", type(error).__name__)
 
 
-def _judge(deps: ContextDeps, turns: Sequence[AskedTurn]) -> None:
+def _judge(deps: ContextServices, turns: Sequence[SessionTurn]) -> None:
     """How much of their background sampled answers made use of (R1.50): the share of its tags they name."""
     by_id = {turn.turn_id: turn for turn in turns}
     found = {}
     for turn_id in context_packs.unjudged(deps.database, by_id):
         turn = by_id[turn_id]
         pack = context_packs.of_turn_id(deps.database, turn_id)
-        words = set(keywords.words_of(pack.text)) - set(keywords.words_of(turn.question)) if pack else set()
-        used = words & set(keywords.words_of(turn.answer_md))
+        words = (
+            set(keywords.keyword_candidates(pack.text)) - set(keywords.keyword_candidates(turn.question))
+            if pack
+            else set()
+        )
+        used = words & set(keywords.keyword_candidates(turn.answer_md))
         found[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if found:
         context_packs.judge(deps.database, found)

@@ -18,7 +18,7 @@ from store.readings import Line
 from webapp.assistant import glossary, own_words, quotes, relations, specifics
 from webapp.assistant.figures import figures, is_among, parts_told, relative_days, shown
 from webapp.assistant.outcomes import outcomes
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 NEAR_LINES = 4
 """So many line heights above or below a quote are beside it."""
@@ -110,7 +110,7 @@ def _has_quotation(quotation: str, text: str) -> bool:
 
 
 def _has_address(address: str, text: str) -> bool:
-    return normal(address) in normal(text)
+    return normalize(address) in normalize(text)
 
 
 def _has_figure(figure: str, text: str) -> bool:

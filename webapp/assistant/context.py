@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from store import chat_choosing, context_packs, context_preferences, context_sessions
 from store.context_sessions import ChatSession
 from webapp.assistant import context_loading, context_pack, topics
-from webapp.assistant.closing import FAULTS, ContextDeps, is_opted_out
-from webapp.assistant.context_loading import Asking
-from webapp.assistant.prepared import Prepared
+from webapp.assistant.closing import FAULTS, ContextServices, is_opted_out
+from webapp.assistant.context_loading import ContextRequest
+from webapp.assistant.prepared import PreparedContext
 from webapp.assistant.topics import Topic
 
 log = logging.getLogger(__name__)
@@ -29,10 +29,10 @@ _LOOK_UP_S = 0.5
 _MINUTE_MS = 60_000
 
 
-def prepare(deps: ContextDeps, asking: Asking) -> Prepared:
+def prepare(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
     """The topic and the pack of a question, within the time that it may take."""
     if why := _switched_off(deps, asking):
-        return Prepared(reason=why)
+        return PreparedContext(reason=why)
     began_s = time.perf_counter()
     try:
         return _within(lambda: _prepared(deps, asking, began_s), deps.settings.build_budget_ms / 1_000, deps)
@@ -41,16 +41,16 @@ def prepare(deps: ContextDeps, asking: Asking) -> Prepared:
         return _again(deps, asking)
     except FAULTS as error:
         log.warning("no background: %s", type(error).__name__)
-        return Prepared(
+        return PreparedContext(
             reason=f"the store failed ({type(error).__name__})", session_id=asking.session_id, has_failed=True
         )
     except Exception as error:  # a defect here must not cost an answer
         log.exception("no background")
         reason = f"it failed ({type(error).__name__})"
-        return Prepared(reason=reason, session_id=asking.session_id, has_failed=True)
+        return PreparedContext(reason=reason, session_id=asking.session_id, has_failed=True)
 
 
-def are_chats_told(deps: ContextDeps | None, chat_id: int | None = None) -> bool:
+def are_chats_told(deps: ContextServices | None, chat_id: int | None = None) -> bool:
     """Whether a tool may tell of earlier chats: there are some, and the person switched nothing off."""
     if deps is None or not deps.settings.enabled or is_opted_out(deps):
         return False
@@ -65,7 +65,7 @@ def are_chats_told(deps: ContextDeps | None, chat_id: int | None = None) -> bool
         return False
 
 
-def _switched_off(deps: ContextDeps, asking: Asking) -> str:
+def _switched_off(deps: ContextServices, asking: ContextRequest) -> str:
     """Why nothing is told, from what is known without the database (R1.8)."""
     if not deps.settings.enabled:
         return "switched off in the settings (context.enabled)"
@@ -76,19 +76,19 @@ def _switched_off(deps: ContextDeps, asking: Asking) -> str:
     return "" if asking.version == VERSION else "the question does not ask for it (context_version)"
 
 
-def _prepared(deps: ContextDeps, asking: Asking, began_s: float) -> Prepared:
+def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> PreparedContext:
     database, settings, now_ms = deps.database, deps.settings, deps.clock()
     assert asking.session_id is not None
     session = context_sessions.get(database, asking.session_id)
     if session is None or session.chat_id not in (None, asking.chat_id):
-        return Prepared(reason="there is no such window of this chat")
+        return PreparedContext(reason="there is no such window of this chat")
     if context_preferences.is_off(database):
-        return Prepared(reason="switched off by you", session_id=session.id)
+        return PreparedContext(reason="switched off by you", session_id=session.id)
     if asking.chat_id is not None and context_sessions.is_without_context(database, asking.chat_id):
-        return Prepared(reason="switched off for this chat", session_id=session.id)
+        return PreparedContext(reason="switched off for this chat", session_id=session.id)
     messages = [*context_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decided(database, settings, session.id, session.metadata, messages, now_ms)
-    plain = Prepared(topic=topic, session_id=session.id, user_turns=len(messages))
+    plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
     if asking.withheld:
         return replace(plain, reason=asking.withheld)
     if len(messages) < settings.min_user_turns:
@@ -114,7 +114,12 @@ def _prepared(deps: ContextDeps, asking: Asking, began_s: float) -> Prepared:
 
 
 def _kept(
-    deps: ContextDeps, session: ChatSession, topic: Topic | None, turn: int, now_ms: int, asking: Asking
+    deps: ContextServices,
+    session: ChatSession,
+    topic: Topic | None,
+    turn: int,
+    now_ms: int,
+    asking: ContextRequest,
 ) -> dict[str, Any] | None:
     """The pack that was told last, where it is not due to be made anew (R1.47); None where it is."""
     settings, kept = deps.settings, session.metadata
@@ -143,15 +148,15 @@ def _told(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
     }
 
 
-def _again(deps: ContextDeps, asking: Asking) -> Prepared:
+def _again(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
     """What the window was told last, looked up in a moment or not at all (R1.38)."""
 
-    def look_up() -> Prepared:
+    def look_up() -> PreparedContext:
         assert asking.session_id is not None
         session = context_sessions.get(deps.database, asking.session_id)
         if session is None or session.chat_id not in (None, asking.chat_id):
-            return Prepared(reason="there is no such window of this chat")
-        plain = Prepared(
+            return PreparedContext(reason="there is no such window of this chat")
+        plain = PreparedContext(
             topic=topics.stored(session.metadata), session_id=session.id, prompt_tokens=asking.prompt_tokens
         )
         wanted = session.metadata.get("last_context_hash", "")
@@ -163,10 +168,10 @@ def _again(deps: ContextDeps, asking: Asking) -> Prepared:
     try:
         return _within(look_up, _LOOK_UP_S, deps)
     except (TimeoutError, *FAULTS):  # said already: the question is answered without it
-        return Prepared(reason="it took too long", session_id=asking.session_id, has_failed=True)
+        return PreparedContext(reason="it took too long", session_id=asking.session_id, has_failed=True)
 
 
-def _within(work: Callable[[], T], timeout_s: float, deps: ContextDeps) -> T:
+def _within(work: Callable[[], T], timeout_s: float, deps: ContextServices) -> T:
     """What `work` gives in a thread of its own, which is left to itself when the time is up.
 
     Raises `TimeoutError`, and what it raises.

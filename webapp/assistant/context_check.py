@@ -15,10 +15,10 @@ from store import context_packs, context_sessions, conversations
 from webapp.assistant import closing
 from webapp.assistant.answer_cases import Case
 from webapp.assistant.answer_check import Checked, Figures, judge, request_of, total
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.context import VERSION
 from webapp.assistant.errors import TurnRefused
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import TurnResult
 from webapp.assistant.turn import answer
 
@@ -43,8 +43,8 @@ class Compared:
 
 
 def compare(
-    deps: TurnDeps,
-    context: ContextDeps,
+    deps: TurnServices,
+    context: ContextServices,
     cases: Sequence[Case],
     model: str | None = None,
     progress: Callable[[], None] = lambda: None,
@@ -70,7 +70,7 @@ def compare(
             conversations.delete(deps.database, chat_id)
 
 
-def _remember(deps: TurnDeps, context: ContextDeps, case: Case, model: str | None) -> list[int]:
+def _remember(deps: TurnServices, context: ContextServices, case: Case, model: str | None) -> list[int]:
     """Ask a case in a window of its own that is closed; the chats that it left."""
     session_id = context_sessions.create(context.database, context.clock())
     try:
@@ -82,8 +82,8 @@ def _remember(deps: TurnDeps, context: ContextDeps, case: Case, model: str | Non
 
 
 def _run(
-    deps: TurnDeps,
-    context: ContextDeps | None,
+    deps: TurnServices,
+    context: ContextServices | None,
     cases: Sequence[Case],
     model: str | None,
     progress: Callable[[], None],
@@ -119,6 +119,6 @@ def _judged(case: Case, result: TurnResult) -> Checked:
     return judge(case, result)
 
 
-def _pack_tokens(deps: TurnDeps, result: TurnResult) -> int:
+def _pack_tokens(deps: TurnServices, result: TurnResult) -> int:
     stored = context_packs.of_turn(deps.database, result.chat_id, result.turn_id)
     return stored.tokens if stored else 0

@@ -10,14 +10,14 @@ from store import chat_choosing, chat_summaries, context_sessions
 from store.chat_digests import Line
 from store.context_sessions import ChatSession
 from webapp.assistant import context_ranking, digests, keywords, topics
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.context_pack import Candidate, Limits, Loaded, Pack
 from webapp.assistant.prompt_blocks import BACKGROUND_ROOM
 from webapp.assistant.topics import Topic
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ContextRequest:
     """A question as far as its background is concerned. `prompt_tokens` is about what else is sent.
 
     `withheld` says why the model is told nothing, whatever there is; '' where it may be told.
@@ -33,13 +33,13 @@ class Asking:
 
 
 def loaded(
-    deps: ContextDeps, session: ChatSession, topic: Topic | None, asking: Asking, now_ms: int
+    deps: ContextServices, session: ChatSession, topic: Topic | None, asking: ContextRequest, now_ms: int
 ) -> Loaded:
     """What there is to tell: the nearest recent chats, the time before them, and the topic."""
     database, settings = deps.database, deps.settings
     since_ms = now_ms - settings.recent_days * digests.DAY_MS
     meaning = deps.embed(asking.message)
-    words = keywords.words_of(asking.message) + ((topic.tag,) if topic else ())
+    words = keywords.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
     candidates = chat_choosing.candidates(database, since_ms, meaning["vector_model"], session.id)
     # Tags stand in for vectors that are missing.
     by_meaning = meaning["query_vector"] is not None and candidates.have_vectors
@@ -75,7 +75,7 @@ def _candidates(lines: Collection[Line], why: str) -> tuple[Candidate, ...]:
     return tuple(Candidate(line, 1.0, why) for line in lines)
 
 
-def limits(deps: ContextDeps, asking: Asking) -> Limits:
+def limits(deps: ContextServices, asking: ContextRequest) -> Limits:
     """The caps, and for a small window the share of the prompt (C20)."""
     settings = deps.settings
     bound = None

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from store.chat_digests import Line
-from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.redaction import redacted
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 
 SectionName = Literal["recent", "history", "topic"]
 TRUNCATED = "[truncated]"
@@ -70,7 +70,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedLine:
     """A line that was not told, and why."""
 
     section: SectionName
@@ -86,7 +86,7 @@ class Pack:
 
     text: str
     parts: tuple[Part, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedLine, ...]
 
     @property
     def hash(self) -> str:
@@ -94,7 +94,7 @@ class Pack:
 
     @property
     def tokens(self) -> int:
-        return tokens(self.text)
+        return estimate_tokens(self.text)
 
     @property
     def sessions(self) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
     told: set[str] = set()
     texts: list[str] = []
     parts: list[Part] = []
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedLine] = []
     for name, title, candidates, cap in sections:
         room = limits.total - len("\n\n".join(texts)) - (2 if texts else 0)
         full = f"over the cap of {cap} characters" if cap <= room else "over what room was left"
@@ -142,7 +142,7 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
 class _Section:
     text: str
     parts: list[Part]
-    left_out: list[LeftOut]
+    left_out: list[OmittedLine]
 
 
 def _section(
@@ -185,10 +185,10 @@ def _can_cut(room: int) -> bool:
     return room - len("\n- …\n") - len(TRUNCATED) >= _MIN_LINE_CHARS
 
 
-def _left(section: SectionName, each: Candidate, reason: str) -> LeftOut:
-    return LeftOut(section, _plain(each.line.text), each.line.sessions, each.score, reason)
+def _left(section: SectionName, each: Candidate, reason: str) -> OmittedLine:
+    return OmittedLine(section, _plain(each.line.text), each.line.sessions, each.score, reason)
 
 
 def _plain(text: str) -> str:
     """One line without secrets and without what a model's template would read as its own."""
-    return " ".join(neutral(redacted(text)).replace("[", "(").replace("]", ")").split())
+    return " ".join(neutralized(redacted(text)).replace("[", "(").replace("]", ")").split())

@@ -147,7 +147,7 @@ def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iter
                 kind = gap.reason  # type: ignore[assignment]
             by_kind[kind].append(gap)
     is_one_day = (
-        len({days.local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
+        len({days.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
     )
     for kind, found in by_kind.items():
         by_reason: dict[str, list[CoverageGap]] = {}
@@ -170,7 +170,7 @@ def _reason(
     longest = sorted(found, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
     form = "%H:%M" if is_one_day else "%Y-%m-%d %H:%M"
     told = ", ".join(
-        "–".join(days.local(ms, zone).strftime(form) for ms in (gap.start_ms, gap.end_ms))
+        "–".join(days.to_local(ms, zone).strftime(form) for ms in (gap.start_ms, gap.end_ms))
         for gap in sorted(longest, key=lambda gap: gap.start_ms)
     )
     if len(found) > len(longest):

@@ -11,7 +11,7 @@ from store import tool_modes
 from webapp.assistant.agent_session import AgentDeps, search_engine
 from webapp.assistant.models import ChatModels
 from webapp.assistant.tool import Tool
-from webapp.assistant.tool_context import Session
+from webapp.assistant.tool_context import ToolSession
 
 
 def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:
@@ -27,7 +27,7 @@ def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:
     )
 
 
-def runs_by_itself(session: Session, tool: Tool) -> bool:
+def is_auto_approved(session: ToolSession, tool: Tool) -> bool:
     """Whether a tool whose mode is ``auto`` may run now: one that sends something only to where it did when
     the person chose that mode.
     """
@@ -37,7 +37,7 @@ def runs_by_itself(session: Session, tool: Tool) -> bool:
     return _host(session, tool) in allowed
 
 
-def _host(session: Session, tool: Tool) -> str:
+def _host(session: ToolSession, tool: Tool) -> str:
     if tool.name == "web_search":
         engine = search_engine(session.agent.settings)
         return engine.host if engine else ""

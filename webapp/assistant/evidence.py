@@ -20,7 +20,7 @@ from store.sample import SampledFrame
 from webapp.assistant import quotes
 from webapp.assistant.completing import completing
 from webapp.assistant.packing import frame_url
-from webapp.assistant.records import SURE, Box, EvidenceItem, EvidenceState
+from webapp.assistant.records import MIN_CONFIDENCE, Box, EvidenceItem, EvidenceState
 from webapp.assistant.replies import Quote
 from webapp.assistant.retrieval import Entry
 from webapp.assistant.rows import rows
@@ -54,7 +54,7 @@ def verify(
         return {
             entry.id: judge(
                 entry.frame,
-                readings.current(database, entry.frame.id),
+                readings.current_reading(database, entry.frame.id),
                 [text for name, text in given if name == entry.id and text],
                 said.get(entry.id, ()),
             )
@@ -165,7 +165,7 @@ def _doubted(lines: Iterable[readings.Line]) -> list[tuple[int, int]]:
         (word.start, word.end)
         for line in lines
         for word in line.words
-        if word.confidence is not None and word.confidence < SURE
+        if word.confidence is not None and word.confidence < MIN_CONFIDENCE
     ]
 
 

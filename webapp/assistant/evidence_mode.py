@@ -12,9 +12,9 @@ from engines.chat_extractive import ExtractiveModel
 from store.conversations import StoredTurn
 from store.filters import Filters
 from webapp.assistant import answering, attached, coverage, evidence
-from webapp.assistant.calling import call
+from webapp.assistant.calling import call_model
 from webapp.assistant.off_screen import OffScreen
-from webapp.assistant.plan import Draft, Plan, TurnDeps
+from webapp.assistant.plan import DraftAnswer, TurnPlan, TurnServices
 from webapp.assistant.questions import needs_sound
 from webapp.assistant.records import (
     ATTACHMENT_SOURCE,
@@ -27,14 +27,14 @@ from webapp.assistant.records import (
     TurnEvent,
 )
 from webapp.assistant.retrieval import Retrieval, retrieve
-from webapp.assistant.sentences import say
-from webapp.assistant.visible import Heard
-from webapp.assistant.waiting import Stop, Stopped, drawn, within
+from webapp.assistant.sentences import text
+from webapp.assistant.visible import StreamBuffer
+from webapp.assistant.waiting import Cancelled, CancelToken, iterate_until_cancelled, run_with_timeout
 from webapp.query_embedder import WORDS_ONLY, Meaning
 
 
 @dataclass(slots=True)
-class InHand:
+class PartialTurn:
     """What a turn has in hand so far, to be stored with it even if it fails."""
 
     coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
@@ -43,26 +43,28 @@ class InHand:
 
 
 def run(
-    deps: TurnDeps,
-    plan: Plan,
+    deps: TurnServices,
+    plan: TurnPlan,
     turn: StoredTurn,
     history: Sequence[Message],
-    found: InHand,
-    stop: Stop,
-) -> Generator[TurnEvent, None, Draft]:
+    found: PartialTurn,
+    stop: CancelToken,
+) -> Generator[TurnEvent, None, DraftAnswer]:
     """Retrieval, the model's call, and the checks, with an event before each; `found` grows meanwhile.
 
     Raises `ModelError`, `StoreError`, and `Stopped` when the turn ended before anything was said.
     """
 
     def status(stage: Stage, **values: str) -> StatusEvent:
-        return StatusEvent(stage, say(stage, plan.language, **values), turn.chat_id, turn.n)
+        return StatusEvent(stage, text(stage, plan.language, **values), turn.chat_id, turn.n)
 
     if plan.start_ms >= plan.now_ms:
         return answering.future(plan)
     yield status("searching")
     # An endpoint of vectors may be slow, too.
-    meaning = within(partial(_meaning, deps, plan, turn), math.inf, stop, deps.database.close_thread)
+    meaning = run_with_timeout(
+        partial(_meaning, deps, plan, turn), math.inf, stop, deps.database.close_thread
+    )
     retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock(), meaning=meaning)
     if plan.without:
         entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
@@ -73,61 +75,61 @@ def run(
     found.evidence = evidence.items(retrieval.entries, (), {}, plan.zone)
     yield EvidenceEvent(found.evidence, found.coverage)
     if needs_sound(plan.message):
-        opening = f"{say('audio', plan.language)} {say('audio_screen', plan.language)}"
+        opening = f"{text('audio', plan.language)} {text('audio_screen', plan.language)}"
         return answering.quote(deps, plan, retrieval, opening, asked=False)
     yield status("thinking", model=plan.model.name)
     return (yield from _asked(deps, plan, retrieval, turn, history, stop))
 
 
 def _asked(
-    deps: TurnDeps,
-    plan: Plan,
+    deps: TurnServices,
+    plan: TurnPlan,
     retrieval: Retrieval,
     turn: StoredTurn,
     history: Sequence[Message],
-    stop: Stop,
-) -> Generator[TurnEvent, None, Draft]:
+    stop: CancelToken,
+) -> Generator[TurnEvent, None, DraftAnswer]:
     """The model's answer: its words as a draft while they come, then what the checks make of it."""
     # The model keeps its own time limit; whoever stops the turn does not wait for it.
     asked = partial(ask, deps, plan, retrieval, history, turn.id)
-    heard = Heard()
+    heard = StreamBuffer()
     try:
-        for piece in drawn(asked, stop, deps.database.close_thread):
-            if isinstance(piece, Draft):
+        for piece in iterate_until_cancelled(asked, stop, deps.database.close_thread):
+            if isinstance(piece, DraftAnswer):
                 return piece
             if fresh := heard.add(piece):
                 yield DeltaEvent(1, fresh)
-    except (ModelError, Stopped) as ending:
-        completion = answering.cut_off(heard.text, plan)
+    except (ModelError, Cancelled) as ending:
+        completion = answering.partial_completion(heard.text, plan)
         if completion is None:
             raise
         draft = answering.checked(deps, plan, retrieval, retrieval.entries, completion, [])
-        return answering.ended(draft, ending, plan.language)
+        return answering.with_ending(draft, ending, plan.language)
     raise AssertionError("an answer ends with its draft")
 
 
 def ask(
-    deps: TurnDeps, plan: Plan, retrieval: Retrieval, history: Sequence[Message], turn_id: int
-) -> Iterator[str | Draft]:
+    deps: TurnServices, plan: TurnPlan, retrieval: Retrieval, history: Sequence[Message], turn_id: int
+) -> Iterator[str | DraftAnswer]:
     """What the plan's model says as it says it, unchecked, and at last the checked answer.
 
     Raises `ModelError`, and `StoreError` where nothing may be sent.
     """
     if isinstance(plan.model, ExtractiveModel):
-        quoted = answering.quote(deps, plan, retrieval, say("extractive", plan.language))
-        unread = attached.told_of_unread(plan.attached, plan.language)
+        quoted = answering.quote(deps, plan, retrieval, text("extractive", plan.language))
+        unread = attached.unread_warnings(plan.attached, plan.language)
         yield replace(quoted, warnings=(*quoted.warnings, *unread))
         return
-    called = yield from call(deps, plan, plan.model, retrieval, history, turn_id)
+    called = yield from call_model(deps, plan, plan.model, retrieval, history, turn_id)
     warnings = []
     if called.left_out:
         total = len(retrieval.entries)
-        warnings.append(say("left_out", plan.language, count=called.left_out, total=total))
+        warnings.append(text("left_out", plan.language, count=called.left_out, total=total))
     if called.shrunk_to:
-        warnings.append(say("shrunk", plan.language, tokens=called.shrunk_to))
+        warnings.append(text("shrunk", plan.language, tokens=called.shrunk_to))
     if called.completion.finish_reason == "length":
-        warnings.append(say("cut_short", plan.language))
-    warnings += attached.told_of_cuts(called.files, plan.language)
+        warnings.append(text("cut_short", plan.language))
+    warnings += attached.truncation_warnings(called.files, plan.language)
     texts = called.files.texts
     beside = OffScreen(True, has_looked=True, quotable=list(texts)) if texts else None
     draft = answering.checked(
@@ -136,12 +138,12 @@ def ask(
     yield replace(draft, usage=called.usage, sources=(ATTACHMENT_SOURCE,) if texts else ())
 
 
-def _meaning(deps: TurnDeps, plan: Plan, turn: StoredTurn) -> Meaning:
+def _meaning(deps: TurnServices, plan: TurnPlan, turn: StoredTurn) -> Meaning:
     """What the question means, when it asks for something; made before anything is read."""
     return deps.meaning(plan.searched_for, turn.id) if deps.meaning and plan.words else WORDS_ONLY
 
 
-def _filters(plan: Plan) -> Filters:
+def _filters(plan: TurnPlan) -> Filters:
     wanted = plan.filters
     return Filters(
         plan.start_ms,

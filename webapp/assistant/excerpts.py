@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from webapp.assistant.texts import CJK, matches, normal, position, tokens
+from webapp.assistant.texts import CJK, estimate_tokens, matches, normalize, position
 
 MAX_OCR_CHARS_PER_FRAME = 160
 # A page of Chinese has a token per character: 160 of them in 72 frames would leave the 12,000
@@ -58,7 +58,7 @@ def excerpt(
         start, end = line.start, line.end
         if not chosen:
             start, end = _cut(text, line, words, limit)
-        size, cost = end - start + bool(chosen), tokens(text[start:end])
+        size, cost = end - start + bool(chosen), estimate_tokens(text[start:end])
         if size <= room and cost <= room_tokens:
             chosen.append((start, end))
             room, room_tokens = room - size, room_tokens - cost
@@ -75,7 +75,7 @@ def shortened(line: str, words: Sequence[str], limit: int) -> str:
 
 def line_forms(text: str) -> frozenset[str]:
     """The normal forms of a text's lines, to know them again in the next frame."""
-    return frozenset(normal(line) for line in text.split("\n"))
+    return frozenset(normalize(line) for line in text.split("\n"))
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -94,12 +94,12 @@ def _worth(line: str, words: Sequence[str], seen: Collection[str]) -> float:
     # alike, a page of Chinese beside an English window would not be told of at all.
     letters = len(_LETTERS.findall(line[:120])) + 3 * len(_WIDE.findall(line[:120]))
     substance = min(letters, 60) / 60
-    return 100 * matches(words, line) + (0 if normal(line) in seen else 10) + 5 * substance
+    return 100 * matches(words, line) + (0 if normalize(line) in seen else 10) + 5 * substance
 
 
 def _cut(text: str, line: _Line, words: Sequence[str], limit: int) -> tuple[int, int]:
     """The part of a line that fits, starting a little before its first match."""
-    if len(line.text) <= limit and tokens(line.text) <= MAX_OCR_TOKENS_PER_FRAME:
+    if len(line.text) <= limit and estimate_tokens(line.text) <= MAX_OCR_TOKENS_PER_FRAME:
         return line.start, line.end
     folded = line.text.casefold()
     hits = [at for at in (position(word, folded) for word in words) if 0 <= at < len(line.text)]
@@ -107,7 +107,7 @@ def _cut(text: str, line: _Line, words: Sequence[str], limit: int) -> tuple[int,
     if start > line.start:
         start = _word_start(text, start, line.end)
     end = min(line.end, start + limit)
-    while tokens(text[start:end]) > MAX_OCR_TOKENS_PER_FRAME:
+    while estimate_tokens(text[start:end]) > MAX_OCR_TOKENS_PER_FRAME:
         end -= max(1, (end - start) // 8)
     if end < line.end:
         end = _word_end(text, start, end)

@@ -20,7 +20,7 @@ from webapp.assistant.numerals import in_digits
 from webapp.assistant.retrieval import Retrieval
 from webapp.assistant.sentences import duration, local_time
 from webapp.assistant.specifics import names as names_in
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 MAX_TOLD = 8
 """Totals of each kind that a model is given."""
@@ -40,7 +40,7 @@ _OF_MEASURING = own_words.content_words(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MeasuredDuration:
     """A measured duration and the name it belongs to, as figures (`webapp.assistant.figures`)."""
 
     name: str
@@ -48,10 +48,10 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class MeasuredFacts:
     """`moments` are figures that any sentence may tell; `today` is the asker's day."""
 
-    durations: tuple[Told, ...] = ()
+    durations: tuple[MeasuredDuration, ...] = ()
     moments: frozenset[str] = frozenset()
     today: date | None = None
 
@@ -64,12 +64,12 @@ class Facts:
         }
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any] | None) -> Facts:
+    def from_json(cls, kept: dict[str, Any] | None) -> MeasuredFacts:
         """What `to_json` made; nothing where nothing was kept."""
         if kept is None:
             return cls()
         return cls(
-            tuple(Told(name, frozenset(told)) for name, told in kept["durations"]),
+            tuple(MeasuredDuration(name, frozenset(told)) for name, told in kept["durations"]),
             frozenset(kept["moments"]),
             date.fromisoformat(kept["today"]) if kept["today"] else None,
         )
@@ -94,7 +94,9 @@ class Facts:
             return False
         known = [told.name for told in self.durations]
         words = own_words.content_words(sentence) - _OF_MEASURING
-        is_named = all(any(normal(name) in normal(each) for each in known) for name in names_in(sentence))
+        is_named = all(
+            any(normalize(name) in normalize(each) for each in known) for name in names_in(sentence)
+        )
         return is_named and not own_words.lacking(words, known)
 
     def _is_told(self, figure: str, place: Span, sentence: str, places: Iterable[str]) -> bool:
@@ -111,16 +113,16 @@ class Facts:
         return any(figure in told.figures for told in self.durations if told.name in places)
 
 
-def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: tzinfo) -> Facts:
+def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: tzinfo) -> MeasuredFacts:
     """What a model is given of a range beside its frames."""
     apps = retrieval.totals.by_app if retrieval.totals else ()
     gaps = [at for gap in retrieval.gaps for at in (gap.start_ms, gap.end_ms)]
     moments = [start_ms, end_ms, *gaps, *(at for app in apps for at in (app.first_ms, app.last_ms))]
     told = (of_moment(local_time(at, zone)) for at in moments)
-    return Facts(
+    return MeasuredFacts(
         tuple(_durations(retrieval.totals)) if retrieval.totals else (),
         frozenset().union(*told),
-        days.local(now_ms, zone).date(),
+        days.to_local(now_ms, zone).date(),
     )
 
 
@@ -134,18 +136,18 @@ def lines(totals: Totals) -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield label, told
 
 
-def _durations(totals: Totals) -> Iterator[Told]:
+def _durations(totals: Totals) -> Iterator[MeasuredDuration]:
     if totals.covered_ms >= 1000:
-        yield Told(TOTAL, in_words(totals.covered_ms))
+        yield MeasuredDuration(TOTAL, duration_figures(totals.covered_ms))
     for total in (*_longest(totals.by_app), *_longest(totals.by_window), *_longest(totals.by_site)):
-        yield Told(total.name or "unknown app", in_words(total.duration_ms))
+        yield MeasuredDuration(total.name or "unknown app", duration_figures(total.duration_ms))
 
 
 def _longest(found: Iterable[Total]) -> list[Total]:
     return [total for total in found if total.duration_ms >= 1000][:MAX_TOLD]
 
 
-def in_words(duration_ms: int) -> frozenset[str]:
+def duration_figures(duration_ms: int) -> frozenset[str]:
     """The figures of a duration as it is told."""
     return frozenset(figures(duration(duration_ms)))
 

@@ -104,7 +104,7 @@ def turn_error(error: ModelError | StoreError, language: Language) -> TurnError:
     return _error(code, language)
 
 
-def broke_off(error: ModelError, language: Language) -> TurnError:
+def interrupted_error(error: ModelError, language: Language) -> TurnError:
     """The same for an answer that had begun: an endpoint that went away then could be reached."""
     found = turn_error(error, language)
     if not isinstance(error, ModelUnreachable):

@@ -15,7 +15,7 @@ from store.database import Database
 from store.filters import Filters
 from store.sample import SampledFrame
 from webapp.assistant.excerpts import excerpt
-from webapp.assistant.facts import Facts, Told, in_words
+from webapp.assistant.facts import MeasuredDuration, MeasuredFacts, duration_figures
 from webapp.assistant.figures import of_moment
 from webapp.assistant.relevance import Searched
 from webapp.assistant.retrieval import Entry, Retrieval
@@ -31,7 +31,7 @@ class Findings:
     known: dict[int, str] = field(default_factory=dict)
     frames: dict[int, SampledFrame] = field(default_factory=dict)
     searched: list[Searched] = field(default_factory=list)
-    durations: list[Told] = field(default_factory=list)
+    durations: list[MeasuredDuration] = field(default_factory=list)
     moments: set[int] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
     from_ms: int | None = None
@@ -56,7 +56,7 @@ class Findings:
     def measured(self, name: str, duration_ms: int) -> None:
         """Note a duration that was given, and whose it is."""
         if duration_ms >= 1000:
-            self.durations.append(Told(name, in_words(duration_ms)))
+            self.durations.append(MeasuredDuration(name, duration_figures(duration_ms)))
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class TurnFindings:
     known: dict[int, str] = field(default_factory=dict)
     frames: list[SampledFrame] = field(default_factory=list)
     searched: list[Searched] = field(default_factory=list)
-    durations: list[Told] = field(default_factory=list)
+    durations: list[MeasuredDuration] = field(default_factory=list)
     moments: set[int] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
 
@@ -101,7 +101,9 @@ class TurnFindings:
             is_found=bool(entries) or not any(each.text for each in self.searched),
         )
 
-    def facts(self, now_ms: int, zone: tzinfo, also_ms: Iterable[int] = ()) -> Facts:
+    def facts(self, now_ms: int, zone: tzinfo, also_ms: Iterable[int] = ()) -> MeasuredFacts:
         """The durations and moments that tools gave."""
         moments = (of_moment(local_time(at, zone)) for at in (*self.moments, *also_ms))
-        return Facts(tuple(self.durations), frozenset().union(*moments), days.local(now_ms, zone).date())
+        return MeasuredFacts(
+            tuple(self.durations), frozenset().union(*moments), days.to_local(now_ms, zone).date()
+        )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from engines.chat import Message
 from webapp.assistant.agent_prompt import RESULTS
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 
 LEFT_OUT = '{"note": "left out: it no longer fits"}'
 MIN_CHARS = 400
@@ -34,7 +34,7 @@ class Fitted:
 
 def size(messages: Sequence[Message]) -> int:
     """In tokens, as far as they can be told without the model."""
-    return sum(tokens(message.content) for message in messages)
+    return sum(estimate_tokens(message.content) for message in messages)
 
 
 def fit(messages: Sequence[Message], room: int) -> Fitted:
@@ -55,7 +55,9 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
         # A token is rarely less than a character; quotation marks of the whole are escaped in its part.
         kept = max(
             MIN_CHARS,
-            len(text) * max(0, tokens(text) - over) // max(1, tokens(text)) - len(_beginning("", 0)) - 20,
+            len(text) * max(0, estimate_tokens(text) - over) // max(1, estimate_tokens(text))
+            - len(_beginning("", 0))
+            - 20,
         )
         if kept < len(text):
             found[at] = _with_result(found[at], _beginning(text, kept))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
-from store import places, presence
+from store import places as stored_places
+from store import presence
 from store.database import Database
 from store.presence import Source
 
@@ -103,7 +104,7 @@ def of_turn(
     """
     return ToolGateOpts(
         has_vision,
-        partial(places.are_enabled, database),
+        partial(stored_places.are_enabled, database),
         partial(presence.is_present, database),
         has_attachments,
         wants_chats,

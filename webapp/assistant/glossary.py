@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from webapp.assistant import own_words
 from webapp.assistant.telling_words import TELLING, TELLING_HAN
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 _TERMS = """
 预算 budget | 财务 finance financial | 会计 accounting | 成本 cost | 成本中心 centre |
@@ -107,7 +107,7 @@ def _pairs(text: str) -> dict[str, tuple[str, ...]]:
 
 
 TERMS = {han: frozenset(own_words.stem(word) for word in words) for han, words in _pairs(_TERMS).items()}
-NAMES = {han: normal(" ".join(words)) for han, words in _pairs(_NAMES).items()}
+NAMES = {han: normalize(" ".join(words)) for han, words in _pairs(_NAMES).items()}
 _NAMES_IN_LATIN = re.compile(rf"\b(?:{'|'.join(map(re.escape, NAMES.values()))})\b")
 _NAMES_IN_HAN = re.compile("|".join(NAMES))
 _LONGEST_FIRST = re.compile("|".join(sorted(TERMS, key=len, reverse=True)))
@@ -117,7 +117,7 @@ def same_words(said: str, texts: Sequence[str]) -> tuple[set[str], set[str]]:
     """The words of a sentence that are known here: those that the texts have in the other language, and
     those that they have not.
     """
-    whole = normal("\n".join(texts))
+    whole = normalize("\n".join(texts))
     shown, unlike = _han(said, whole) if own_words.has_han(said) else _latin(said, whole)
     # A single sign is mostly part of another word, or counts something.
     open_words = {word for word in unlike - shown if len(word) > 1 and not TELLING_HAN.fullmatch(word)}
@@ -130,7 +130,7 @@ def without_terms(said: str) -> str:
 
 
 def _han(said: str, whole: str) -> tuple[set[str], set[str]]:
-    terms = set(_LONGEST_FIRST.findall(normal(said)))
+    terms = set(_LONGEST_FIRST.findall(normalize(said)))
     shown = {term for term in terms if TERMS[term] - own_words.lacking(TERMS[term], [whole])}
     return shown, terms - shown
 
@@ -154,7 +154,7 @@ def _stems() -> frozenset[str]:
 
 def names(texts: Iterable[str]) -> set[str]:
     """Towns, countries and programs that texts name in either language, by their English names."""
-    return set(_named_in(normal("\n".join(texts))))
+    return set(_named_in(normalize("\n".join(texts))))
 
 
 @lru_cache(maxsize=256)

@@ -14,10 +14,10 @@ from store import conversations
 from store.conversations import DELETED_ANSWER
 from store.database import Database
 from webapp.assistant.models import AnyModel
-from webapp.assistant.plan import Plan
+from webapp.assistant.plan import TurnPlan
 
 
-def model_of(database: Database, plan: Plan, history: Sequence[Message]) -> AnyModel:
+def chained_model(database: Database, plan: TurnPlan, history: Sequence[Message]) -> AnyModel:
     """The plan's model, where it can be going on from the turn before; `history` is then not sent again."""
     model = plan.model
     if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from engines.chat import Message
 from store import anchors, conversations, insights
-from store.anchors import Anchored
+from store.anchors import AnchoredChat
 from store.conversations import DELETED_ANSWER, StoredTurn
 from store.database import Database
 from store.insights import Insight, InsightNotFound
 from webapp.assistant.citations import without_numbers
-from webapp.assistant.formats.neutral import neutral
-from webapp.assistant.plan import Plan
+from webapp.assistant.formats.neutral import neutralized
+from webapp.assistant.plan import TurnPlan
 
 MAX_HISTORY_TURNS = 4
 MAX_HISTORY_CHARS = 1_200
@@ -26,7 +26,7 @@ MAX_INSIGHT_CHARS = 6_000
 """Of an insight itself: who asks for it to be told otherwise means all of it."""
 
 
-def before(database: Database, plan: Plan) -> tuple[list[Message], str]:
+def before(database: Database, plan: TurnPlan) -> tuple[list[Message], str]:
     """What was said before, and what the model is asked now."""
     about = plan.about
     if about is None:
@@ -49,12 +49,12 @@ def before(database: Database, plan: Plan) -> tuple[list[Message], str]:
     return [*opening, *_messages(rest[-MAX_HISTORY_TURNS:])], plan.message
 
 
-def bases(database: Database, anchored: Anchored, chat_id: int | None) -> list[tuple[Insight, int]]:
+def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> list[tuple[Insight, int]]:
     """The insights that a conversation goes on from, the oldest first, each with when it was left: when the
     conversation that goes on from it began (None: it begins now).
     """
     found: list[tuple[Insight, int]] = []
-    above: Anchored | None = anchored
+    above: AnchoredChat | None = anchored
     until_ms = _begun(database, chat_id)
     while above is not None and above.amends_id is not None:
         try:
@@ -63,7 +63,7 @@ def bases(database: Database, anchored: Anchored, chat_id: int | None) -> list[t
             break
         found.insert(0, (base, until_ms))
         until_ms = _begun(database, base.chat_id)
-        above = anchors.of_chat(database, base.chat_id)
+        above = anchors.anchor_of_chat(database, base.chat_id)
     return found
 
 
@@ -97,4 +97,4 @@ def _messages(turns: Sequence[StoredTurn]) -> list[Message]:
 
 def _answer(turn: StoredTurn, most: int) -> Message:
     """An answer without its citation numbers, which mean nothing here. It may repeat what the screen said."""
-    return Message("assistant", neutral(without_numbers(turn.answer_md))[:most])
+    return Message("assistant", neutralized(without_numbers(turn.answer_md))[:most])

@@ -31,7 +31,7 @@ class Voice:
     style_note: str = ""
 
 
-def voice_of(database: Database, request: TurnRequest) -> Voice:
+def resolve_voice(database: Database, request: TurnRequest) -> Voice:
     """Who speaks in one turn. An override is for this turn alone; a blank one is none (R0.35).
 
     A style note stands under whatever speaks, after one empty line (R0.37). Raises `BadSystemPrompt` and

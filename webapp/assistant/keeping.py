@@ -11,7 +11,7 @@ import threading
 
 from store import chat_choosing, context_sessions
 from webapp.assistant import closing
-from webapp.assistant.closing import FAULTS, ContextDeps
+from webapp.assistant.closing import FAULTS, ContextServices
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _DAY_MS = 86_400_000
 class Keeper:
     """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
 
-    def __init__(self, deps: ContextDeps, every_s: float = LOOK_EVERY_S) -> None:
+    def __init__(self, deps: ContextServices, every_s: float = LOOK_EVERY_S) -> None:
         self._deps = deps
         self._every_s = every_s
         self._ended = threading.Event()
@@ -47,10 +47,10 @@ class Keeper:
             self._deps.database.close_thread()
 
 
-def look(deps: ContextDeps) -> None:
+def look(deps: ContextServices) -> None:
     """One round."""
     try:
-        closing.tidy(deps)
+        closing.close_idle_sessions(deps)
         if deps.settings.enabled and deps.settings.summaries != "off":
             _refine(deps)
     except FAULTS as error:
@@ -59,7 +59,7 @@ def look(deps: ContextDeps) -> None:
         log.exception("chats could not be looked after")
 
 
-def _refine(deps: ContextDeps) -> None:
+def _refine(deps: ContextServices) -> None:
     now_ms = deps.clock()
     for session_id in chat_choosing.unrefined(
         deps.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE

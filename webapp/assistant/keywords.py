@@ -31,7 +31,7 @@ _HAS_LETTER = re.compile(r"[^\W\d_]")
 _REDACTED_WORD = REDACTED.strip("[]")
 
 
-def words_of(message: str) -> tuple[str, ...]:
+def keyword_candidates(message: str) -> tuple[str, ...]:
     """The words of one message that may be tags, in normal form, each once."""
     return tuple(word for word in question_words(redacted(message)) if _is_tag(word))
 
@@ -41,7 +41,7 @@ def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
 
     A word of one question among many says less than half of what a word of each does.
     """
-    named = [words_of(message) for message in messages]
+    named = [keyword_candidates(message) for message in messages]
     known = {word for words in named for word in words}
     counted = Counter(word for words in named for word in {_singular(each, known) for each in words})
     ranked = sorted(counted, key=lambda word: (-counted[word], -min(len(word), 12), word))

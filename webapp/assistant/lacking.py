@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from webapp.assistant import glossary, quotes, specifics
 from webapp.assistant.evidence import JOINT
-from webapp.assistant.facts import Facts
+from webapp.assistant.facts import MeasuredFacts
 from webapp.assistant.figures import (
     days_told,
     figures,
@@ -41,7 +41,7 @@ from webapp.assistant.reasons import unproven_reason
 from webapp.assistant.relations import contradictions, counted
 from webapp.assistant.speakers import wrong_speakers
 from webapp.assistant.telling_words import FORMS
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 # What a sentence counts and then lists: "two risks are mentioned: …".
 _OWN_COUNT = re.compile(
@@ -74,16 +74,16 @@ class Sources:
         return (*self.said, *self.places)
 
 
-def missing(said: str, sources: Sources, facts: Facts) -> Iterator[str]:
+def missing(said: str, sources: Sources, facts: MeasuredFacts) -> Iterator[str]:
     """What a sentence says in particular and its sources do not, figures first, and what they say
     otherwise.
     """
     for quotation in specifics.quotations(said):
         if not _stands(quotation, sources.all):
             yield quotation
-    haystack = normal("\n".join(sources.all))
+    haystack = normalize("\n".join(sources.all))
     for address in specifics.addresses(specifics.without_quotations(said)):
-        if normal(address) not in haystack:
+        if normalize(address) not in haystack:
             yield address
     bare = _bare(said)
     yield from _missing_figures(bare, sources, facts)
@@ -91,7 +91,7 @@ def missing(said: str, sources: Sources, facts: Facts) -> Iterator[str]:
     yield from sorted(glossary.names([bare]) - known)
     for name in specifics.names(bare):
         if (
-            normal(name) not in known
+            normalize(name) not in known
             and not specifics.stands_in(name, _whole(sources))
             and not _is_place(name, bare, sources.places)
         ):
@@ -171,7 +171,7 @@ def _whole(sources: Sources) -> str:
     return "\n".join(sources.all).replace("_", " ")
 
 
-def _missing_figures(said: str, sources: Sources, facts: Facts) -> Iterator[str]:
+def _missing_figures(said: str, sources: Sources, facts: MeasuredFacts) -> Iterator[str]:
     told = figures(_OWN_COUNT.sub(" ", said))
     proven = set().union(*map(shown, sources.all))
     foreign = facts.foreign(said, sources.places)
@@ -215,11 +215,11 @@ def _own_counts(said: str, sources: Sources) -> set[str]:
 
 
 def _stands(quotation: str, texts: Iterable[str]) -> bool:
-    form = normal(quotation)
-    return any(form in normal(text) or bool(quotes.find(text, quotation)) for text in texts)
+    form = normalize(quotation)
+    return any(form in normalize(text) or bool(quotes.find(text, quotation)) for text in texts)
 
 
 def _is_place(name: str, said: str, places: Collection[str]) -> bool:
     """Whether a name is part of what an app is called around its stored name: "VS" in "VS Code"."""
     around = (f"{name} {place}" for place in places)
-    return any(normal(each) in normal(said) for each in around)
+    return any(normalize(each) in normalize(said) for each in around)

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 from webapp.assistant.admission import admit
-from webapp.assistant.plan import TurnDeps
-from webapp.assistant.prepared import Prepared
+from webapp.assistant.plan import TurnServices
+from webapp.assistant.prepared import PreparedContext
 from webapp.assistant.records import (
     ApprovalEvent,
     ErrorEvent,
@@ -24,7 +24,7 @@ from webapp.assistant.records import (
     TurnRequest,
 )
 from webapp.assistant.turn import run_admitted, stored_turn
-from webapp.assistant.waiting import Stop
+from webapp.assistant.waiting import CancelToken
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class TooManyTurns(Exception):
 class LiveTurn:
     """One turn and its events so far. An event's number is its place, from 1."""
 
-    def __init__(self, stop: Stop, context: Prepared) -> None:
+    def __init__(self, stop: CancelToken, context: PreparedContext) -> None:
         self.chat_id = 0
         self.n = 0
         self.stop = stop
@@ -100,13 +100,13 @@ class LiveTurns:
         with self._lock:
             return self._turns.get((chat_id, n))
 
-    def start(self, deps: TurnDeps, request: TurnRequest) -> LiveTurn:
+    def start(self, deps: TurnServices, request: TurnRequest) -> LiveTurn:
         """Begin a turn. Raises `TurnRefused` when it cannot become one, and `TooManyTurns`."""
         with self._lock:
             if sum(not turn.is_over for turn in self._turns.values()) >= MAX_RUNNING:
                 raise TooManyTurns
         plan = admit(deps, request)
-        turn = LiveTurn(Stop(), plan.context)
+        turn = LiveTurn(CancelToken(), plan.context)
         events = run_admitted(deps, plan, turn.stop)
         first = next(events)
         turn.add(first)
@@ -131,7 +131,7 @@ class LiveTurns:
                 del self._turns[key]
 
 
-def _drain(turn: LiveTurn, events: Iterator[TurnEvent], deps: TurnDeps) -> None:
+def _drain(turn: LiveTurn, events: Iterator[TurnEvent], deps: TurnServices) -> None:
     try:
         for event in events:
             turn.add(event)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.chat_summaries import AskedTurn
+from store.chat_summaries import SessionTurn
 from store.conversations import DELETED_ANSWER
 from webapp.assistant.redaction import redacted
 from webapp.assistant.statements import plain
@@ -33,13 +33,13 @@ class Piece:
     frames: tuple[int, ...] = ()
 
 
-def summarised(turns: Sequence[AskedTurn]) -> Fields:
+def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
     """The six fields of a session with at least one question."""
     found = pieces(turns)
     return {name: " ".join(each.text for each in found[name])[:MAX_FIELD_CHARS] or None for name in found}
 
 
-def pieces(turns: Sequence[AskedTurn]) -> dict[str, list[Piece]]:
+def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
     """The sentences of the six fields, with where each is from."""
     done = [turn for turn in turns if _is_answered(turn)]
     open_one = turns[-1] if turns[-1].status == "failed" else None
@@ -72,7 +72,7 @@ def text_of(fields: Fields) -> str:
     return "\n".join(text for text in fields.values() if text)
 
 
-def _request(turns: Sequence[AskedTurn]) -> list[Piece]:
+def _request(turns: Sequence[SessionTurn]) -> list[Piece]:
     first, last = turns[0], turns[-1]
     found = [Piece(_asked(first), (first.n,))]
     if _asked(last) != _asked(first):
@@ -80,7 +80,7 @@ def _request(turns: Sequence[AskedTurn]) -> list[Piece]:
     return found
 
 
-def _investigated(turns: Sequence[AskedTurn]) -> list[Piece]:
+def _investigated(turns: Sequence[SessionTurn]) -> list[Piece]:
     apps = list(dict.fromkeys(one_line(app, 40) for turn in turns for app in turn.apps))[:5]
     tools = list(dict.fromkeys(tool for turn in turns for tool in turn.tools))[:5]
     found = []
@@ -91,7 +91,7 @@ def _investigated(turns: Sequence[AskedTurn]) -> list[Piece]:
     return found
 
 
-def _learned(turns: Iterable[AskedTurn]) -> list[Piece]:
+def _learned(turns: Iterable[SessionTurn]) -> list[Piece]:
     """The first sentences that are proven, the latest answer's first."""
     found: dict[str, Piece] = {}
     for turn in reversed(list(turns)):
@@ -103,22 +103,22 @@ def _learned(turns: Iterable[AskedTurn]) -> list[Piece]:
     return [piece for text, piece in found.items() if text][:_MAX_SENTENCES]
 
 
-def frames_of(turn: AskedTurn, claim: Mapping[str, Any]) -> tuple[int, ...]:
+def frames_of(turn: SessionTurn, claim: Mapping[str, Any]) -> tuple[int, ...]:
     """The frames that a statement of an answer cites."""
     return tuple(dict.fromkeys(turn.frames[n] for n in claim.get("citations", ()) if n in turn.frames))
 
 
-def _asked(turn: AskedTurn) -> str:
+def _asked(turn: SessionTurn) -> str:
     return one_line(turn.question, MAX_MESSAGE_CHARS)
 
 
-def _numbers(turns: Iterable[AskedTurn]) -> tuple[int, ...]:
+def _numbers(turns: Iterable[SessionTurn]) -> tuple[int, ...]:
     return tuple(turn.n for turn in turns)
 
 
-def _is_answered(turn: AskedTurn) -> bool:
+def _is_answered(turn: SessionTurn) -> bool:
     return turn.status == "done" and turn.answer_md not in ("", DELETED_ANSWER)
 
 
-def _states(turn: AskedTurn) -> list[str]:
+def _states(turn: SessionTurn) -> list[str]:
     return [claim.get("state", "") for claim in turn.payload.get("claims", ())]

@@ -13,13 +13,13 @@ from typing import Any, Literal
 from engines.addresses import is_local
 from engines.chat import Message, ModelError, ModelMalformed
 from engines.chat_extractive import ExtractiveModel
-from store.chat_summaries import AskedTurn
+from store.chat_summaries import SessionTurn
 from store.conversations import DELETED_ANSWER
 from store.database import Database
 from store.documents import SUMMARY_FIELDS
 from webapp.assistant.citations import without_numbers
 from webapp.assistant.errors import UnknownModel
-from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.mini_summary import MAX_FIELD_CHARS, Fields, one_line
 from webapp.assistant.models import ChatModels
 from webapp.assistant.redaction import redacted
@@ -45,10 +45,10 @@ _SCHEMA: Mapping[str, Any] = {
 }
 
 
-def summarised(
+def summary_by_model(
     database: Database,
     models: ChatModels,
-    turns: Sequence[AskedTurn],
+    turns: Sequence[SessionTurn],
     choice: str,
     timeout_s: float,
     clock: Callable[[], int],
@@ -78,13 +78,13 @@ def summarised(
     return _checked(completion.text), last.model
 
 
-def _told(turns: Sequence[AskedTurn]) -> str:
+def _told(turns: Sequence[SessionTurn]) -> str:
     """The session without its secrets, the latest questions where it is long."""
     parts: list[str] = []
     room = _MAX_TOLD_CHARS
     for turn in reversed(turns):
         answer = "" if turn.answer_md == DELETED_ANSWER else without_numbers(turn.answer_md)
-        part = f"Person: {_cut(turn.question)}\nAssistant: {_cut(neutral(answer)) or '(no answer)'}"
+        part = f"Person: {_cut(turn.question)}\nAssistant: {_cut(neutralized(answer)) or '(no answer)'}"
         room -= len(part)
         if room < 0 and parts:
             break
@@ -112,4 +112,4 @@ def _checked(answer: str) -> Fields:
 
 
 def _field(value: object) -> str | None:
-    return (one_line(neutral(value), MAX_FIELD_CHARS) or None) if isinstance(value, str) else None
+    return (one_line(neutralized(value), MAX_FIELD_CHARS) or None) if isinstance(value, str) else None

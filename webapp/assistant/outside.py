@@ -15,7 +15,7 @@ from store import frames
 from store.database import Database
 from store.errors import StoreError
 from store.frames import FrameRow
-from store.sent_noting import About, Noting
+from store.sent_noting import EgressRecorder, RequestContext
 from webapp.assistant.models import Endpoint
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 
@@ -24,7 +24,7 @@ PROVIDER = "web_search"
 
 
 @dataclass(frozen=True, slots=True)
-class Web:
+class WebAccess:
     """The search endpoint, for one turn."""
 
     engine: WebSearch
@@ -34,7 +34,9 @@ class Web:
 
     def search(self, query: str, limit: int, timeout_s: float) -> list[WebHit]:
         """Results. Raises `SearchFailed`; `StoreError` when what is sent cannot be noted."""
-        noting = Noting(self.database, self.clock, About("web_search", PROVIDER, turn_id=self.turn_id))
+        noting = EgressRecorder(
+            self.database, self.clock, RequestContext("web_search", PROVIDER, turn_id=self.turn_id)
+        )
         try:
             hits = self.engine.search(query, limit, timeout_s=timeout_s, on_send=noting)
         except SearchFailed as error:
@@ -45,7 +47,7 @@ class Web:
 
 
 @dataclass(frozen=True, slots=True)
-class Vision:
+class VisionAccess:
     """The model of one turn, which can see. `usages` grows by what each picture took."""
 
     model: ChatModel

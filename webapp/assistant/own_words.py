@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 LETTERS_OF_AN_ENDING = 3
 """So many letters more or less a form of a word may have: "workshop" is no form of "work".
@@ -67,7 +67,7 @@ _COMMON_HAN = re.compile(
 def content_words(text: str) -> set[str]:
     """Stems of the words that say something, and pairs of Han characters, in normal form."""
     words = {stem(word) for word in _latin(text) if len(word) > 2 and word not in _COMMON}
-    plain = _COMMON_HAN.sub(" ", normal(text))
+    plain = _COMMON_HAN.sub(" ", normalize(text))
     return words | {run[i : i + 2] for run in _HAN_RUN.findall(plain) for i in range(len(run) - 1)}
 
 
@@ -88,7 +88,7 @@ def lacking(words: Collection[str], texts: Iterable[str]) -> set[str]:
 @lru_cache(maxsize=256)
 def _held(text: str) -> tuple[frozenset[str], str]:
     """The stems and the Han signs of a text; each sentence of an answer asks for those of the same frames."""
-    return frozenset(stem(word) for word in _latin(text)), "".join(_HAN_RUN.findall(normal(text)))
+    return frozenset(stem(word) for word in _latin(text)), "".join(_HAN_RUN.findall(normalize(text)))
 
 
 def named(words: Iterable[str], text: str) -> set[str]:
@@ -115,7 +115,7 @@ def has_han(text: str) -> bool:
 
 
 def _latin(text: str) -> list[str]:
-    return _LATIN.findall(normal(_CAMEL.sub(" ", text)))
+    return _LATIN.findall(normalize(_CAMEL.sub(" ", text)))
 
 
 def stem(word: str) -> str:

@@ -16,10 +16,10 @@ from datetime import tzinfo
 
 from store.decisions import Gap
 from webapp.assistant import facts
-from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.retrieval import Entry, Retrieval
 from webapp.assistant.sentences import local_time, reason
-from webapp.assistant.texts import matches, tokens
+from webapp.assistant.texts import estimate_tokens, matches
 
 OPEN, CLOSE = "BEGIN SCREEN DATA", "END SCREEN DATA"
 MAX_TITLE_CHARS = 100
@@ -46,10 +46,10 @@ def pack(
     """
     total = len(retrieval.entries)
     frame_texts = {entry.id: _block(entry, zone) for entry in retrieval.entries}
-    room = budget_tokens - tokens(_message(retrieval, [], total, question, zone))
+    room = budget_tokens - estimate_tokens(_message(retrieval, [], total, question, zone))
     kept: set[str] = set()
     for entry in _by_rank(retrieval.entries, words):
-        room -= tokens(frame_texts[entry.id]) + 1
+        room -= estimate_tokens(frame_texts[entry.id]) + 1
         if room < 0:
             break
         kept.add(entry.id)
@@ -58,7 +58,7 @@ def pack(
     return Packed(_message(retrieval, shown, len(shown), question, zone), entries, total - len(entries))
 
 
-def guest(text: str, limit: int) -> str:
+def sanitized_inline(text: str, limit: int) -> str:
     """A title or URL from the screen on one line, at most `limit` characters, unable to cite."""
     flat = " ".join(plain(text).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
@@ -95,11 +95,11 @@ def _block(entry: Entry, zone: tzinfo) -> str:
         ("window", frame.window_name, MAX_TITLE_CHARS),
         ("url", frame.browser_url, MAX_URL_CHARS),
     )
-    lines += [f"{label}: {guest(value, limit)}" for label, value, limit in labels if value]
+    lines += [f"{label}: {sanitized_inline(value, limit)}" for label, value, limit in labels if value]
     if frame.focused is not None:
         lines.append(f"focused: {'yes' if frame.focused else 'no'}")
     lines.append(f"frame: {frame.id} {frame_url(frame.id)}")
-    lines += [f"| {guest(line, len(line))}" for line in entry.excerpt.text.split("\n") if line]
+    lines += [f"| {sanitized_inline(line, len(line))}" for line in entry.excerpt.text.split("\n") if line]
     return "\n".join(lines)
 
 
@@ -111,13 +111,13 @@ def frame_url(frame_id: int) -> str:
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
     """What code has counted, so that the model need not (ACT-4)."""
     for label, told in facts.lines(retrieval.totals) if retrieval.totals else ():
-        times = "; ".join(f"{guest(name, MAX_TITLE_CHARS)} {spent}" for name, spent in told)
+        times = "; ".join(f"{sanitized_inline(name, MAX_TITLE_CHARS)} {spent}" for name, spent in told)
         yield f"time by {label}: {times}"
     longest: list[Gap] = sorted(retrieval.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):
         times_of = f"{local_time(gap.start_ms, zone)} to {local_time(gap.end_ms, zone)}"
         kind = gap.reason if gap.reason in ("excluded", "deleted", "idle") else "not recorded"
-        yield f"{kind}: {times_of} ({guest(reason(gap.reason, 'en'), MAX_TITLE_CHARS)})"
+        yield f"{kind}: {times_of} ({sanitized_inline(reason(gap.reason, 'en'), MAX_TITLE_CHARS)})"
 
 
 def _by_rank(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
@@ -151,7 +151,7 @@ def plain(text: str) -> str:
 
 
 def _broken(text: str) -> str:
-    return _FENCE_WORDS.sub(r"\1-\2-\3", neutral(text).replace("[[", "[ [").replace("]]", "] ]"))
+    return _FENCE_WORDS.sub(r"\1-\2-\3", neutralized(text).replace("[[", "[ [").replace("]]", "] ]"))
 
 
 def _visible(text: str) -> Iterator[str]:

@@ -215,7 +215,7 @@ def _on_the_clock(which: Days, times: Times, text: str, calendar: Calendar) -> F
     on = which.first
     if which.is_today and times.start_min < calendar.day_start_min:
         # "Today" in the small hours, before the day start: the hours just passed.
-        on = days.local(calendar.now_ms, calendar.zone).date()
+        on = days.to_local(calendar.now_ms, calendar.zone).date()
     start_ms, start_kind = _wall(on, times.start_min, calendar.zone)
     if times.end_min is None:
         again_ms, _ = _wall(on, times.start_min, calendar.zone, later=True)
@@ -233,7 +233,7 @@ def _wall(on: date, minute: int, zone: ZoneInfo, *, later: bool = False) -> tupl
     first, second = days.wall_to_ms(wall, zone), days.wall_to_ms(wall, zone, later=True)
     if first != second:
         return (second if later else first), "overlap"
-    return first, "" if days.local(first, zone).replace(tzinfo=None) == wall else "gap"
+    return first, "" if days.to_local(first, zone).replace(tzinfo=None) == wall else "gap"
 
 
 def _named(**kinds: str) -> tuple[tuple[str, str], ...]:

@@ -10,12 +10,12 @@ from engines.chat import ModelError, Usage
 from store.attachments import Attachment
 from store.database import Database
 from store.personas import Persona
-from webapp.assistant.about import About
+from webapp.assistant.about import AnchorFacts
 from webapp.assistant.agent_session import AgentDeps
-from webapp.assistant.closing import ContextDeps
-from webapp.assistant.facts import Facts
+from webapp.assistant.closing import ContextServices
+from webapp.assistant.facts import MeasuredFacts
 from webapp.assistant.models import AnyModel, ChatModels
-from webapp.assistant.prepared import NOTHING, Prepared
+from webapp.assistant.prepared import NO_CONTEXT, PreparedContext
 from webapp.assistant.records import Claim, Coverage, EvidenceItem, FirstCall, Mode, TimeReading, TurnFilters
 from webapp.assistant.texts import Language
 from webapp.query_embedder import Meaning
@@ -25,7 +25,7 @@ MAX_ANSWER_TOKENS = 1_500
 
 
 @dataclass(frozen=True, slots=True)
-class TurnDeps:
+class TurnServices:
     """What a turn works with; `clock` gives epoch milliseconds.
 
     `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
@@ -38,7 +38,7 @@ class TurnDeps:
     clock: Callable[[], int]
     meaning: Callable[[str, int], Meaning] | None = None
     agent: AgentDeps | None = None
-    context: ContextDeps | None = None
+    context: ContextServices | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ NO_FILES = Attached()
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TurnPlan:
     """A question that was admitted: everything about it is settled but the answer.
 
     `words` are what it is about, none for a summary; `searched_for` is the message without its
@@ -88,7 +88,7 @@ class Plan:
     model_prompt: str = ""
     pack: str = ""
     """What is told as background beside the question; '' for nothing."""
-    context: Prepared = NOTHING
+    context: PreparedContext = NO_CONTEXT
     """How the background came to be, and what the window is about."""
     session_id: int | None = None
     has_range: bool = True
@@ -99,7 +99,7 @@ class Plan:
     persona: Persona | None = None
     """Whose words the identity holds; None for an override, a stored voice and the neutral default."""
     style_note: str = ""
-    about: About | None = None
+    about: AnchorFacts | None = None
     """The frame or moment that the conversation is about."""
     asked: str = ""
     """What the model is asked in place of the message, '' for the message itself."""
@@ -114,7 +114,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftAnswer:
     """An answer with its proof, ready to be stored."""
 
     answer_md: str
@@ -123,7 +123,7 @@ class Draft:
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
     dropped: int = 0
-    measured: Facts | None = None
+    measured: MeasuredFacts | None = None
     coverage: Coverage | None = None  # where it is known only with the answer
     sources: tuple[str, ...] = ()
     response_id: str = ""  # of the endpoint's own transcript

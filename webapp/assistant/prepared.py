@@ -11,14 +11,14 @@ from typing import Any
 from store import context_packs, context_preferences, context_sessions
 from store.context_packs import StoredPack
 from store.conversations import StoredTurn
-from webapp.assistant.closing import FAULTS, ContextDeps
+from webapp.assistant.closing import FAULTS, ContextServices
 from webapp.assistant.topics import Topic
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedContext:
     """`system_augmentation` is the pack, '' for none; `reason` says in words why it is as it is."""
 
     system_augmentation: str = ""
@@ -38,10 +38,10 @@ class Prepared:
     """Whether nothing was found out, so that nothing is to be kept of it."""
 
 
-NOTHING = Prepared()
+NO_CONTEXT = PreparedContext()
 
 
-def note(deps: ContextDeps, prepared: Prepared, turn: StoredTurn) -> None:
+def note(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
     """Keep what a turn was told, and that its window is in use. The answer does not depend on it."""
     if prepared.session_id is None:
         return
@@ -76,7 +76,7 @@ def note(deps: ContextDeps, prepared: Prepared, turn: StoredTurn) -> None:
         log.warning("what turn %d was told is not kept: %s", turn.id, type(error).__name__)
 
 
-def log_verbosely(deps: ContextDeps, prepared: Prepared, turn: StoredTurn) -> None:
+def log_verbosely(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
     """What was told, in numbers and with the topic, for as long as the person wants that (R1.41, R1.43)."""
     log.info(
         "turn %d of chat %d, session %d: %d characters of background, topic %s",
@@ -88,7 +88,7 @@ def log_verbosely(deps: ContextDeps, prepared: Prepared, turn: StoredTurn) -> No
     )
 
 
-def _changes(prepared: Prepared, now_ms: int) -> dict[str, Any]:
+def _changes(prepared: PreparedContext, now_ms: int) -> dict[str, Any]:
     topic = prepared.topic
     changes: dict[str, Any] = {"topic": topic.to_json() if topic else None}
     if prepared.is_new and prepared.hash:

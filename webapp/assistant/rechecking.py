@@ -27,18 +27,18 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
     if not any(item.needs_check for item in turn.evidence):
         return turn
     with database.write() as connection:
-        waiting = rechecks.waiting(database, turn.id)
+        waiting = rechecks.pending_rechecks(database, turn.id)
         rows = frames.get_many(database, [item.frame_id for item in waiting if item.frame_id is not None])
         judged = [_judged(database, item, rows) for item in waiting]
         now = _claims(turn, judged, stored.result(turn).claims, _texts(database, turn))
-        rechecks.save(connection, turn.id, judged, [asdict(each) for each in now])
+        rechecks.save_recheck(connection, turn.id, judged, [asdict(each) for each in now])
     return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
 
 
 def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRow]) -> StoredEvidence:
     """One item as its frame's current reading proves it."""
     assert item.frame_id is not None  # of a deleted frame nothing is left to check
-    reading = readings.current(database, item.frame_id)
+    reading = readings.current_reading(database, item.frame_id)
     verdict: Verdict = judge(rows[item.frame_id], reading, [part for part in item.quote.split(JOINT) if part])
     is_found = verdict.state == "found"
     return replace(
@@ -58,7 +58,9 @@ def _texts(database: Database, turn: StoredTurn) -> dict[int, str]:
     found = {}
     for item in turn.evidence:
         reading = (
-            None if item.n is None or item.frame_id is None else readings.current(database, item.frame_id)
+            None
+            if item.n is None or item.frame_id is None
+            else readings.current_reading(database, item.frame_id)
         )
         if item.n is not None and reading is not None:
             found[item.n] = reading.text

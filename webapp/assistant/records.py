@@ -20,7 +20,7 @@ MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
 """As whom a model speaks in one turn (`system_prompt`)."""
 MAX_NOTE_CHARS = 200
-SURE = 0.6
+MIN_CONFIDENCE = 0.6
 """Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
 ATTACHMENT_SOURCE = "attachments"
 """What a turn that was told of files names among its sources."""
@@ -137,7 +137,7 @@ class EvidenceItem:
     @property
     def is_doubtful(self) -> bool:
         """Whether the reader was unsure of a quoted word: it stands there as it was read."""
-        return self.state == "found" and self.confidence is not None and self.confidence < SURE
+        return self.state == "found" and self.confidence is not None and self.confidence < MIN_CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)

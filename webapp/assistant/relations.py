@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from webapp.assistant import own_words
 from webapp.assistant.figures import figures_at
 from webapp.assistant.numerals import in_digits
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 WORDS_BEHIND, WORDS_BEFORE = 3, 2
 """How far behind a figure, and before it, a word may stand that it belongs to: the words from it to the
@@ -103,9 +103,9 @@ def counted(text: str) -> Counted:
             continue
         marks = [(place, told) for place, told in figures if start <= place[0] and place[1] <= end]
         tokens = [match.span() for match in _WORD.finditer(digits, start, end)]
-        tokens = [span for span in tokens if normal(digits[slice(*span)]) not in _SHORT]
+        tokens = [span for span in tokens if normalize(digits[slice(*span)]) not in _SHORT]
         for at, (first, last) in enumerate(tokens):
-            word = normal(digits[first:last]).removesuffix("'s")
+            word = normalize(digits[first:last]).removesuffix("'s")
             if len(word) > 2:
                 found.setdefault(own_words.stem(word), set()).update(_beside(tokens, at, marks))
         for place, told in marks:
@@ -187,8 +187,8 @@ def _way(text: str, before: str, after: str) -> int | None:
 
 def _other_doers(said: str, quoted: str) -> Iterator[str]:
     """Who a sentence says did what the text says another did: "approved by the board"."""
-    here = normal(said)
-    for done in _DONE_BY.finditer(normal(quoted)):
+    here = normalize(said)
+    for done in _DONE_BY.finditer(normalize(quoted)):
         stem = own_words.stem(done["verb"])
         doer = [word for word in done["doer"].split() if word not in _NO_DOER]
         if not doer:

@@ -63,7 +63,7 @@ class Selection:
     is_found: bool = True  # whether a frame has the words; true when none were asked for
 
 
-def select(
+def select_frames(
     database: Database,
     connection: apsw.Connection,
     filters: Filters,
@@ -92,7 +92,7 @@ def _searches(
 ) -> list[tuple[str, Page]]:
     """All the words, and any of them where that finds little."""
     every = " ".join(words)
-    page = tolerant.search(database, every, filters, limit=HITS, **meaning)
+    page = tolerant.fuzzy_search(database, every, filters, limit=HITS, **meaning)
     pages = [(every, page)]
     if len(words) > 1 and sum(map(_is_by_words, page.hits)) < LITTLE:
         some = " OR ".join(words)

@@ -17,7 +17,7 @@ from webapp.assistant.agent_prompt import RESULTS
 from webapp.assistant.formats import parse
 from webapp.assistant.formats.calls import MAX_CALLS, CallError
 from webapp.assistant.formats.native import parse_message
-from webapp.assistant.formats.neutral import neutral
+from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.tool import Tool
 
 ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
@@ -27,7 +27,7 @@ _MAX_ID_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedCall:
     """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
 
     id: str
@@ -37,27 +37,27 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelReply:
     """A model's answer: what it says, and what it wants called."""
 
     prose: str
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedCall, ...]
 
 
-def read(completion: Completion, tools: Sequence[Tool], form: str) -> Said:
+def read(completion: Completion, tools: Sequence[Tool], form: str) -> ModelReply:
     """What a completion says and wants. Raises nothing, whatever it holds."""
     known = {tool.name: tool.parameters for tool in tools}
     known |= {alias: known[name] for alias, name in ALIASES.items() if name in known}
     if form:
         parsed = parse(completion.text, form, known)
         errors = [_unusable(f"unusable_{n}", error) for n, error in enumerate(parsed.errors, 1)]
-        calls = [Wanted(call.id, _own_name(call.name), call.arguments) for call in parsed.calls]
-        return Said(parsed.prose, (*calls, *errors))
-    return Said(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
+        calls = [WantedCall(call.id, _own_name(call.name), call.arguments) for call in parsed.calls]
+        return ModelReply(parsed.prose, (*calls, *errors))
+    return ModelReply(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
 
 
-def told(
-    said: Said, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
+def result_messages(
+    said: ModelReply, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
 ) -> list[Message]:
     """The messages that repeat the calls and give their results, by the id of the call; `as_text` for a
     model that calls natively and knows no messages of a tool.
@@ -82,7 +82,7 @@ def told(
     ]
 
 
-def _as_text(said: Said) -> Iterator[str]:
+def _as_text(said: ModelReply) -> Iterator[str]:
     """What was said and called, for a model that is not told of its calls as such."""
     if said.prose:
         yield said.prose
@@ -90,7 +90,7 @@ def _as_text(said: Said) -> Iterator[str]:
         yield json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
 
 
-def written(call: Wanted, form: str) -> str:
+def call_as_text(call: WantedCall, form: str) -> str:
     """A call as a model with this text format writes it; "" for native calls."""
     arguments = dict(call.arguments)
     if form == "functionary":
@@ -113,13 +113,15 @@ def result_text(output: str, error: str) -> str:
 
 def _harmless(value: Any) -> Any:
     if isinstance(value, str):
-        return neutral(value).replace("[[", "[ [").replace("]]", "] ]")
+        return neutralized(value).replace("[[", "[ [").replace("]]", "] ]")
     if isinstance(value, dict):
         return {_harmless(key): _harmless(each) for key, each in value.items()}
     return [_harmless(each) for each in value] if isinstance(value, list) else value
 
 
-def _native(calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[Wanted]:
+def _native(
+    calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]
+) -> Iterator[WantedCall]:
     """Each call by itself, so that each gets its answer, with an id that no other has."""
     taken: set[str] = set()
     for n, call in enumerate(calls[:MAX_CALLS], 1):
@@ -130,7 +132,7 @@ def _native(calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str,
         taken.add(chosen)
         parsed = parse_message({"tool_calls": [call]}, known)
         if parsed.calls:
-            yield Wanted(chosen, _own_name(parsed.calls[0].name), parsed.calls[0].arguments)
+            yield WantedCall(chosen, _own_name(parsed.calls[0].name), parsed.calls[0].arguments)
         elif parsed.errors:
             yield _unusable(chosen, parsed.errors[0])
 
@@ -139,5 +141,5 @@ def _own_name(called: str) -> str:
     return ALIASES.get(called, called)
 
 
-def _unusable(call_id: str, error: CallError) -> Wanted:
-    return Wanted(call_id, (error.name or "unknown")[:100], {}, error.message)
+def _unusable(call_id: str, error: CallError) -> WantedCall:
+    return WantedCall(call_id, (error.name or "unknown")[:100], {}, error.message)

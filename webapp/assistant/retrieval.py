@@ -76,7 +76,7 @@ def retrieve(
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
         in_range = sample.count(connection, filters)
-        chosen = relevance.select(database, connection, filters, words, in_range, meaning, max_frames)
+        chosen = relevance.select_frames(database, connection, filters, words, in_range, meaning, max_frames)
         selected = sample.load(connection, chosen.ids)
         gaps = decisions.gaps(database, start_ms, end_ms, now_ms)
         totals = None if is_narrowed(filters) else activity.totals(database, start_ms, end_ms)

@@ -45,7 +45,9 @@ class Rule:
 STANDARD = Rule()
 
 
-def select(candidates: Sequence[Candidate], start_ms: int, end_ms: int, rule: Rule = STANDARD) -> list[int]:
+def even_selection(
+    candidates: Sequence[Candidate], start_ms: int, end_ms: int, rule: Rule = STANDARD
+) -> list[int]:
     """Ids of the selected frames, in order of time; at most ``rule.max_frames``."""
     inside = sorted(c for c in candidates if start_ms <= c[0] < end_ms)
     if len(inside) <= rule.max_frames:

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import apsw
 
-from engines.chat import Completion, Message, Sending, Usage
+from engines.chat import Completion, Message, OutgoingRequest, Usage
 from store.database import Database
 from store.sent import Purpose, cost_of
-from store.sent_noting import About, Noting
+from store.sent_noting import EgressRecorder, RequestContext
 from webapp.assistant import prompt_blocks
 from webapp.assistant.models import Endpoint
 from webapp.assistant.prompt_blocks import Block
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 
 
 class SentLedger:
@@ -41,7 +41,7 @@ class SentLedger:
         `Noting`.
         """
         first_ms, last_ms = shows
-        about = About(
+        about = RequestContext(
             purpose,
             endpoint.name,
             endpoint.model,
@@ -52,9 +52,9 @@ class SentLedger:
             blocks=prompt_blocks.layout(blocks) if blocks else "",
             prefix_sha256=prompt_blocks.prefix_sha256(blocks) if blocks else "",
         )
-        self._noting = Noting(database, clock, about, still)
+        self._noting = EgressRecorder(database, clock, about, still)
 
-    def __call__(self, sending: Sending) -> None:
+    def __call__(self, sending: OutgoingRequest) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
         self._noting(sending)
 
@@ -72,9 +72,9 @@ def usage_of(completion: Completion, messages: Sequence[Message], endpoint: Endp
     read, written = told.input_tokens, told.output_tokens
     is_estimated = read is None or written is None
     if read is None:
-        read = sum(tokens(message.content) for message in messages)
+        read = sum(estimate_tokens(message.content) for message in messages)
     if written is None:
-        written = tokens(completion.text)
+        written = estimate_tokens(completion.text)
     counted = Usage(read, written, is_estimated)
     return counted if endpoint is None else priced(counted, endpoint)
 

@@ -107,7 +107,7 @@ _REASONS = {
 }
 
 
-def say(name: str, language: Language, **values: object) -> str:
+def text(name: str, language: Language, **values: object) -> str:
     """The sentence of that name."""
     return _SENTENCES[name][language == "zh"].format(**values)
 
@@ -139,17 +139,17 @@ def duration(ms: int, language: Language = "en") -> str:
 
 def clock(ms: int, zone: tzinfo) -> str:
     """``14:32``"""
-    return days.local(ms, zone).strftime("%H:%M")
+    return days.to_local(ms, zone).strftime("%H:%M")
 
 
 def moment(ms: int, zone: tzinfo) -> str:
     """``2026-11-20 14:32``"""
-    return days.local(ms, zone).strftime("%Y-%m-%d %H:%M")
+    return days.to_local(ms, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def local_time(ms: int, zone: tzinfo) -> str:
     """``2026-11-20T14:32:08+08:00``: RFC 3339 to the second, in the zone of the request (R3.48)."""
-    return days.local(ms, zone).isoformat(timespec="seconds")
+    return days.to_local(ms, zone).isoformat(timespec="seconds")
 
 
 def gap_list(gaps: Iterable[tuple[int, int, str]], zone: tzinfo, language: Language, limit: int = 4) -> str:

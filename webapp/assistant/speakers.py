@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from webapp.assistant import own_words, quotes
 from webapp.assistant.figures import figures, shown
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 MOST_LINES_ABOVE = 3
 """A message may run over so many lines."""
@@ -46,7 +46,7 @@ def wrong_speakers(
     """
     lines = [line.strip() for line in whole.splitlines()]
     labels = {_label(line) for line in lines} | {before for line in lines if (before := _before_colon(line))}
-    labels -= {normal(place) for place in places}
+    labels -= {normalize(place) for place in places}
     for clause in _CLAUSE.split(said):
         yield from _wrong(clause, given, lines, labels)
 
@@ -59,7 +59,7 @@ def _wrong(said: str, given: Sequence[str], lines: list[str], labels: set[str]) 
     owners = set().union(*(_owners(lines, labels, quote) for quote in meant))
     if not owners or owners & set(named):
         return
-    quoted = normal("\n".join(meant))
+    quoted = normalize("\n".join(meant))
     words = own_words.content_words(said) - own_words.content_words(" ".join(named))
     for who in named:
         if who not in quoted and not _says_as_much(who, words, lines, labels, meant):
@@ -87,7 +87,7 @@ def _says_as_much(
 
 
 def _subjects(said: str) -> Iterator[str]:
-    form = normal(said)
+    form = normalize(said)
     for found in _SUBJECT.finditer(form):
         words = found["who"].split()
         yield " ".join(words)
@@ -102,12 +102,12 @@ def han_subjects(form: str) -> Iterator[str]:
 
 def _label(line: str) -> str:
     """A line as the name of a speaker: without what a reader makes of the picture before it."""
-    return normal(_LEAD.sub("", line))
+    return normalize(_LEAD.sub("", line))
 
 
 def _before_colon(line: str) -> str:
     found = _BEFORE_COLON.match(_LEAD.sub("", line))
-    return normal(found["who"]) if found else ""
+    return normalize(found["who"]) if found else ""
 
 
 def _owners(lines: list[str], labels: set[str], quote: str) -> set[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 LONG_NAME = 5
 """Parts of a name in code that may run over two lines."""
@@ -114,7 +114,7 @@ def stands_in(name: str, text: str) -> bool:
 
     Nothing shows where a Chinese name ends, so two characters that end in the text suffice.
     """
-    form, wanted = normal(text), normal(name)
+    form, wanted = normalize(text), normalize(name)
     if (
         _VERSION.match(wanted)
         and not _is_inside_word(form, bare := _VERSION.sub("", wanted))

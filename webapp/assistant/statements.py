@@ -42,7 +42,7 @@ class Statement:
     kind: Kind
 
 
-def statements(answer_md: str) -> Iterator[Statement]:
+def split_statements(answer_md: str) -> Iterator[Statement]:
     """The statements of an answer, in order and without overlap."""
     starts = _line_starts(answer_md)
     in_head = False

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from engines.chat import Usage
 from store.conversations import StoredEvidence, StoredTurn
-from webapp.assistant.facts import Facts
+from webapp.assistant.facts import MeasuredFacts
 from webapp.assistant.packing import frame_url
 from webapp.assistant.records import (
     Box,
@@ -36,7 +36,7 @@ def payload(
     warnings: Sequence[str] = (),
     error: TurnError | None = None,
     dropped: int = 0,
-    measured: Facts | None = None,
+    measured: MeasuredFacts | None = None,
     sources: Sequence[str] = (),
     is_cut_off: bool = False,
     response_id: str = "",
@@ -130,9 +130,9 @@ def evidence_item(row: StoredEvidence, zone: ZoneInfo) -> EvidenceItem:
     )
 
 
-def measured(turn: StoredTurn) -> Facts:
+def measured(turn: StoredTurn) -> MeasuredFacts:
     """What code had measured for the answer, as far as it is still kept."""
-    return Facts.from_json(turn.payload.get("measured"))
+    return MeasuredFacts.from_json(turn.payload.get("measured"))
 
 
 def _claim(kept: dict[str, Any]) -> Claim:

@@ -19,14 +19,14 @@ from store import insights
 from store.conversations import StoredTurn
 from store.errors import StoreError
 from webapp.assistant import history
-from webapp.assistant.about import About
+from webapp.assistant.about import AnchorFacts
 from webapp.assistant.citations import without_numbers
-from webapp.assistant.formats.neutral import neutral
-from webapp.assistant.plan import Plan, TurnDeps
+from webapp.assistant.formats.neutral import neutralized
+from webapp.assistant.plan import TurnPlan, TurnServices
 from webapp.assistant.prompt_blocks import in_order, system_messages
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 from webapp.assistant.transcript import TranscriptMessage, transcript
-from webapp.assistant.waiting import Stop, Stopped, within
+from webapp.assistant.waiting import Cancelled, CancelToken, run_with_timeout
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,9 @@ MAX_NAMED_CHARS = 6_000
 UNTITLED = "Untitled"
 
 
-def keep(deps: TurnDeps, plan: Plan, turn: StoredTurn, answer_md: str, stop: Stop) -> int | None:
+def write_insight(
+    deps: TurnServices, plan: TurnPlan, turn: StoredTurn, answer_md: str, stop: CancelToken
+) -> int | None:
     """Let the answer be the insight of its conversation; returns its id.
 
     None where the conversation holds one already, or what it rested on was deleted meanwhile.
@@ -46,7 +48,9 @@ def keep(deps: TurnDeps, plan: Plan, turn: StoredTurn, answer_md: str, stop: Sto
     about = plan.about
     if about is None or insights.of_chat(deps.database, turn.chat_id) is not None:
         return None
-    messages = training(deps, plan, turn, about)  # before the title, so that what is deleted meanwhile counts
+    messages = training_messages(
+        deps, plan, turn, about
+    )  # before the title, so that what is deleted meanwhile counts
     title = title_of(deps, plan, turn, answer_md, stop)
     return insights.put(deps.database, turn.id, about.anchor, title, messages, deps.clock())
 
@@ -54,7 +58,7 @@ def keep(deps: TurnDeps, plan: Plan, turn: StoredTurn, answer_md: str, stop: Sto
 # -- the title (R0.21) ----------------------------------------------------------------------
 
 
-def title_of(deps: TurnDeps, plan: Plan, turn: StoredTurn, answer_md: str, stop: Stop) -> str:
+def title_of(deps: TurnServices, plan: TurnPlan, turn: StoredTurn, answer_md: str, stop: CancelToken) -> str:
     """A title by a call of its own, with nothing but the identity before the summary.
 
     Where the model cannot give one, the insight is called by what was on the screen.
@@ -65,8 +69,8 @@ def title_of(deps: TurnDeps, plan: Plan, turn: StoredTurn, answer_md: str, stop:
         return plain
     try:
         ask = partial(_named, deps, plan, plan.model, turn, answer_md)
-        named = within(ask, math.inf, stop, deps.database.close_thread)
-    except Stopped:
+        named = run_with_timeout(ask, math.inf, stop, deps.database.close_thread)
+    except Cancelled:
         return plain
     except (ModelError, StoreError) as error:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
@@ -74,9 +78,9 @@ def title_of(deps: TurnDeps, plan: Plan, turn: StoredTurn, answer_md: str, stop:
     return insights.title_of(_bare(named)) or plain
 
 
-def _named(deps: TurnDeps, plan: Plan, model: ChatModel, turn: StoredTurn, answer_md: str) -> str:
+def _named(deps: TurnServices, plan: TurnPlan, model: ChatModel, turn: StoredTurn, answer_md: str) -> str:
     blocks = in_order(identity=plan.identity)
-    summary = neutral(without_numbers(answer_md))[:MAX_NAMED_CHARS]
+    summary = neutralized(without_numbers(answer_md))[:MAX_NAMED_CHARS]
     messages = [*system_messages(blocks), Message("user", f"{NAME_IT}{summary}")]
     endpoint = deps.models.endpoint(model.name)
     ledger = None
@@ -104,7 +108,7 @@ def _bare(said: str) -> str:
     return value if isinstance(value, str) else said
 
 
-def _on_screen(about: About) -> str:
+def _on_screen(about: AnchorFacts) -> str:
     """The window or app of the first frame that has one."""
     names = (frame.window_name or frame.app_name for frame in about.frames)
     return insights.title_of(next((name for name in names if name), UNTITLED)) or UNTITLED
@@ -113,7 +117,9 @@ def _on_screen(about: About) -> str:
 # -- the messages ---------------------------------------------------------------------------
 
 
-def training(deps: TurnDeps, plan: Plan, turn: StoredTurn, about: About) -> list[dict[str, Any]]:
+def training_messages(
+    deps: TurnServices, plan: TurnPlan, turn: StoredTurn, about: AnchorFacts
+) -> list[dict[str, Any]]:
     """Every message that led to the answer, the system's first: as whom the model was asked to speak, byte
     for byte as it was sent (C22). What came before an amending turn is that of the insight it amends.
     """

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from store.estimates import CJK as CJK
-from store.estimates import tokens as tokens
+from store.estimates import estimate_tokens as estimate_tokens
 
 Language = Literal["en", "zh"]
 
@@ -23,7 +23,7 @@ def language_of(text: str) -> Language:
 
 
 @lru_cache(maxsize=8192)
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """NFKC, case folded, white space collapsed: how two texts are compared."""
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
@@ -54,7 +54,7 @@ def question_words(message: str) -> tuple[str, ...]:
 
     Han runs are cut into pairs, since Chinese has no spaces to cut at.
     """
-    plain = _STOP_HAN.sub(" ", normal(message))
+    plain = _STOP_HAN.sub(" ", normalize(message))
     pairs = (run[i : i + 2] for run in _HAN_RUN.findall(plain) for i in range(len(run) - 1))
     words = (word.rstrip(".-") for word in _WORD.findall(_HAN_RUN.sub(" ", plain)))
     kept = [w for w in words if len(w) > 1 and w not in _STOP_WORDS and not _CLOCK.fullmatch(w)]
@@ -63,7 +63,7 @@ def question_words(message: str) -> tuple[str, ...]:
 
 def matches(words: Iterable[str], text: str) -> int:
     """How many of the words a text names; Latin words from their beginning on, not inside others."""
-    form = normal(text)
+    form = normalize(text)
     return sum(position(word, form) >= 0 for word in words)
 
 

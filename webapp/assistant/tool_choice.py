@@ -26,15 +26,15 @@ from engines.chat import Completion, Message, ModelError, StreamingModel
 from webapp.assistant import agent_prompt, prompt, requested_calls
 from webapp.assistant.admission import admit
 from webapp.assistant.answer_check import Share
-from webapp.assistant.plan import Plan, TurnDeps
+from webapp.assistant.plan import TurnPlan, TurnServices
 from webapp.assistant.records import TurnRequest
-from webapp.assistant.requested_calls import Wanted, result_text
+from webapp.assistant.requested_calls import WantedCall, result_text
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 from webapp.assistant.texts import Language
 from webapp.assistant.tool import Tool, invalid_arguments
 from webapp.assistant.tools.calculator import CannotCalculate, calculate
 from webapp.doors import moments
-from webapp.doors.errors import Refused
+from webapp.doors.errors import ReadRefused
 
 CLOCKS = frozenset({"get_current_time", "get_current_datetime"})
 """May be asked first by a model that wants to be sure of the time."""
@@ -108,7 +108,7 @@ def case_set() -> CaseSet:
     return CaseSet(_ms(kept["now"]), kept["timezone"], cases)
 
 
-def check(deps: TurnDeps, tools: Sequence[Tool], case: Case, model: str | None = None) -> Choice:
+def check(deps: TurnServices, tools: Sequence[Tool], case: Case, model: str | None = None) -> Choice:
     """Ask one question and judge what is called. Raises `TurnRefused` for a model without tools.
 
     Skipped where none of the right tools is among `tools`.
@@ -125,7 +125,7 @@ def check(deps: TurnDeps, tools: Sequence[Tool], case: Case, model: str | None =
     return judge(case, wanted, tools)
 
 
-def judge(case: Case, wanted: Sequence[Wanted], tools: Sequence[Tool]) -> Choice:
+def judge(case: Case, wanted: Sequence[WantedCall], tools: Sequence[Tool]) -> Choice:
     """How calls compare with the right ones."""
     called = tuple((each.name, each.arguments) for each in wanted)
     if not case.right:
@@ -161,13 +161,13 @@ def total(choices: Iterable[Choice]) -> Score:
 # -- asking ---------------------------------------------------------------------------------
 
 
-def _asked(deps: TurnDeps, plan: Plan, tools: Sequence[Tool], case: Case) -> list[Wanted]:
+def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case) -> list[WantedCall]:
     """What the model wants called, behind a look at the clock where it takes one. Raises `ModelError`."""
     assert deps.agent is not None  # admitted
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
     settings = deps.agent.settings
-    blocks = agent_prompt.blocks(
+    blocks = agent_prompt.tool_blocks(
         plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
     )
     merged = endpoint is not None and endpoint.single_system
@@ -183,11 +183,13 @@ def _asked(deps: TurnDeps, plan: Plan, tools: Sequence[Tool], case: Case) -> lis
         now = datetime.fromtimestamp(plan.now_ms / 1000, plan.zone).isoformat()
         told = result_text(json.dumps({"iso": now}), "")
         results = {each.id: told for each in said.wanted}
-        messages += requested_calls.told(said, completion, results, form, as_text=as_text)
+        messages += requested_calls.result_messages(said, completion, results, form, as_text=as_text)
     return list(said.wanted)
 
 
-def _completed(deps: TurnDeps, plan: Plan, tools: Sequence[Tool], messages: Sequence[Message]) -> Completion:
+def _completed(
+    deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], messages: Sequence[Message]
+) -> Completion:
     model = plan.model
     assert isinstance(model, StreamingModel)  # admitted as one that can use tools
     endpoint = deps.models.endpoint(model.name)
@@ -210,7 +212,7 @@ def _completed(deps: TurnDeps, plan: Plan, tools: Sequence[Tool], messages: Sequ
 # -- judging --------------------------------------------------------------------------------
 
 
-def _problem(wanted: Wanted, right: Sequence[Right], tool: Tool | None) -> str:
+def _problem(wanted: WantedCall, right: Sequence[Right], tool: Tool | None) -> str:
     """Why a call of a right tool is not right itself; "" when it is."""
     if wanted.error:
         return wanted.error
@@ -252,7 +254,7 @@ def _is_value(expression: str, value: float) -> bool:
 def _is_near(value: Any, rule: Mapping[str, Any]) -> bool:
     try:
         given_ms = moments.parse(value, "time")
-    except (Refused, TypeError):
+    except (ReadRefused, TypeError):
         return False
     return bool(abs(given_ms - _ms(rule["at"])) <= rule["within_s"] * 1000)
 
@@ -261,7 +263,7 @@ def _ms(iso: str) -> int:
     return round(datetime.fromisoformat(iso).timestamp() * 1000)
 
 
-def _names(wanted: Sequence[Wanted]) -> str:
+def _names(wanted: Sequence[WantedCall]) -> str:
     return ", ".join(dict.fromkeys(each.name for each in wanted))
 
 

@@ -14,24 +14,24 @@ from webapp.assistant.agent_session import AgentDeps, ToolContext, search_engine
 from webapp.assistant.attached import NO_PICTURES, Pictures
 from webapp.assistant.findings import Findings, TurnFindings
 from webapp.assistant.off_screen import OffScreen
-from webapp.assistant.outside import Vision, Web
-from webapp.assistant.plan import MAX_ANSWER_TOKENS, Plan, TurnDeps
+from webapp.assistant.outside import VisionAccess, WebAccess
+from webapp.assistant.plan import MAX_ANSWER_TOKENS, TurnPlan, TurnServices
 from webapp.assistant.prompt_blocks import Block
 from webapp.assistant.tool import Tool
-from webapp.assistant.visible import Heard
-from webapp.assistant.waiting import Stop
+from webapp.assistant.visible import StreamBuffer
+from webapp.assistant.waiting import CancelToken
 
 
 @dataclass(slots=True)
-class Session:
+class ToolSession:
     """A turn with tools as it goes."""
 
-    deps: TurnDeps
+    deps: TurnServices
     agent: AgentDeps
-    plan: Plan
+    plan: TurnPlan
     model: StreamingModel
     turn: StoredTurn
-    stop: Stop
+    stop: CancelToken
     tools: list[Tool]
     form: str
     tells_as_text: bool
@@ -48,7 +48,7 @@ class Session:
     pictures: Pictures = NO_PICTURES
     room: int = field(init=False)
     """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
-    heard: Heard = field(default_factory=Heard)
+    heard: StreamBuffer = field(default_factory=StreamBuffer)
     """What of the answer that is being written was heard so far."""
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallNotice:
     """What a call will do and what a standing approval of it would cover, both in words.
 
     The span is of what the words already tell of the screen, None for nothing.
@@ -69,7 +69,7 @@ class Told:
     shown_until_ms: int | None
 
 
-def context_of(session: Session, findings: Findings) -> ToolContext:
+def context_of(session: ToolSession, findings: Findings) -> ToolContext:
     """What a call is handed that notes in `findings` what it shows."""
     settings, deps, plan = session.agent.settings, session.deps, session.plan
     engine = search_engine(settings)
@@ -87,14 +87,14 @@ def context_of(session: Session, findings: Findings) -> ToolContext:
         never_read=(deps.database.data_dir.home,),
         turn_id=session.turn.id,
         chat_id=session.turn.chat_id,
-        web=Web(engine, deps.database, deps.clock, session.turn.id) if engine else None,
-        vision=Vision(session.model, endpoint, deps.database, deps.clock, session.turn.id)
+        web=WebAccess(engine, deps.database, deps.clock, session.turn.id) if engine else None,
+        vision=VisionAccess(session.model, endpoint, deps.database, deps.clock, session.turn.id)
         if endpoint and can_see
         else None,
     )
 
 
-def told(session: Session, tool: Tool, arguments: Mapping[str, Any]) -> Told:
+def call_notice(session: ToolSession, tool: Tool, arguments: Mapping[str, Any]) -> CallNotice:
     """What a person is told before a call. Raises `ToolFailed` for one that cannot be made."""
     findings = session.findings.of_call()
     context = context_of(session, findings)
@@ -106,4 +106,4 @@ def told(session: Session, tool: Tool, arguments: Mapping[str, Any]) -> Told:
         goes = f"go to {host_of(endpoint.base_url)}"
     notice = f"{does} Its results {goes}."
     scope = f"{tool.scope(context)}; results {goes}"
-    return Told(notice, scope, findings.from_ms, findings.until_ms)
+    return CallNotice(notice, scope, findings.from_ms, findings.until_ms)

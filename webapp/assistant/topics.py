@@ -17,7 +17,7 @@ from store.database import Database
 from store.settings import ContextSettings
 from webapp.assistant import keywords
 from webapp.assistant.digests import line_of
-from webapp.assistant.texts import normal
+from webapp.assistant.texts import normalize
 
 FIRST_TURNS = 5
 LATEST_TURNS = 3
@@ -101,7 +101,7 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
     elif way == "automatic":
         changes = {"topic": None, "no_topic": None}
     else:
-        tag = found.tag if found and found.by == "inferred" else normal(title)
+        tag = found.tag if found and found.by == "inferred" else normalize(title)
         changes = {"topic": Topic(tag, title, 1.0, "person", now_ms).to_json(), "no_topic": None}
         known = chat_digests.topic(database, tag)
         if known:
@@ -184,8 +184,8 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
     """A tag with the word that stands beside it more than once, as a title."""
     beside: dict[str, int] = {}
     for message in messages:
-        words = normal(message).split()
-        tags = set(keywords.words_of(message))
+        words = normalize(message).split()
+        tags = set(keywords.keyword_candidates(message))
         for left, right in pairwise(words):
             pair = (left.strip("?!.,;:"), right.strip("?!.,;:"))
             if tag in pair and pair[0] != pair[1] and set(pair) <= tags:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from store.chat_summaries import BY_RULES, AskedTurn, ChatSummary
+from store.chat_summaries import BY_RULES, ChatSummary, SessionTurn
 from store.chat_traces import Trace, Traces
 from webapp.assistant import mini_summary
-from webapp.assistant.statements import statements
-from webapp.assistant.texts import normal, question_words
+from webapp.assistant.statements import split_statements
+from webapp.assistant.texts import normalize, question_words
 
 SHARED = 0.5
 """The part of a sentence's words that a question and its answer have to have."""
@@ -22,7 +22,7 @@ MIN_SHARED_WORDS = 2
 _FIGURE = re.compile(r"\d[\d.,:/-]*\d|\d")
 
 
-def traced(fields: Mapping[str, str | None], turns: Sequence[AskedTurn], made_by: str) -> Traces:
+def traced(fields: Mapping[str, str | None], turns: Sequence[SessionTurn], made_by: str) -> Traces:
     """The traces of a summary that is made of these questions now."""
     known = mini_summary.pieces(turns) if made_by == BY_RULES and turns else {}
     words = [(turn, _words(f"{turn.question}\n{turn.answer_md}")) for turn in turns]
@@ -33,7 +33,7 @@ def traced(fields: Mapping[str, str | None], turns: Sequence[AskedTurn], made_by
     }
 
 
-def of_summary(summary: ChatSummary, turns: Sequence[AskedTurn]) -> Traces:
+def of_summary(summary: ChatSummary, turns: Sequence[SessionTurn]) -> Traces:
     """What was kept, or found now for a summary that is older than traces or a person's."""
     if summary.traces is not None:
         return summary.traces
@@ -81,12 +81,12 @@ def _of_pieces(text: str, pieces: Sequence[mini_summary.Piece]) -> list[Trace]:
     return found
 
 
-def _by_words(text: str, turns: Sequence[tuple[AskedTurn, frozenset[str]]]) -> list[Trace]:
-    spans = [(each.start, each.end) for each in statements(text)] or [(0, len(text))]
+def _by_words(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> list[Trace]:
+    spans = [(each.start, each.end) for each in split_statements(text)] or [(0, len(text))]
     return [_found(text, start, end, turns) for start, end in spans]
 
 
-def _found(text: str, start: int, end: int, turns: Sequence[tuple[AskedTurn, frozenset[str]]]) -> Trace:
+def _found(text: str, start: int, end: int, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> Trace:
     words = _words(text[start:end])
     shared = [len(words & said) for _, said in turns]
     best = max(shared, default=0)
@@ -96,7 +96,7 @@ def _found(text: str, start: int, end: int, turns: Sequence[tuple[AskedTurn, fro
     return Trace(start, end, (turn.n,), _frames(words, turn))
 
 
-def _frames(words: frozenset[str], turn: AskedTurn) -> tuple[int, ...]:
+def _frames(words: frozenset[str], turn: SessionTurn) -> tuple[int, ...]:
     """The frames of the proven statements that say most of the same."""
     found: list[int] = []
     for claim in turn.payload.get("claims", ()):
@@ -109,4 +109,4 @@ def _frames(words: frozenset[str], turn: AskedTurn) -> tuple[int, ...]:
 
 def _words(text: str) -> frozenset[str]:
     """Words that say something, and figures."""
-    return frozenset(question_words(text)) | frozenset(_FIGURE.findall(normal(text)))
+    return frozenset(question_words(text)) | frozenset(_FIGURE.findall(normalize(text)))

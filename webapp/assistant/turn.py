@@ -43,9 +43,9 @@ from webapp.assistant.errors import (
     UnknownChat,
     UnknownModel,
 )
-from webapp.assistant.evidence_mode import InHand
+from webapp.assistant.evidence_mode import PartialTurn
 from webapp.assistant.failures import interrupted, turn_error
-from webapp.assistant.plan import Draft, Plan, TurnDeps
+from webapp.assistant.plan import DraftAnswer, TurnPlan, TurnServices
 from webapp.assistant.records import (
     ApprovalEvent,
     Box,
@@ -69,8 +69,8 @@ from webapp.assistant.records import (
     TurnRequest,
     TurnResult,
 )
-from webapp.assistant.sentences import say
-from webapp.assistant.waiting import Stop, Stopped
+from webapp.assistant.sentences import text
+from webapp.assistant.waiting import Cancelled, CancelToken
 
 __all__ = [
     "ApprovalEvent",
@@ -93,13 +93,13 @@ __all__ = [
     "TimeRangeRequired",
     "TimeReading",
     "ToolCallEvent",
-    "TurnDeps",
     "TurnError",
     "TurnEvent",
     "TurnFilters",
     "TurnRefused",
     "TurnRequest",
     "TurnResult",
+    "TurnServices",
     "UnknownChat",
     "UnknownModel",
     "answer",
@@ -110,7 +110,9 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 
-def run_turn(deps: TurnDeps, request: TurnRequest, stop: Stop | None = None) -> Iterator[TurnEvent]:
+def run_turn(
+    deps: TurnServices, request: TurnRequest, stop: CancelToken | None = None
+) -> Iterator[TurnEvent]:
     """The turn's events, the last one a `FinalEvent`. `stop` ends it before that, keeping what was said.
 
     Raises `TurnRefused` at once, before the first event, when the request cannot become a turn.
@@ -118,12 +120,12 @@ def run_turn(deps: TurnDeps, request: TurnRequest, stop: Stop | None = None) -> 
     return run_admitted(deps, admit(deps, request), stop)
 
 
-def run_admitted(deps: TurnDeps, plan: Plan, stop: Stop | None = None) -> Iterator[TurnEvent]:
+def run_admitted(deps: TurnServices, plan: TurnPlan, stop: CancelToken | None = None) -> Iterator[TurnEvent]:
     """The events of a turn that was admitted."""
-    return _events(deps, plan, stop or Stop())
+    return _events(deps, plan, stop or CancelToken())
 
 
-def answer(deps: TurnDeps, request: TurnRequest) -> TurnResult:
+def answer(deps: TurnServices, request: TurnRequest) -> TurnResult:
     """The finished turn. A failed one has `error` set and is stored, too. Raises `TurnRefused`."""
     for event in run_turn(deps, request):
         if isinstance(event, FinalEvent):
@@ -140,27 +142,27 @@ def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
     return replace(result, attachments=tuple(attachments.of_turn(database, chat_id, n)))
 
 
-def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
+def _events(deps: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[TurnEvent]:
     said, asked = history.before(deps.database, plan)
-    plan = replace(plan, asked=asked, model=going_on.model_of(deps.database, plan, said))
+    plan = replace(plan, asked=asked, model=going_on.chained_model(deps.database, plan, said))
     turn = _enter(deps, plan)
-    found = InHand()
+    found = PartialTurn()
     try:
         if plan.mode == "agent" and deps.agent:
-            yield StatusEvent("searching", say("searching", plan.language), turn.chat_id, turn.n)
+            yield StatusEvent("searching", text("searching", plan.language), turn.chat_id, turn.n)
             draft = yield from agent.run(deps, deps.agent, plan, turn, said, stop, found.warnings)
             found.coverage = draft.coverage or found.coverage
         else:
             draft = yield from evidence_mode.run(deps, plan, turn, said, found, stop)
-        failure = failures.broke_off(draft.failure, plan.language) if draft.failure else None
+        failure = failures.interrupted_error(draft.failure, plan.language) if draft.failure else None
         _finish(deps, turn, draft, found.coverage, failure)
     except (ModelError, StoreError) as error:
         log.warning("turn %s of chat %s failed: %s", turn.n, turn.chat_id, type(error).__name__)
         failure = turn_error(error, plan.language)
         _fail(deps, turn, found, failure)
         yield ErrorEvent(failure)
-    except (Stopped, Forgotten) as ending:
-        is_stopped = isinstance(ending, Stopped)
+    except (Cancelled, Forgotten) as ending:
+        is_stopped = isinstance(ending, Cancelled)
         failure = failures.stopped(plan.language) if is_stopped else failures.deleted(plan.language)
         _fail(deps, turn, found, failure)
         yield ErrorEvent(failure)
@@ -173,11 +175,11 @@ def _events(deps: TurnDeps, plan: Plan, stop: Stop) -> Iterator[TurnEvent]:
         if failure:
             yield ErrorEvent(failure)
         else:
-            telling.keep(deps, plan, turn, draft.answer_md, stop)
+            telling.write_insight(deps, plan, turn, draft.answer_md, stop)
     yield FinalEvent(stored_turn(deps.database, turn.chat_id, turn.n))
 
 
-def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
+def _enter(deps: TurnServices, plan: TurnPlan) -> StoredTurn:
     """The question, stored as a running turn of its chat; a new chat when none was named."""
     now_ms = deps.clock()
     chat_id = plan.chat_id
@@ -198,7 +200,7 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
             now_ms=now_ms,
             persona=plan.persona,
             style_note=plan.style_note,
-            given=again.given(plan),
+            given=again.replay_parameters(plan),
             session_id=plan.session_id,
             attached=[each.id for each in plan.attached.own],
         )
@@ -213,7 +215,7 @@ def _enter(deps: TurnDeps, plan: Plan) -> StoredTurn:
     return turn
 
 
-def _looked_at(plan: Plan) -> tuple[int, int] | tuple[None, None]:
+def _looked_at(plan: TurnPlan) -> tuple[int, int] | tuple[None, None]:
     """The time that the turn is shown of itself: its range, else what its conversation is about."""
     if plan.has_range:
         return plan.start_ms, plan.end_ms
@@ -221,7 +223,7 @@ def _looked_at(plan: Plan) -> tuple[int, int] | tuple[None, None]:
 
 
 def _finish(
-    deps: TurnDeps, turn: StoredTurn, draft: Draft, covered: Coverage, failure: TurnError | None
+    deps: TurnServices, turn: StoredTurn, draft: DraftAnswer, covered: Coverage, failure: TurnError | None
 ) -> None:
     """Store the answer, also one that broke off because of a failure."""
     payload = stored.payload(
@@ -245,7 +247,7 @@ def _finish(
     )
 
 
-def _fail(deps: TurnDeps, turn: StoredTurn, found: InHand, failure: TurnError) -> None:
+def _fail(deps: TurnServices, turn: StoredTurn, found: PartialTurn, failure: TurnError) -> None:
     tool_calls.expire(deps.database, deps.clock(), turn.id)
     payload = stored.payload(found.coverage, warnings=found.warnings, error=failure)
     conversations.fail_turn(deps.database, turn.id, payload, stored.evidence_rows(found.evidence))

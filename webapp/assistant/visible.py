@@ -21,7 +21,7 @@ _UNFINISHED_CHARS = 64
 
 
 @dataclass(slots=True)
-class Heard:
+class StreamBuffer:
     """An answer as it comes. `text` is all of it so far, `shown` what of it may be seen."""
 
     form: str = ""
@@ -31,14 +31,14 @@ class Heard:
     def add(self, piece: str) -> str:
         """What may be seen beyond what was shown before."""
         self.text += piece
-        now = visible(self.text, self.form)
+        now = visible_text(self.text, self.form)
         if not now.startswith(self.shown):
             return ""
         fresh, self.shown = now[len(self.shown) :], now
         return fresh
 
 
-def visible(text: str, form: str = "") -> str:
+def visible_text(text: str, form: str = "") -> str:
     """The part of an unfinished answer that may be shown. `form` is the format of its calls."""
     return _finished(_MARK.sub("", _said(text, form)))
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from engines.cutoff import Cutoff
+from engines.cutoff import Cancellation
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +25,11 @@ _LEAVE_S = 0.5
 """How long a thread whose requests were ended is waited for."""
 
 
-class Stopped(Exception):
+class Cancelled(Exception):
     """The person stopped the turn."""
 
 
-class Stop:
+class CancelToken:
     """Says that a turn should end; safe to use from any thread."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Stop:
     def check(self) -> None:
         """Raises `Stopped` once the turn should end."""
         if self._event.is_set():
-            raise Stopped
+            raise Cancelled
 
 
 class Decisions:
@@ -68,15 +68,15 @@ class Decisions:
             self._changed.wait_for(lambda: self._count != seen, timeout_s)
 
 
-def drawn(
-    items: Callable[[], Iterator[T]], stop: Stop, done: Callable[[], None] = lambda: None
+def iterate_until_cancelled(
+    items: Callable[[], Iterator[T]], stop: CancelToken, done: Callable[[], None] = lambda: None
 ) -> Iterator[T]:
     """What another thread draws from `items()`, as it comes; `done` runs in that thread at its end.
 
     Raises `Stopped` within a moment of `stop`, and what the iterator raises.
     """
     found: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
-    cutoff = Cutoff()
+    cutoff = Cancellation()
 
     def draw() -> None:
         try:
@@ -111,12 +111,14 @@ def drawn(
         _leave(thread, cutoff)
 
 
-def within(work: Callable[[], T], timeout_s: float, stop: Stop, done: Callable[[], None] = lambda: None) -> T:
+def run_with_timeout(
+    work: Callable[[], T], timeout_s: float, stop: CancelToken, done: Callable[[], None] = lambda: None
+) -> T:
     """What `work` gives. Raises `TimeoutError` after `timeout_s`, `Stopped`, and what it raises."""
     until_s = time.monotonic() + timeout_s
     outcome: list[T] = []
     failure: list[BaseException] = []
-    cutoff = Cutoff()
+    cutoff = Cancellation()
 
     def run() -> None:
         try:
@@ -143,7 +145,7 @@ def within(work: Callable[[], T], timeout_s: float, stop: Stop, done: Callable[[
     return outcome[0]
 
 
-def _leave(thread: threading.Thread, cutoff: Cutoff) -> None:
+def _leave(thread: threading.Thread, cutoff: Cancellation) -> None:
     """End what the thread waits for, and see it go."""
     cutoff.now()
     thread.join(_LEAVE_S)

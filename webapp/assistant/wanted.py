@@ -15,7 +15,7 @@ from webapp.assistant.figures import figures, figures_at, units
 from webapp.assistant.numerals import in_digits
 
 
-class Wanted(Enum):
+class AnswerType(Enum):
     """What the words of a question ask for; `ANYTHING` when they do not tell."""
 
     DURATION = "duration"
@@ -34,18 +34,18 @@ _WHAT = (
     r"(?:(?!(?:about|of|for|in|on|with|from)\b)[\w-]+\s+){0,3}?"
 )
 _ASKING = {
-    Wanted.DURATION: rf"\bhow\s+(?:long|many\s+{_TIME_UNIT}|much\s+time)\b"
+    AnswerType.DURATION: rf"\bhow\s+(?:long|many\s+{_TIME_UNIT}|much\s+time)\b"
     rf"|多久|多长时间|(?:几|多少)(?:{_HAN_TIME_UNIT})",
-    Wanted.MOMENT: r"(?:^|[,;]|\b(?:and|or|by|since|until|till|from|so))\s*when\b"
+    AnswerType.MOMENT: r"(?:^|[,;]|\b(?:and|or|by|since|until|till|from|so))\s*when\b"
     rf"|{_WHAT}(?:time|day|date|weekday|month|year|deadline)\b"
     r"|什么时候|什么时间|何时|几点|几号|哪一?天|星期几|周几|截止",
-    Wanted.MEASURE: r"\bhow\s+(?:far|high|low|deep|wide|fast|slow|heavy|tall|thick|strong|loud|hot|cold"
+    AnswerType.MEASURE: r"\bhow\s+(?:far|high|low|deep|wide|fast|slow|heavy|tall|thick|strong|loud|hot|cold"
     r"|exact(?:ly)?|accurate(?:ly)?|precise(?:ly)?|late|early)\b|多(?:高|低|远|深|宽|快|慢|重|厚|长)",
-    Wanted.FIGURE: r"\bhow\s+(?:many|much|often|large|big|small|old|expensive)\b|\bset\s+to\b"
+    AnswerType.FIGURE: r"\bhow\s+(?:many|much|often|large|big|small|old|expensive)\b|\bset\s+to\b"
     rf"|{_WHAT}(?:versions?|numbers?|totals?|sum|prices?|costs?|amount|size|serial|percent(?:age)?|score|rate"
     r"|latency|value|budget|temperature|voltage|drift|offset|p\d\d|id|code|port|limit|threshold|ticket)\b"
     r"|多少|多[大贵]|几[个条次名人台份页行种项]|号码|编号|版本|金额|价格|合计|总数|总额",
-    Wanted.REASON: r"^why\b|\bhow\s+come\b|\bwhat\s+caused\b|\breasons?\b|[,;]\s*why\b|为什么|为何|为啥|原因",
+    AnswerType.REASON: r"^why\b|\bhow\s+come\b|\bwhat\s+caused\b|\breasons?\b|[,;]\s*why\b|为什么|为何|为啥|原因",
 }
 _PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ASKING.items()}
 _MEASURED = re.compile(
@@ -75,30 +75,30 @@ _TIME_OF_DAY = re.compile(rf"{_WHAT}time\b|几点", re.IGNORECASE)
 _FULL, _MOSTLY, _PARTLY, _LITTLE = 1.0, 0.8, 0.6, 0.35
 
 
-def wanted(question: str) -> Wanted:
+def answer_type(question: str) -> AnswerType:
     """The first kind, in the order of `Wanted`, that the question's words ask for."""
-    return next((kind for kind, words in _PATTERNS.items() if words.search(question)), Wanted.ANYTHING)
+    return next((kind for kind, words in _PATTERNS.items() if words.search(question)), AnswerType.ANYTHING)
 
 
-def fitness(kind: Wanted, line: str, question: str) -> float:
+def fitness(kind: AnswerType, line: str, question: str) -> float:
     """How much a line looks like an answer of this kind: 0.35 (not at all) to 1.
 
     Figures that the question names itself answer nothing.
     """
-    if kind is Wanted.ANYTHING:
+    if kind is AnswerType.ANYTHING:
         return _FULL
-    if kind is Wanted.REASON:
+    if kind is AnswerType.REASON:
         return _FULL if _BECAUSE.search(line) else _PARTLY
-    if kind is Wanted.MOMENT:
+    if kind is AnswerType.MOMENT:
         return _moment(figures(line) - figures(question), question)
     digits = in_digits(line)
-    if kind is not Wanted.FIGURE:
+    if kind is not AnswerType.FIGURE:
         digits = _NAME_WITH_DIGITS.sub(" ", digits)
     if not _has_new_number(digits, question):
         return _LITTLE
-    if kind is Wanted.DURATION and not _LASTING.search(digits):
+    if kind is AnswerType.DURATION and not _LASTING.search(digits):
         return _PARTLY
-    if kind is Wanted.MEASURE and not _MEASURED.search(digits):
+    if kind is AnswerType.MEASURE and not _MEASURED.search(digits):
         return _PARTLY
     return _FULL if _is_counted(digits, question) else _MOSTLY
 

@@ -46,10 +46,10 @@ def ask(
     from store.zones import host_zone
     from webapp.assistant.errors import TurnRefused
     from webapp.assistant.models import ChatModels
-    from webapp.assistant.turn import TurnDeps, TurnRequest, answer
+    from webapp.assistant.turn import TurnRequest, TurnServices, answer
 
     here = open_home(home)
-    deps = TurnDeps(
+    deps = TurnServices(
         open_database(here.data_dir), ChatModels(here.settings.chat, data_dir=here.data_dir), now_ms
     )
     request = TurnRequest(
@@ -133,8 +133,8 @@ def search(
     )
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
-        nearest.load(database, "frame")
-    page = tolerant.search(database, text, filters, mode=mode, limit=limit, **meaning)
+        nearest.load_neighbours(database, "frame")
+    page = tolerant.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
     if as_json:
         from webapp.api.search import search_answer
 

@@ -80,7 +80,7 @@ def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
     from store.times import now_ms
     from webapp.assistant.answer_cases import of_reports, of_sample
     from webapp.assistant.models import ChatModels
-    from webapp.assistant.plan import TurnDeps
+    from webapp.assistant.plan import TurnServices
 
     here = open_home(home)
     database = open_database(here.data_dir)
@@ -91,7 +91,7 @@ def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
             "there is nothing to check here: report a source as right or wrong in a chat, or use the home "
             "folder of a sample week (`recollect demo`)"
         )
-    return TurnDeps(database, ChatModels(here.settings.chat), now_ms), cases
+    return TurnServices(database, ChatModels(here.settings.chat), now_ms), cases
 
 
 def _right_before(path: Path) -> frozenset[str]:

@@ -30,7 +30,7 @@ def check_context(home: Path | None, as_json: bool, model: str | None, limit: in
     Asks the questions of a sample week (`recollect demo`), or those reported on, three times: to have
     something to tell, then without it, then with it as background. No chat is left behind.
     """
-    from webapp.assistant.closing import ContextDeps
+    from webapp.assistant.closing import ContextServices
     from webapp.assistant.context_check import compare
     from webapp.query_embedder import QueryEmbedder
 
@@ -39,7 +39,7 @@ def check_context(home: Path | None, as_json: bool, model: str | None, limit: in
     if deps.models.endpoint(model or deps.models.default) is None:
         raise click.ClickException("the built-in model is told nothing of earlier chats: name another")
     embedder = QueryEmbedder(settings.embedding, deps.database, clock=deps.clock)
-    context = ContextDeps(deps.database, settings.context, deps.models, embedder.asked, deps.clock)
+    context = ContextServices(deps.database, settings.context, deps.models, embedder.asked, deps.clock)
     cases = cases[:limit]
     with click.progressbar(
         length=3 * len(cases), label="Asking", file=sys.stderr, hidden=as_json or not sys.stderr.isatty()

@@ -89,14 +89,14 @@ def _deps(home: Path | None) -> Any:
     from store.times import now_ms
     from webapp.assistant.agent_session import AgentDeps, registry
     from webapp.assistant.models import ChatModels
-    from webapp.assistant.plan import TurnDeps
-    from webapp.doors.calls import Library
+    from webapp.assistant.plan import TurnServices
+    from webapp.doors.calls import ReadSources
     from webapp.query_embedder import QueryEmbedder
 
     here = open_home(home)
     database = open_database(here.data_dir)
     settings = here.settings
-    library = Library(
+    library = ReadSources(
         database, Media(here.data_dir.media), settings, QueryEmbedder(settings.embedding, database), now_ms
     )
     whole = dataclasses.replace(
@@ -106,7 +106,7 @@ def _deps(home: Path | None) -> Any:
         web_search_url="http://127.0.0.1:8888/search",
     )
     agent = AgentDeps(library, settings.tools, registry(whole))
-    return TurnDeps(database, ChatModels(settings.chat, data_dir=here.data_dir), now_ms, agent=agent)
+    return TurnServices(database, ChatModels(settings.chat, data_dir=here.data_dir), now_ms, agent=agent)
 
 
 def _print(choice: Choice, to_stderr: bool) -> None:

@@ -15,7 +15,7 @@ from store.totals import of_segments
 from webapp import health as app_health
 from webapp.compat.values import Answer, Query, Text, Time, read, utc, window_ms
 from webapp.doors import reading
-from webapp.doors.calls import Call
+from webapp.doors.calls import ReadCall
 from webapp.services import services
 
 _MAX_APPS = 20
@@ -60,7 +60,7 @@ class SummaryAnswer(Answer):
     time_range: TimeRange
 
 
-def summary(call: Call) -> BaseModel:
+def summary(call: ReadCall) -> BaseModel:
     """Minutes by app, from a union of intervals, and what was read last."""
     query = read(SummaryQuery)
     start_ms, end_ms = window_ms(query.start_time, query.end_time)
@@ -99,7 +99,7 @@ def _apps(line: list[Segment], start_ms: int, end_ms: int) -> list[AppUsage]:
     ]
 
 
-def _texts(call: Call, start_ms: int, end_ms: int, app_name: str | None) -> list[RecentText]:
+def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> list[RecentText]:
     """The beginnings of the newest different texts."""
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=app_name)
     found: dict[str, RecentText] = {}

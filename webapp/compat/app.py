@@ -16,8 +16,8 @@ from webapp import access, guards
 from webapp.compat import activity, elements, frames, search
 from webapp.converters import IdConverter
 from webapp.doors import calls
-from webapp.doors.calls import Library
-from webapp.doors.errors import Refused
+from webapp.doors.calls import ReadSources
+from webapp.doors.errors import ReadRefused
 from webapp.services import Services, services
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def create_compat_app(own: Services, port: int) -> Flask:
     for path, view in _ROUTES:
         app.add_url_rule(path, view.__name__, _recorded(view), methods=["GET"])
     app.add_url_rule("/health", "health", lambda: jsonify(activity.health(is_known=g.is_known)))
-    app.register_error_handler(Refused, _refused)
+    app.register_error_handler(ReadRefused, _refused)
     app.register_error_handler(HTTPException, lambda error: _error(str(error.name), error.code or 500))
     app.register_error_handler(StoreError, _store_error)
     app.register_error_handler(Exception, _unexpected)
@@ -67,7 +67,7 @@ def _recorded(view: Callable[..., Any]) -> Callable[..., Response]:
     @functools.wraps(view)
     def run(**values: Any) -> Response:
         own = services()
-        library = Library(own.database, own.media, own.settings, own.embedder, own.clock)
+        library = ReadSources(own.database, own.media, own.settings, own.embedder, own.clock)
         with calls.call(library, DOOR, view.__name__) as call:
             answer = view(call, **values)
         if isinstance(answer, BaseModel):
@@ -83,9 +83,9 @@ def _recorded(view: Callable[..., Any]) -> Callable[..., Response]:
 def _guard() -> Response | None:
     """None lets the request through: our Host, no other site, and a token (see the package)."""
     port = current_app.config["PORT"]
-    if not guards.is_our_host(request.environ.get("HTTP_HOST", ""), guards.LOOPBACK_NAMES, port):
+    if not guards.is_allowed_host(request.environ.get("HTTP_HOST", ""), guards.LOOPBACK_NAMES, port):
         return _error("this server does not answer to that Host", 403)
-    if guards.is_foreign():
+    if guards.is_cross_site():
         return _error("requests from web pages of other sites are refused", 403)
     g.is_known = _has_token()
     if g.is_known or request.endpoint == "health" or not services().settings.compat.token_required:
@@ -114,7 +114,7 @@ def _error(sentence: str, status: int) -> Response:
     return response
 
 
-def _refused(error: Refused) -> Response:
+def _refused(error: ReadRefused) -> Response:
     return _error(str(error), _STATUS[error.code])
 
 

@@ -16,7 +16,7 @@ from store.search import Filters
 from webapp.compat.frames import Bounds, bounds
 from webapp.compat.values import Answer, Limit, Offset, Pagination, Query, Text, Time, read, window_ms
 from webapp.doors import reading
-from webapp.doors.calls import Call
+from webapp.doors.calls import ReadCall
 
 _FRAMES_AT_ONCE = 20
 _MAX_FRAMES = 400
@@ -58,7 +58,7 @@ class ElementsAnswer(Answer):
     pagination: Pagination
 
 
-def elements(call: Call) -> BaseModel:
+def elements(call: ReadCall) -> BaseModel:
     """A page of lines; `total` is exact once every frame was looked into, else a number beyond the page."""
     query = read(ElementsQuery)
     after = query.offset + query.limit
@@ -71,7 +71,7 @@ def elements(call: Call) -> BaseModel:
     )
 
 
-def _collect(call: Call, query: ElementsQuery, enough: int) -> tuple[list[Element], bool]:
+def _collect(call: ReadCall, query: ElementsQuery, enough: int) -> tuple[list[Element], bool]:
     """Lines until there are `enough`, and whether these are all there are."""
     start_ms, end_ms = window_ms(query.start_time, query.end_time)
     if query.finds_nothing:
@@ -95,8 +95,8 @@ def _collect(call: Call, query: ElementsQuery, enough: int) -> tuple[list[Elemen
     return found, False
 
 
-def _lines(call: Call, frame: FrameRow, words: str) -> list[Element]:
-    found = readings.current(call.database, frame.id)
+def _lines(call: ReadCall, frame: FrameRow, words: str) -> list[Element]:
+    found = readings.current_reading(call.database, frame.id)
     if found is None:
         return []
     spans = snippet.spans(found.text, queries.parse(words)) if words.strip() else None

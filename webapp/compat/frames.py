@@ -10,18 +10,18 @@ from store.frames import FrameRow
 from store.readings import Box
 from webapp.compat.values import Answer, Query, read
 from webapp.doors import reading
-from webapp.doors.calls import Call
-from webapp.doors.errors import Refused
+from webapp.doors.calls import ReadCall
+from webapp.doors.errors import ReadRefused
 
 
 class PictureQuery(Query):
     redact_pii: bool = False
 
 
-def picture(call: Call, frame_id: int) -> Response:
+def picture(call: ReadCall, frame_id: int) -> Response:
     """The exact picture as captured. A redacted one cannot be made, and is not replaced by this one."""
     if read(PictureQuery).redact_pii:
-        raise Refused("invalid", "redact_pii: pictures cannot be redacted here")
+        raise ReadRefused("invalid", "redact_pii: pictures cannot be redacted here")
     frame = reading.frame(call, frame_id)
     content = call.library.media.exact(frame)
     call.returned = 1
@@ -52,10 +52,10 @@ class Context(Answer):
     text_source: str
 
 
-def context(call: Call, frame_id: int) -> BaseModel:
+def context(call: ReadCall, frame_id: int) -> BaseModel:
     """The text, its lines with their places, and the addresses in it."""
     frame = reading.frame(call, frame_id)
-    found = readings.current(call.database, frame_id)
+    found = readings.current_reading(call.database, frame_id)
     call.returned = 1
     return Context(
         frame_id=frame.id,
@@ -82,7 +82,7 @@ class Tags(Answer):
     tags: list[str]
 
 
-def tags(call: Call, frame_id: int) -> BaseModel:
+def tags(call: ReadCall, frame_id: int) -> BaseModel:
     """The tags of a frame. Adding or removing one answers 405: this API only reads."""
     reading.frame(call, frame_id)
     call.returned = 1

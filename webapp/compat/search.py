@@ -29,7 +29,7 @@ from webapp.compat.values import (
     window_ms,
 )
 from webapp.doors import reading
-from webapp.doors.calls import Call
+from webapp.doors.calls import ReadCall
 from webapp.doors.reading import Found
 
 OUR_KINDS = frozenset({"all", "ocr", "vision"})
@@ -91,7 +91,7 @@ class SearchAnswer(Answer):
     pagination: Pagination
 
 
-def search(call: Call) -> BaseModel:
+def search(call: ReadCall) -> BaseModel:
     """A page by limit and offset. `total` counts what may be seen, at least as far as was looked."""
     query = read(SearchQuery)
     start_ms, end_ms = window_ms(query.start_time, query.end_time)
@@ -135,13 +135,13 @@ def _total(found: Found) -> int:
 class _Texts:
     """The text of a frame, read once."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: ReadCall) -> None:
         self._database = call.database
         self._texts: dict[int, str] = {}
 
     def of(self, frame_id: int) -> str:
         if frame_id not in self._texts:
-            found = readings.current(self._database, frame_id)
+            found = readings.current_reading(self._database, frame_id)
             self._texts[frame_id] = found.text if found else ""
         return self._texts[frame_id]
 
@@ -153,7 +153,7 @@ def _has_length(query: SearchQuery, texts: _Texts, hit: Hit) -> bool:
     return (query.min_length or 0) <= length and (query.max_length is None or length <= query.max_length)
 
 
-def _content(call: Call, hit: Hit, query: SearchQuery, texts: _Texts) -> Content:
+def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: _Texts) -> Content:
     return Content(
         frame_id=hit.frame_id,
         text=shortened(texts.of(hit.frame_id), query.max_content_length),
@@ -179,7 +179,7 @@ def shortened(text: str, most: int | None) -> str:
     return f"{text[:head]}...(truncated {len(text) - most} chars)...{text[len(text) - (most - head) :]}"
 
 
-def _jpeg(call: Call, frame_id: int) -> str | None:
+def _jpeg(call: ReadCall, frame_id: int) -> str | None:
     """The picture as base64 JPEG, None when it is gone."""
     try:
         image = call.library.media.image(frames.get(call.database, frame_id))

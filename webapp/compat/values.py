@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from webapp.api.values import Answer, Text
 from webapp.doors import moments
-from webapp.doors.errors import Refused
+from webapp.doors.errors import ReadRefused
 from webapp.services import services
 
 MAX_LIMIT = 1_000
@@ -44,7 +44,7 @@ def _time(text: str) -> int:
         return max(0, now_ms - int(ago[1]) * _UNITS_MS[ago[2][0]])
     try:
         return moments.parse(text, "it")
-    except Refused as error:
+    except ReadRefused as error:
         raise ValueError("must be RFC 3339 with its zone, or like 16h ago") from error
 
 
@@ -72,7 +72,7 @@ def read(model: type[_Model]) -> _Model:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise Refused("invalid", f"{name}: {first['msg']}") from error
+        raise ReadRefused("invalid", f"{name}: {first['msg']}") from error
 
 
 def window_ms(start_ms: int | None, end_ms: int | None) -> tuple[int, int | None]:
@@ -80,7 +80,7 @@ def window_ms(start_ms: int | None, end_ms: int | None) -> tuple[int, int | None
     start = start_ms or 0
     end = None if end_ms is None else end_ms + 1
     if end is not None and end <= start:
-        raise Refused("invalid", "end_time: must not be earlier than start_time")
+        raise ReadRefused("invalid", "end_time: must not be earlier than start_time")
     return start, end
 
 

@@ -24,12 +24,12 @@ from store.media import Media
 from store.privacy import RuleSet, WindowFacts
 from store.search import Hit
 from store.settings import Settings
-from webapp.doors.errors import Refused
+from webapp.doors.errors import ReadRefused
 from webapp.query_embedder import QueryEmbedder
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class ReadSources:
     """What doors read from. `clock` gives now in epoch milliseconds."""
 
     database: Database
@@ -39,10 +39,10 @@ class Library:
     clock: Callable[[], int]
 
 
-class Call:
+class ReadCall:
     """What one call may see, and how much of it it got."""
 
-    def __init__(self, library: Library, rules: RuleSet) -> None:
+    def __init__(self, library: ReadSources, rules: RuleSet) -> None:
         self.library = library
         self.database = library.database
         self.now_ms = library.clock()
@@ -61,11 +61,11 @@ class Call:
         """Whether today's rules let this out, as part of something else."""
         window = WindowFacts(what.app_name, what.window_name, what.browser_url)
         if window not in self._decided:
-            self._decided[window] = is_let_out(self._rules, what)
+            self._decided[window] = is_permitted(self._rules, what)
         return self._decided[window]
 
 
-def is_let_out(rules: RuleSet, what: FrameRow | Hit | Segment) -> bool:
+def is_permitted(rules: RuleSet, what: FrameRow | Hit | Segment) -> bool:
     """Whether rules let this out.
 
     A frame whose app nobody knows was kept on purpose (an import, an upload, a screen with its
@@ -79,18 +79,18 @@ def is_let_out(rules: RuleSet, what: FrameRow | Hit | Segment) -> bool:
 
 
 @contextmanager
-def call(library: Library, door: str, tool: str) -> Iterator[Call]:
+def call(library: ReadSources, door: str, tool: str) -> Iterator[ReadCall]:
     """A call, with its audit row at the end. Refusals of the store are raised as `Refused`."""
     rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-    made = Call(library, rules)
+    made = ReadCall(library, rules)
     outcome: Outcome = "failed"
     try:
         with _refusing():
             if rules.unreadable:
-                raise Refused("rules_unreadable", rules.unreadable)
+                raise ReadRefused("rules_unreadable", rules.unreadable)
             yield made
         outcome = "answered"
-    except Refused:
+    except ReadRefused:
         outcome = "refused"
         raise
     finally:
@@ -105,13 +105,13 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except FrameNotFound as error:
-        raise Refused("not_found", f"there is no frame {error.frame_id}") from error
+        raise ReadRefused("not_found", f"there is no frame {error.frame_id}") from error
     except MediaGone as error:
         sentence = f"the picture of frame {error.frame_id} is gone ({error.reason}); its text may remain"
-        raise Refused("gone", sentence) from error
+        raise ReadRefused("gone", sentence) from error
     except BadCursor as error:
-        raise Refused("invalid", f"cursor: {error}") from error
+        raise ReadRefused("invalid", f"cursor: {error}") from error
     except StoreBusy as error:
-        raise Refused("busy", "the database is busy; try again") from error
+        raise ReadRefused("busy", "the database is busy; try again") from error
     except DeadlineExceeded as error:
-        raise Refused("busy", "this took too long and was stopped; ask for less") from error
+        raise ReadRefused("busy", "this took too long and was stopped; ask for less") from error

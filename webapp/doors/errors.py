@@ -11,7 +11,7 @@ from typing import Literal
 Code = Literal["not_found", "withheld", "gone", "invalid", "rules_unreadable", "busy"]
 
 
-class Refused(Exception):
+class ReadRefused(Exception):
     """A refusal that its caller may read: a code and a sentence without content."""
 
     def __init__(self, code: Code, sentence: str) -> None:

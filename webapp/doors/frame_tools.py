@@ -30,7 +30,7 @@ from webapp.doors.answers import (
     moment,
     moment_or_none,
 )
-from webapp.doors.calls import Call
+from webapp.doors.calls import ReadCall
 
 _MINUTE_MS = 60_000
 _SNIPPET_CHARS = 200
@@ -39,7 +39,7 @@ FrameId = Annotated[int, Field(ge=0, le=2**63 - 1, description="`frame_id` of a 
 
 
 def search_frames(
-    call: Call,
+    call: ReadCall,
     query: Annotated[Words, Field(description="Words; blank gives the newest frames.")] = "",
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -80,7 +80,7 @@ def search_frames(
 
 
 def get_frame_context(
-    call: Call,
+    call: ReadCall,
     frame_id: FrameId,
     text_start: Annotated[int, Field(ge=0, description="First character of the text to give.")] = 0,
     text_chars: Annotated[int, Field(ge=0, le=50_000)] = 4_000,
@@ -91,7 +91,7 @@ def get_frame_context(
     `text_start` and `text_chars` choose a piece of a long text.
     """
     frame = reading.frame(call, frame_id)
-    found = readings.current(call.database, frame_id)
+    found = readings.current_reading(call.database, frame_id)
     text = found.text if found else ""
     previous, following = reading.neighbours(call, frame)
     segment = activity.segment_of(call.database, frame)
@@ -119,7 +119,7 @@ def get_frame_context(
 
 
 def activity_summary(
-    call: Call,
+    call: ReadCall,
     start: Time,
     end: TimeOrNone = None,
     limit: Annotated[int, Field(ge=1, le=100, description="Rows of each list.")] = 20,

@@ -16,10 +16,10 @@ from store.insights import Insight
 from store.memory_entries import MemoryEntry
 from store.observations import Observation
 from store.summaries import SessionSummary
-from webapp.doors.calls import Call
+from webapp.doors.calls import ReadCall
 
 
-def shown(call: Call, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+def shown(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """The entries that the rules let out; those they keep back are counted."""
     found = []
     for entry in entries:
@@ -30,22 +30,22 @@ def shown(call: Call, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     return found
 
 
-def _lets_out(call: Call, entry: MemoryEntry) -> bool:
+def _lets_out(call: ReadCall, entry: MemoryEntry) -> bool:
     match entry.body:
         case Observation() as body:
             facts = {fact.frame_id for fact in body.facts if fact.frame_id is not None}
             rows = frames.get_many(call.database, {*body.frame_ids, *facts})
             if not all(call.lets_out(row) for row in rows.values()):
                 return False
-            return lets_out_windows(call, body.start_ms, body.end_ms, body.app_name)
+            return permits_windows(call, body.start_ms, body.end_ms, body.app_name)
         case SessionSummary() as body:
-            return lets_out_windows(call, body.start_ms, body.end_ms, None)
+            return permits_windows(call, body.start_ms, body.end_ms, None)
         case Insight() | ChatSummary():  # it may quote any frame it was shown, in words of its own
             return False
     return True
 
 
-def lets_out_windows(call: Call, start_ms: int, end_ms: int, app_name: str | None) -> bool:
+def permits_windows(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> bool:
     """Whether no window in use in that time is left out; of one app where it is named."""
     return all(
         call.lets_out(segment)

@@ -36,8 +36,8 @@ from webapp.doors.answers import (
     Words,
     moment,
 )
-from webapp.doors.calls import Call
-from webapp.doors.errors import Refused
+from webapp.doors.calls import ReadCall
+from webapp.doors.errors import ReadRefused
 
 _SNIPPET_CHARS = 300
 
@@ -48,7 +48,7 @@ Depth = Annotated[int, Field(ge=0, le=MAX_DEPTH, description="Records, or hours 
 
 
 def search_observations(
-    call: Call,
+    call: ReadCall,
     query: Asked,
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -64,7 +64,7 @@ def search_observations(
 
 
 def search_sessions(
-    call: Call,
+    call: ReadCall,
     query: Asked,
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -79,7 +79,7 @@ def search_sessions(
 
 
 def search_user_prompts(
-    call: Call,
+    call: ReadCall,
     query: Asked,
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -93,7 +93,7 @@ def search_user_prompts(
 
 
 def find_by_concept(
-    call: Call,
+    call: ReadCall,
     concept: Annotated[Words, Field(min_length=1, description="One concept, as observations name it.")],
     query: Asked = "",
     start: TimeOrNone = None,
@@ -105,7 +105,7 @@ def find_by_concept(
 
 
 def find_by_file(
-    call: Call,
+    call: ReadCall,
     file: Annotated[Words, Field(min_length=1, description="A path or a part of one.")],
     query: Asked = "",
     start: TimeOrNone = None,
@@ -117,7 +117,7 @@ def find_by_file(
 
 
 def find_by_type(
-    call: Call,
+    call: ReadCall,
     kind: Annotated[Words, Field(min_length=1, description="A kind of observation, such as coding or mail.")],
     query: Asked = "",
     start: TimeOrNone = None,
@@ -128,7 +128,7 @@ def find_by_type(
     return _found(call, memory.find_by_type, query, start, end, limit, kind)
 
 
-def get_recent_context(call: Call, project: Project = None, limit: Limit = 20) -> MemoryFound:
+def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
     """What was done, learned and asked last, newest first. A good first call."""
     found = memory.get_recent_context(
         call.database, now_ms=call.now_ms, project=project, limit=memory.MEMORY_CANDIDATES
@@ -137,7 +137,7 @@ def get_recent_context(call: Call, project: Project = None, limit: Limit = 20) -
 
 
 def get_context_timeline(
-    call: Call,
+    call: ReadCall,
     anchor: Annotated[
         int | str,
         Field(description="An observation's id, session:ID, prompt:ID, or RFC 3339 with its zone."),
@@ -164,12 +164,12 @@ def get_context_timeline(
             project=project,
         )
     except BadAnchor as error:
-        raise Refused("invalid", str(error)) from error
+        raise ReadRefused("invalid", str(error)) from error
     except UnknownAnchor as error:
-        raise Refused("not_found", str(error.args[0])) from error
+        raise ReadRefused("not_found", str(error.args[0])) from error
     entries = gate.shown(call, found.entries)
     if found.anchor.type != "time" and not any(found.is_anchor(entry) for entry in entries):
-        raise Refused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
+        raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
     call.returned = len(entries)
     return ContextTimeline(
         now=moment(call.now_ms),
@@ -202,7 +202,7 @@ TOOLS: tuple[Any, ...] = (
 
 
 def _found(
-    call: Call,
+    call: ReadCall,
     find: Callable[..., MemoryPage],
     query: str,
     start: float | str | None,
@@ -230,14 +230,14 @@ def _with_zone(anchor: int | str) -> int | str:
     except ValueError:
         return anchor  # an id, or what the store refuses
     if at is not None and at.tzinfo is None and not str(anchor).strip().isdecimal():
-        raise Refused("invalid", "anchor: a time needs its zone, as in 2026-11-20T13:00:00+01:00")
+        raise ReadRefused("invalid", "anchor: a time needs its zone, as in 2026-11-20T13:00:00+01:00")
     return anchor
 
 
 # -- shaping --------------------------------------------------------------------------------
 
 
-def _answer(call: Call, page: MemoryPage, limit: int) -> MemoryFound:
+def _answer(call: ReadCall, page: MemoryPage, limit: int) -> MemoryFound:
     entries = gate.shown(call, page.entries)[:limit]
     call.returned = len(entries)
     return MemoryFound(

@@ -10,7 +10,7 @@ import math
 from datetime import UTC, datetime, tzinfo
 
 from store.times import MAX_EPOCH_SECONDS, to_ms
-from webapp.doors.errors import Refused
+from webapp.doors.errors import ReadRefused
 
 
 def rfc3339(ms: int, zone: tzinfo | None = None) -> str:
@@ -41,9 +41,9 @@ def _written(text: str, name: str) -> datetime:
     return at
 
 
-def _bad(value: object, name: str) -> Refused:
+def _bad(value: object, name: str) -> ReadRefused:
     example = "2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
-    return Refused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
+    return ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
 
 
 def span(start: float | str | None, end: float | str | None, now_ms: int) -> tuple[int, int]:
@@ -51,5 +51,5 @@ def span(start: float | str | None, end: float | str | None, now_ms: int) -> tup
     start_ms = 0 if start is None else parse(start, "start")
     end_ms = now_ms + 1 if end is None else parse(end, "end")
     if end_ms <= start_ms:
-        raise Refused("invalid", "end must be later than start")
+        raise ReadRefused("invalid", "end must be later than start")
     return start_ms, end_ms

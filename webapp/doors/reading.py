@@ -17,8 +17,8 @@ from store.gaps import Gap
 from store.line import Segment
 from store.search import Filters, Hit, Order, Page
 from store.totals import Totals, of_segments
-from webapp.doors.calls import Call
-from webapp.doors.errors import Refused
+from webapp.doors.calls import ReadCall
+from webapp.doors.errors import ReadRefused
 
 MAX_ROUNDS = 50
 """Pages that one answer may read: some tenths of a second where a rule hides almost everything."""
@@ -38,7 +38,7 @@ class Found:
 
 
 def find(
-    call: Call,
+    call: ReadCall,
     text: str,
     filters: Filters,
     *,
@@ -52,7 +52,7 @@ def find(
     hits: list[Hit] = []
     looked_at = 0
     for _ in range(MAX_ROUNDS):
-        page = tolerant.search(
+        page = tolerant.fuzzy_search(
             call.database, text, filters, limit=limit - len(hits), order=order, cursor=cursor, **asked
         )
         hits += [hit for hit in page.hits if call.shows(hit) and wanted(hit)]
@@ -64,15 +64,15 @@ def find(
     return Found(tuple(hits), looked_at - len(hits), cursor, page)
 
 
-def frame(call: Call, frame_id: int) -> FrameRow:
+def frame(call: ReadCall, frame_id: int) -> FrameRow:
     """One frame. Raises `Refused` when a rule leaves its window out, `FrameNotFound` when there is none."""
     found = frames.get(call.database, frame_id)
     if not call.shows(found):
-        raise Refused("withheld", f"an exclusion rule of today leaves out the window of frame {frame_id}")
+        raise ReadRefused("withheld", f"an exclusion rule of today leaves out the window of frame {frame_id}")
     return found
 
 
-def neighbours(call: Call, of: FrameRow) -> tuple[int | None, int | None]:
+def neighbours(call: ReadCall, of: FrameRow) -> tuple[int | None, int | None]:
     """(previous, next) frame ids on the same monitor; None also where a rule hides that frame."""
     ids = frames.neighbours(call.database, of)
     found = frames.get_many(call.database, [frame_id for frame_id in ids if frame_id is not None])
@@ -81,12 +81,12 @@ def neighbours(call: Call, of: FrameRow) -> tuple[int | None, int | None]:
     return previous, following
 
 
-def segments(call: Call, start_ms: int, end_ms: int) -> list[Segment]:
+def segments(call: ReadCall, start_ms: int, end_ms: int) -> list[Segment]:
     """The stretches of activity of a range, without those in windows that a rule leaves out."""
     return [each for each in activity.segments(call.database, start_ms, end_ms) if call.shows(each)]
 
 
-def summary(call: Call, start_ms: int, end_ms: int) -> tuple[Totals, list[Gap]]:
+def summary(call: ReadCall, start_ms: int, end_ms: int) -> tuple[Totals, list[Gap]]:
     """Time by app, window and address, and the gaps with their reasons."""
     totals = of_segments(segments(call, start_ms, end_ms), start_ms, end_ms)
     return totals, decisions.gaps(call.database, start_ms, end_ms, call.now_ms)

@@ -30,8 +30,8 @@ def file_name(pack: Pack, suffix: str) -> str:
 def archive(pack: Pack) -> bytes:
     """The zip. The same pack gives the same bytes."""
     files = {
-        "answer.md": markdown.document(pack, pictures=True).encode(),
-        "answer.html": page.document(pack).encode(),
+        "answer.md": markdown.markdown_document(pack, pictures=True).encode(),
+        "answer.html": page.html_document(pack).encode(),
         "evidence.json": json.dumps(evidence(pack), ensure_ascii=False, indent=1).encode() + b"\n",
         **{source.image.name: source.image.content for source in pack.sources if source.image},
         **dict(pack.files),

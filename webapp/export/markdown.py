@@ -27,7 +27,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 _MARKUP = re.compile(r"(\*\*|__|`|^#{1,6}\s+|^>\s?)", re.MULTILINE)
 
 
-def document(pack: Pack, pictures: bool = False) -> str:
+def markdown_document(pack: Pack, pictures: bool = False) -> str:
     """The answer with its evidence as Markdown; with `pictures`, those of the bundle stand in it."""
     turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
     # Raw HTML of a model's making must not come to life in whoever renders this.

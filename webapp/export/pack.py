@@ -22,8 +22,8 @@ from store.media import SUFFIXES, Media
 from store.privacy import RuleSet
 from store.readings import Box
 from webapp.assistant.turn import EvidenceItem, TurnResult
-from webapp.doors.calls import is_let_out
-from webapp.views.pictures import around, gone_reason, gone_words
+from webapp.doors.calls import is_permitted
+from webapp.views.pictures import crop_around, unavailable_reason, unavailable_text
 
 Size = Literal["crop", "full", "none"]
 CROP_PX = 900
@@ -141,13 +141,13 @@ def _source(
     frame = rows.get(item.frame_id or -1)
     if frame is None or item.state == "deleted":
         return Source(_blank(item), None, DELETED, "", None)
-    if not is_let_out(rules, frame):
+    if not is_permitted(rules, frame):
         return Source(_blank(item), None, EXCLUDED, "", None)
-    gone = gone_words(gone_reason(media, frame))
+    gone = unavailable_text(unavailable_reason(media, frame))
     wanted = size == "full" or (size == "crop" and bool(item.boxes))
     image = _image(media, frame, item, size) if wanted and not gone else None
     if image is None and wanted and not gone:
-        gone = gone_words("missing")  # it went between the two looks
+        gone = unavailable_text("missing")  # it went between the two looks
     return Source(item, frame, "", gone, image)
 
 
@@ -160,7 +160,7 @@ def _blank(item: EvidenceItem) -> EvidenceItem:
 
 def _image(media: Media, frame: FrameRow, item: EvidenceItem, size: Size) -> Image | None:
     boxes = [Box(b.x, b.y, b.w, b.h) for b in item.boxes]
-    area = around(boxes, frame.width_px, frame.height_px, CROP_PX) if size == "crop" else None
+    area = crop_around(boxes, frame.width_px, frame.height_px, CROP_PX) if size == "crop" else None
     try:
         if area is None:
             content, media_type = media.exact(frame), frame.media_type

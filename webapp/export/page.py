@@ -43,7 +43,7 @@ class AnswerPage:
     made: str
 
 
-def document(pack: Pack) -> str:
+def html_document(pack: Pack) -> str:
     """The whole file."""
     return render_template("export/answer.html", view=_view(pack))
 

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from webapp.doors import reading
 from webapp.doors.answers import moment
-from webapp.doors.calls import Call
+from webapp.doors.calls import ReadCall
 from webapp.doors.frame_tools import FrameId, activity_summary, get_frame_context, search_frames
 
 
 def get_frame_image(
-    call: Call,
+    call: ReadCall,
     frame_id: FrameId,
     width: Annotated[int, Field(ge=64, le=2_048, description="At most this many pixels wide.")] = 1_280,
 ) -> list[str | Image]:
@@ -30,4 +30,4 @@ def get_frame_image(
     return [f"frame {frame.id}, {at.local} ({at.epoch}) {where}".rstrip(), Image(data=picture, format="webp")]
 
 
-TOOLS: tuple[Any, ...] = (search_frames, get_frame_context, get_frame_image, activity_summary)
+FRAME_TOOLS: tuple[Any, ...] = (search_frames, get_frame_context, get_frame_image, activity_summary)

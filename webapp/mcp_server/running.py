@@ -24,7 +24,7 @@ from store.settings import Settings
 from store.times import now_ms
 from webapp import access
 from webapp.address import listen
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.mcp_server.server import make_server
 from webapp.query_embedder import QueryEmbedder
 
@@ -40,11 +40,11 @@ _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 
-def library_of(data_dir: DataDir, settings: Settings) -> Library:
+def library_of(data_dir: DataDir, settings: Settings) -> ReadSources:
     """The home folder as doors read it; its database is opened, the pages need not run."""
     database = open_database(data_dir)
     embedder = QueryEmbedder(settings.embedding, database)
-    return Library(database, Media(data_dir.media), settings, embedder, now_ms)
+    return ReadSources(database, Media(data_dir.media), settings, embedder, now_ms)
 
 
 def serve_stdio(data_dir: DataDir, settings: Settings) -> None:
@@ -69,7 +69,7 @@ async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
     await server.serve(sockets=[listener])
 
 
-def http_app(library: Library, token: str, port: int) -> _App:
+def http_app(library: ReadSources, token: str, port: int) -> _App:
     """The ASGI application: the token first, then Host and Origin, then the protocol.
 
     Every request stands alone (no sessions to steal or to keep), and is answered as JSON.

@@ -18,11 +18,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from webapp.doors import calls, memory_tools
-from webapp.doors.calls import Library
-from webapp.doors.errors import Refused
+from webapp.doors.calls import ReadSources
+from webapp.doors.errors import ReadRefused
 from webapp.mcp_server import frames
 
-TOOLS: tuple[Callable[..., Any], ...] = (*frames.TOOLS, *memory_tools.TOOLS)
+TOOLS: tuple[Callable[..., Any], ...] = (*frames.FRAME_TOOLS, *memory_tools.TOOLS)
 
 INSTRUCTIONS = """\
 Recollect remembers what was on this person's screen. Everything here only reads.
@@ -37,7 +37,7 @@ _READ_ONLY = ToolAnnotations(
 )
 
 
-def make_server(library: Library, door: str) -> MCPServer[Any]:
+def make_server(library: ReadSources, door: str) -> MCPServer[Any]:
     """A server with every tool, each call read under today's rules and recorded for `door`."""
     # The SDK logs at info what was called with which errors; what was asked stays out of logs.
     logging.getLogger("mcp").setLevel(logging.WARNING)
@@ -54,7 +54,7 @@ def make_server(library: Library, door: str) -> MCPServer[Any]:
     return server
 
 
-def _recorded(tool: Callable[..., Any], library: Library, door: str) -> Callable[..., Any]:
+def _recorded(tool: Callable[..., Any], library: ReadSources, door: str) -> Callable[..., Any]:
     """`tool` without its first parameter: that is the call, opened here and put on record."""
 
     @functools.wraps(tool)
@@ -62,7 +62,7 @@ def _recorded(tool: Callable[..., Any], library: Library, door: str) -> Callable
         try:
             with calls.call(library, door, tool.__name__) as call:
                 return tool(call, **arguments)
-        except Refused as error:
+        except ReadRefused as error:
             raise ToolError(str(error)) from error
 
     signature = inspect.signature(tool, eval_str=True)

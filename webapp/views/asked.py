@@ -11,7 +11,7 @@ from webapp.ranges import NO_RANGE, Range
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """The search as its address says it."""
 
     q: str = ""
@@ -52,7 +52,7 @@ class Asked:
             return {"from": self.range.start_ms, "to": self.range.end_ms}
         return {"when": self.range.when}
 
-    def without(self, part: Literal["app", "win", "url"]) -> Asked:
+    def without(self, part: Literal["app", "win", "url"]) -> SearchRequest:
         """The same search with one filter less."""
         if part == "app":
             return replace(self, app="")

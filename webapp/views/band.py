@@ -97,7 +97,7 @@ def window(day: days.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
     if not minutes:
         return Window(day.start_ms, day.end_ms, zoom)
     step = minutes * 60_000
-    local = days.local(at_ms, viewer.zone)
+    local = days.to_local(at_ms, viewer.zone)
     into = (local.minute * 60_000 + local.second * 1000 + local.microsecond // 1000) % step
     start = at_ms - into
     return Window(max(start, day.start_ms), min(start + step, day.end_ms), zoom)
@@ -167,7 +167,7 @@ def ticks(view: Window, viewer: Viewer) -> list[Tick]:
 
 
 def _tick(ms: int, view: Window, viewer: Viewer) -> Tick:
-    local = days.local(ms, viewer.zone)
+    local = days.to_local(ms, viewer.zone)
     minute = local.hour * 60 + local.minute
     at_edge = ms in (view.start_ms, view.end_ms)
     is_labelled = minute % _LABEL_MIN[view.zoom] == 0 or at_edge

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store import browser_words
-from store.browser_words import BrowserWord
+from store.browser_words import ExtensionReport
 from store.privacy import RuleSet
 from store.private_windows import BROWSERS, Browser
 from webapp import access
@@ -78,14 +78,14 @@ def _is_plain(name: str) -> bool:
     return name[0].isupper() and "." not in name
 
 
-def _heard(own: Services) -> tuple[list[BrowserWord], str]:
+def _heard(own: Services) -> tuple[list[ExtensionReport], str]:
     try:
-        return browser_words.heard(own.data_dir.spool), ""
+        return browser_words.read_reports(own.data_dir.spool), ""
     except (OSError, ValueError) as error:
         return [], f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
 
 
-def _paired(words: list[BrowserWord], now_ms: int) -> list[PairedBrowser]:
+def _paired(words: list[ExtensionReport], now_ms: int) -> list[PairedBrowser]:
     """One line a browser: profiles of one browser have a copy of the extension each."""
     lines = []
     for name in sorted({word.browser for word in words}):

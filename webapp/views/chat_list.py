@@ -56,7 +56,7 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     names = {today: "Today", today - timedelta(days=1): "Yesterday"}
     groups: list[tuple[str, list[Chat]]] = []
     for chat in chats:
-        on = days.local(chat.updated_ms, viewer.zone).date()
+        on = days.to_local(chat.updated_ms, viewer.zone).date()
         name = names.get(on) or wording.date_long(on)
         if not groups or groups[-1][0] != name:
             groups.append((name, []))

@@ -83,7 +83,7 @@ def chat_memory(own: Services, chat_id: int, title: str) -> ChatMemory:
     )
 
 
-def told(own: Services, chat_id: int, n: int) -> PackView | None:
+def question_context(own: Services, chat_id: int, n: int) -> PackView | None:
     """What one question was told; None where it was asked in no window."""
     pack = context_packs.of_turn(own.database, chat_id, n)
     if pack is None:

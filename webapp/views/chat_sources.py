@@ -14,7 +14,7 @@ from webapp.assistant import tracing
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SourcedText:
     """A piece of text. `turns` are questions of its chat by number, `frames` ids; `is_sentence` is False for
     what stands between sentences, of which nothing is to be said.
     """
@@ -26,21 +26,23 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidLine:
+class SourcedLine:
     """A line of a digest. `chat_id` is None where it rests on several chats: then `sessions` say on which."""
 
-    said: tuple[Said, ...]
+    said: tuple[SourcedText, ...]
     chat_id: int | None
     sessions: tuple[int, ...]
 
 
-def of_summary(database: Database, summary: ChatSummary) -> dict[str, tuple[Said, ...]]:
+def of_summary(database: Database, summary: ChatSummary) -> dict[str, tuple[SourcedText, ...]]:
     """The fields of a summary that say something, in pieces."""
     traces = _traces(database, summary)
-    return {name: pieces(text, traces.get(name, ())) for name, text in summary.fields.items() if text}
+    return {
+        name: split_by_source(text, traces.get(name, ())) for name, text in summary.fields.items() if text
+    }
 
 
-def of_lines(database: Database, lines: Sequence[Line]) -> list[SaidLine]:
+def of_lines(database: Database, lines: Sequence[Line]) -> list[SourcedLine]:
     """Lines of a digest; what one chat came to is traced through its summary."""
     single = [each.sessions[0] for each in lines if len(each.sessions) == 1]
     found = chat_summaries.get(database, single)
@@ -48,25 +50,25 @@ def of_lines(database: Database, lines: Sequence[Line]) -> list[SaidLine]:
     for line in lines:
         summary = found.get(line.sessions[0]) if len(line.sessions) == 1 else None
         if summary is None:
-            told.append(SaidLine((Said(line.text),), None, line.sessions))
+            told.append(SourcedLine((SourcedText(line.text),), None, line.sessions))
             continue
         traces = tracing.within(line.text, summary, _traces(database, summary))
-        told.append(SaidLine(pieces(line.text, traces), summary.chat_id, line.sessions))
+        told.append(SourcedLine(split_by_source(line.text, traces), summary.chat_id, line.sessions))
     return told
 
 
-def pieces(text: str, traces: Sequence[Trace]) -> tuple[Said, ...]:
+def split_by_source(text: str, traces: Sequence[Trace]) -> tuple[SourcedText, ...]:
     """The text cut at its traces; all of it, and nothing twice."""
     found, at = [], 0
     for each in traces:
         if each.start > at:
-            found.append(Said(text[at : each.start]))
-        found.append(Said(text[each.start : each.end], True, each.turns, each.frames))
+            found.append(SourcedText(text[at : each.start]))
+        found.append(SourcedText(text[each.start : each.end], True, each.turns, each.frames))
         at = each.end
-    return (*found, Said(text[at:])) if at < len(text) else tuple(found)
+    return (*found, SourcedText(text[at:])) if at < len(text) else tuple(found)
 
 
 def _traces(database: Database, summary: ChatSummary) -> Traces:
     # Those of a summary that was traced when it was made need no look at its chat.
-    asked = [] if summary.traces is not None else chat_summaries.material(database, summary.session_id)
+    asked = [] if summary.traces is not None else chat_summaries.summary_input(database, summary.session_id)
     return tracing.of_summary(summary, asked)

@@ -42,7 +42,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class SearchAttempt:
     """One search of the turn; `address` repeats it."""
 
     words: str
@@ -64,7 +64,7 @@ class CoverageView:
     """Everything `chat/_coverage.html` draws."""
 
     lines: tuple[Line, ...]
-    tried: tuple[Tried, ...]
+    tried: tuple[SearchAttempt, ...]
     phrase: str
     also: tuple[Choice, ...]
 
@@ -81,13 +81,13 @@ def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView
         tried=tuple(_tried(query) for query in covered.queries),
         phrase=covered.reading.phrase,
         also=tuple(
-            Choice(start, end, f"{label} {zones.offset(start, zone)}" if is_twice else label)
+            Choice(start, end, f"{label} {zones.utc_offset(start, zone)}" if is_twice else label)
             for (start, end), label in zip(covered.reading.also, labels, strict=True)
         ),
     )
 
 
-def _tried(query: Query) -> Tried:
+def _tried(query: Query) -> SearchAttempt:
     filters = query.filters
     values = {
         "q": query.text,
@@ -100,6 +100,6 @@ def _tried(query: Query) -> Tried:
     address = f"/search?{urlencode({name: value for name, value in values.items() if value})}"
     count = wording.count(query.hits, "frame") if query.is_exact else f"more than {wording.count(query.hits)}"
     if not query.text:
-        return Tried("The range, evenly", count, address)
+        return SearchAttempt("The range, evenly", count, address)
     why = _FALLBACKS.get(query.fallback, query.fallback.replace("_", " "))
-    return Tried(f"“{query.text}”", f"{count}, by words alone: {why}" if why else count, address)
+    return SearchAttempt(f"“{query.text}”", f"{count}, by words alone: {why}" if why else count, address)

@@ -13,7 +13,7 @@ from store.daily_summaries import DailySummary
 from store.database import Database
 from store.frames import captured_ms_of
 from store.observations import HOUR_MS
-from store.source_days import Held
+from store.source_days import SourceCounts
 from store.zones import DayClock, day_clock
 from webapp import wording
 from webapp.viewer import Viewer
@@ -42,7 +42,7 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class PointEvidence:
     """A frame that shows a point, at its address with the line marked."""
 
     quote: str
@@ -51,16 +51,16 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SummaryPoint:
     """A point with what shows it, and a picture of one of its frames that is still there."""
 
     point: Point
-    proofs: tuple[Proof, ...]
+    proofs: tuple[PointEvidence, ...]
     shot: Picture | None
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class HourSpan:
     """Hours one after the other: one with its points, or several without any.
 
     `is_of_model` says whose words they are; `problem` why a model has not told them yet.
@@ -68,7 +68,7 @@ class Stretch:
 
     start_ms: int
     end_ms: int
-    told: tuple[Told, ...]
+    told: tuple[SummaryPoint, ...]
     is_of_model: bool
     problem: str
 
@@ -81,12 +81,12 @@ class DayPage:
     is_today: bool
     summary: DailySummary | None
     lead: str
-    stretches: list[Stretch]
+    stretches: list[HourSpan]
     is_settled: bool
     previous_day: date | None
     next_day: date | None
     other_clock: DayClock | None
-    held: Held
+    held: SourceCounts
 
 
 def list_page(database: Database, before: date | None, viewer: Viewer) -> ListPage:
@@ -100,7 +100,7 @@ def list_page(database: Database, before: date | None, viewer: Viewer) -> ListPa
 def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
     summary = daily_summaries.of_day(database, on)
     earlier, later = daily_summaries.neighbours(database, on)
-    stretches: list[Stretch] = []
+    stretches: list[HourSpan] = []
     is_settled = True
     clock = day_clock(database)
     day = days.day(on, clock.zone, clock.day_start_min)
@@ -120,7 +120,7 @@ def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
         previous_day=earlier,
         next_day=later,
         other_clock=_other(clock, viewer),
-        held=source_days.between(database, start_ms, end_ms),
+        held=source_days.held_between(database, start_ms, end_ms),
     )
 
 
@@ -139,27 +139,27 @@ def _other(clock: DayClock, viewer: Viewer) -> DayClock | None:
     return None if mine == clock else mine
 
 
-def _stretches(hours: Sequence[Hour], shots: dict[int, Picture]) -> list[Stretch]:
-    made: list[Stretch] = []
+def _stretches(hours: Sequence[Hour], shots: dict[int, Picture]) -> list[HourSpan]:
+    made: list[HourSpan] = []
     for hour in hours:
         told = tuple(_told(point, shots) for point in hour.points)
         end_ms = hour.start_ms + HOUR_MS
         if not told and made and not made[-1].told:
-            made[-1] = Stretch(made[-1].start_ms, end_ms, (), False, "")
+            made[-1] = HourSpan(made[-1].start_ms, end_ms, (), False, "")
         else:
-            made.append(Stretch(hour.start_ms, end_ms, told, hour.source == "model", hour.model_error or ""))
+            made.append(HourSpan(hour.start_ms, end_ms, told, hour.source == "model", hour.model_error or ""))
     return made
 
 
-def _told(point: Point, shots: dict[int, Picture]) -> Told:
+def _told(point: Point, shots: dict[int, Picture]) -> SummaryPoint:
     shot = next((shots[quote.frame_id] for quote in point.quotes if quote.frame_id in shots), None)
-    return Told(point, tuple(_proof(quote) for quote in point.quotes), shot)
+    return SummaryPoint(point, tuple(_proof(quote) for quote in point.quotes), shot)
 
 
-def _proof(quote: Quote) -> Proof:
+def _proof(quote: Quote) -> PointEvidence:
     words = quote.text.replace('"', " ").strip()
     query = "?" + urlencode({"q": f'"{words}"'}) if words else ""
-    return Proof(quote.text, f"/frames/{quote.frame_id}{query}", captured_ms_of(quote.frame_id))
+    return PointEvidence(quote.text, f"/frames/{quote.frame_id}{query}", captured_ms_of(quote.frame_id))
 
 
 def _shots(database: Database, hours: Iterable[Hour], viewer: Viewer) -> dict[int, Picture]:

@@ -10,7 +10,7 @@ from store.database import Database
 from webapp.viewer import Viewer
 from webapp.views import band
 from webapp.views.selecting import Selector, selector
-from webapp.views.stage import Ask, Stage, address, stage
+from webapp.views.stage import Stage, StageQuery, address, stage
 
 BAND_PX = 600
 """The band is merged for this width: fine enough for a wide screen, light enough for a phone."""
@@ -46,7 +46,7 @@ class Row:
 class DayPage:
     """Everything `timeline/timeline.html` draws."""
 
-    ask: Ask
+    ask: StageQuery
     view: band.Window
     is_today: bool
     has_frames: bool
@@ -75,7 +75,7 @@ class DayPage:
         return address(self.ask, self.stage.frame.id if self.stage else None, **changes)
 
 
-def page(database: Database, ask: Ask, viewer: Viewer) -> DayPage:
+def page(database: Database, ask: StageQuery, viewer: Viewer) -> DayPage:
     """The page for what was asked."""
     day = ask.day
     whole = timeline.timeline(database, day.start_ms, day.end_ms, BAND_PX, now_ms=viewer.now_ms)
@@ -112,7 +112,7 @@ def page(database: Database, ask: Ask, viewer: Viewer) -> DayPage:
     )
 
 
-def _last_frame(database: Database, ask: Ask, whole: timeline.Timeline) -> int | None:
+def _last_frame(database: Database, ask: StageQuery, whole: timeline.Timeline) -> int | None:
     """The newest frame of the day within the filter."""
     shown = [run for run in whole.runs if not ask.app_names or run.app_name in ask.app_names]
     if shown:
@@ -123,7 +123,7 @@ def _last_frame(database: Database, ask: Ask, whole: timeline.Timeline) -> int |
     return nearest.id if nearest and is_of_day and not ask.app_names else None
 
 
-def _head(ask: Ask, stage: Stage | None, viewer: Viewer) -> int:
+def _head(ask: StageQuery, stage: Stage | None, viewer: Viewer) -> int:
     if stage is not None and stage.missed_ms is None:
         return stage.frame.captured_ms
     if ask.at_ms is not None:
@@ -131,7 +131,7 @@ def _head(ask: Ask, stage: Stage | None, viewer: Viewer) -> int:
     return min(max(viewer.now_ms, ask.day.start_ms), max(ask.day.start_ms, ask.day.end_ms - 1))
 
 
-def _chips(ask: Ask, drawn: timeline.Timeline, stage: Stage | None) -> list[Chip]:
+def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> list[Chip]:
     chips = []
     for total in drawn.totals.by_app:
         name = total.name or ""

@@ -10,11 +10,11 @@ from webapp import wording
 from webapp.assistant.turn import TurnResult
 from webapp.export.pack import CROP_PX, Pack, Source
 from webapp.viewer import Viewer
-from webapp.views.pictures import Picture, around, picture
+from webapp.views.pictures import Picture, crop_around, picture
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ExportPicture:
     """One source. `picture` is None when nothing of it can come along; `why` says why."""
 
     n: int
@@ -30,7 +30,7 @@ class ExportView:
     """Everything `chat/export.html` draws."""
 
     turn: TurnResult
-    offers: tuple[Offer, ...]
+    offers: tuple[ExportPicture, ...]
     range_label: str
 
     @property
@@ -49,10 +49,10 @@ def export_view(pack: Pack, viewer: Viewer) -> ExportView:
     return ExportView(turn, tuple(_offer(source, viewer) for source in pack.sources), label)
 
 
-def _offer(source: Source, viewer: Viewer) -> Offer:
+def _offer(source: Source, viewer: Viewer) -> ExportPicture:
     clock = wording.moment(source.item.captured_ms, viewer.zone)
     frame = source.frame
     if frame is None or not source.can_show:
-        return Offer(source.n, source, clock, None, None, source.withheld or source.gone)
-    crop = around(source.boxes, frame.width_px, frame.height_px, CROP_PX)
-    return Offer(source.n, source, clock, picture(frame, clock), crop, "")
+        return ExportPicture(source.n, source, clock, None, None, source.withheld or source.gone)
+    crop = crop_around(source.boxes, frame.width_px, frame.height_px, CROP_PX)
+    return ExportPicture(source.n, source, clock, picture(frame, clock), crop, "")

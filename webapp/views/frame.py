@@ -12,14 +12,14 @@ from store.database import Database
 from store.frame_tags import Tag
 from store.frames import FrameRow
 from store.insights import Insight
-from store.kept import Hold
+from store.kept import RetentionReason
 from store.media import Media
 from store.readings import Box, Line, Reading
 from webapp import markdown, wording
 from webapp.viewer import Viewer
 from webapp.views.band import slot_class
-from webapp.views.marked import Marked, Wanted, lines_of, marked
-from webapp.views.pictures import Picture, around, gone_reason, gone_words, picture
+from webapp.views.marked import FrameHighlights, HighlightRequest, frame_highlights, lines_of
+from webapp.views.pictures import Picture, crop_around, picture, unavailable_reason, unavailable_text
 
 NEAR_MS = 5 * 60_000
 NEAR_SHOWN = 9
@@ -37,7 +37,7 @@ class FramePage:
     urls: tuple[str, ...]
     gone: str
     gone_reason: str
-    marks: Marked
+    marks: FrameHighlights
     close_up: Box | None
     previous_id: int | None
     next_id: int | None
@@ -45,7 +45,7 @@ class FramePage:
     captured_clock: str  # the clock on the wall where it was captured, when that is another one
     quote: str
     lines: tuple[tuple[int, Line], ...]
-    hold: Hold
+    hold: RetentionReason
     readings: tuple[tuple[Reading, bool], ...]  # all of them and which is current, when there are several
     insight: Insight | None  # the current one of this frame
     tags: tuple[Tag, ...]
@@ -71,11 +71,13 @@ class FramePage:
         return f"/frames/{frame_id}?{urlencode({'q': self.q})}" if self.q else f"/frames/{frame_id}"
 
 
-def page(database: Database, media: Media, frame: FrameRow, viewer: Viewer, asked: Wanted) -> FramePage:
+def page(
+    database: Database, media: Media, frame: FrameRow, viewer: Viewer, asked: HighlightRequest
+) -> FramePage:
     """The page of one frame. Never raises for a picture that is gone: it says so."""
-    reading = readings.current(database, frame.id)
-    marks = marked(database, frame, reading, asked)
-    reason = gone_reason(media, frame)
+    reading = readings.current_reading(database, frame.id)
+    marks = frame_highlights(database, frame, reading, asked)
+    reason = unavailable_reason(media, frame)
     previous_id, next_id = frames.neighbours(database, frame)
     versions = readings.of_frame(database, frame.id)
     return FramePage(
@@ -85,19 +87,21 @@ def page(database: Database, media: Media, frame: FrameRow, viewer: Viewer, aske
         reading=reading,
         text=markdown.highlight(reading.text, marks.spans) if reading else Markup(""),
         urls=tuple(readings.urls(database, frame.id)),
-        gone=gone_words(reason),
+        gone=unavailable_text(reason),
         gone_reason=reason,
         marks=marks,
-        close_up=around(marks.boxes, frame.width_px, frame.height_px),
+        close_up=crop_around(marks.boxes, frame.width_px, frame.height_px),
         previous_id=previous_id,
         next_id=next_id,
         near=_near(database, frame, viewer),
         captured_clock=_captured_clock(frame, viewer),
         quote=_quote(frame, viewer, marks.words),
         lines=lines_of(reading),
-        hold=kept.hold(database, frame.id),
+        hold=kept.retention_reason(database, frame.id),
         readings=tuple(versions) if len(versions) > 1 else (),
-        insight=insights.current(database, anchors.of_frame(frame.id, frame.captured_ms, frame.ended_ms)),
+        insight=insights.current(
+            database, anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+        ),
         tags=tuple(frame_tags.listed(database, frame.id)),
         is_waiting=frame.reading_state == "pending",
     )
@@ -130,7 +134,7 @@ def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
         return ""
     minutes = frame.utc_offset_min
     name = f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-    if name == zones.offset(frame.captured_ms, viewer.zone):
+    if name == zones.utc_offset(frame.captured_ms, viewer.zone):
         return ""
     seconds = frame.captured_ms // 1000 + minutes * 60
     return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d} at {name}"

@@ -27,7 +27,7 @@ class Goal:
     words: str
 
 
-def goal(typed: str, shown: days.Day, viewer: Viewer) -> Goal | str:
+def resolve_destination(typed: str, shown: days.Day, viewer: Viewer) -> Goal | str:
     """The place that was typed, or a sentence saying what was not understood.
 
     A clock time alone belongs to the day that is shown; everything else is a phrase.

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from store import conversations, frames, insight_search, insights, personas
 from store.anchors import Anchor
 from store.database import Database
-from store.insights import Insight, Wanted
+from store.insights import Insight
+from store.insights import InsightFilter as Wanted
 from store.personas import Persona
 from webapp import wording
 from webapp.assistant.citations import without_numbers
@@ -37,7 +38,7 @@ class InsightCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InsightFilter:
     """What a list is narrowed to."""
 
     q: str = ""
@@ -54,7 +55,7 @@ class Asked:
 class InsightsPage:
     """Everything `insights/insights.html` draws: the cards from `offset` on, of `total` in all."""
 
-    asked: Asked
+    asked: InsightFilter
     cards: list[InsightCard]
     personas: list[Persona]
     total: int
@@ -109,18 +110,20 @@ class NewInsight:
     style_note: str = ""
 
 
-def list_page(own: Services, asked: Asked, offset: int, viewer: Viewer) -> InsightsPage:
+def list_page(own: Services, asked: InsightFilter, offset: int, viewer: Viewer) -> InsightsPage:
     """The current insights; with words those that fit them best first, else those of the latest time."""
     database = own.database
     wanted = Wanted(asked.start_ms, asked.end_ms, persona_id=asked.persona_id)
     if asked.q:
         asking = own.embedder.asking(asked.q)
-        found = insight_search.search(database, asking, wanted, limit=LISTED, offset=offset)
+        found = insight_search.search_insights(database, asking, wanted, limit=LISTED, offset=offset)
         shown, total = found.insights, found.total
     else:
-        shown = insights.everything(database, wanted, LISTED, offset=offset)
+        shown = insights.list_insights(database, wanted, LISTED, offset=offset)
         total = insights.count(database, wanted)
-    return InsightsPage(asked, _cards(database, shown, viewer), personas.everything(database), total, offset)
+    return InsightsPage(
+        asked, _cards(database, shown, viewer), personas.list_personas(database), total, offset
+    )
 
 
 def insight_page(
@@ -134,7 +137,7 @@ def insight_page(
         when=when(insight.anchor, viewer),
         view=_view(own, insight, viewer),
         versions=insights.versions(database, insight.anchor),
-        personas=personas.everything(database),
+        personas=personas.list_personas(database),
         active_id=active.id if active else None,
         models=own.chat_models.describe(),
         identity=conversations.identity(database, insight.chat_id),
@@ -155,7 +158,7 @@ def new_page(own: Services, anchor: Anchor | None, viewer: Viewer, **typed: str)
         when=when(anchor, viewer) if anchor else "",
         frame=_frame(database, anchor, viewer) if anchor else None,
         current=insights.current(database, anchor) if anchor else None,
-        personas=personas.everything(database),
+        personas=personas.list_personas(database),
         active_id=active.id if active else None,
         models=own.chat_models.describe(),
         **typed,

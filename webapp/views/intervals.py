@@ -20,7 +20,7 @@ _TITLES: tuple[tuple[Kind, str], ...] = (("app", "Apps"), ("window", "Windows"),
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class TotalsQuery:
     """A range, and which of its totals is to be opened; `kind` is None for none."""
 
     start_ms: int
@@ -51,7 +51,7 @@ class Group:
 class TotalsPage:
     """`opened` are the intervals of the total that was asked for; their sum is `opened_ms`."""
 
-    ask: Ask
+    ask: TotalsQuery
     totals: Totals
     groups: tuple[Group, ...]
     opened: tuple[Segment, ...]
@@ -62,7 +62,7 @@ class TotalsPage:
     whole: str  # the address of the same range with nothing opened
 
 
-def page(database: Database, ask: Ask, idle_after_s: float) -> TotalsPage:
+def page(database: Database, ask: TotalsQuery, idle_after_s: float) -> TotalsPage:
     """The totals of a range, and the intervals of one; `idle_after_s` is only told."""
     line = activity.segments(database, ask.start_ms, ask.end_ms)
     totals = of_segments(line, ask.start_ms, ask.end_ms)
@@ -88,7 +88,7 @@ def address(
     return f"/activity?{urlencode({key: value for key, value in values.items() if value is not None})}"
 
 
-def _groups(ask: Ask, totals: Totals) -> Iterator[Group]:
+def _groups(ask: TotalsQuery, totals: Totals) -> Iterator[Group]:
     found = {"app": totals.by_app, "window": totals.by_window, "site": totals.by_site}
     for kind, title in _TITLES:
         rows = [_row(ask, kind, total) for total in found[kind]]
@@ -96,7 +96,7 @@ def _groups(ask: Ask, totals: Totals) -> Iterator[Group]:
             yield Group(title, tuple(rows[:MAX_ROWS]), max(0, len(rows) - MAX_ROWS))
 
 
-def _row(ask: Ask, kind: Kind, total: Total) -> Row:
+def _row(ask: TotalsQuery, kind: Kind, total: Total) -> Row:
     of_app = total.app_name if kind == "window" else None
     to = address(ask.start_ms, ask.end_ms, kind, total.name, of_app)
     return Row(total.name or f"Unknown {kind}", of_app or "", total.duration_ms, to)

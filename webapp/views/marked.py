@@ -23,7 +23,7 @@ MAX_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class HighlightRequest:
     """What an address asks to be marked. Numbers count from 1."""
 
     q: str = ""
@@ -66,10 +66,10 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class FrameHighlights:
     """The marks of one frame. `lost` says that the address names a citation that is not there."""
 
-    wanted: Wanted
+    wanted: HighlightRequest
     hits: tuple[HitBox, ...]
     spans: tuple[tuple[int, int], ...]  # in the text: every hit, and the line that is pointed at
     citation: Citation | None
@@ -101,13 +101,13 @@ class Marked:
         return self.current is not None and not self.citation and self.current.is_approximate
 
 
-NOTHING = Wanted()
+NO_MARKS = HighlightRequest()
 
 
-def wanted(arguments: Mapping[str, str]) -> Wanted:
+def highlight_request(arguments: Mapping[str, str]) -> HighlightRequest:
     """What a query string asks for; what cannot be read asks for nothing."""
     hit, line = arguments.get("hit", "1"), arguments.get("line", "")
-    return Wanted(
+    return HighlightRequest(
         q=arguments.get("q", "")[:1000],
         hit=max(1, int(hit)) if hit.isdecimal() and len(hit) < 6 else 1,
         cite=arguments.get("cite", "")[:60],
@@ -115,12 +115,14 @@ def wanted(arguments: Mapping[str, str]) -> Wanted:
     )
 
 
-def marked(database: Database, frame: FrameRow, reading: Reading | None, asked: Wanted) -> Marked:
+def frame_highlights(
+    database: Database, frame: FrameRow, reading: Reading | None, asked: HighlightRequest
+) -> FrameHighlights:
     """The marks that an address asks for on a frame."""
     hits, found = _hits(reading, frame, asked.q, asked.hit)
     citation = _citation(database, frame, asked.cite)
     line = reading.lines[asked.line - 1] if reading and 0 < asked.line <= len(reading.lines) else None
-    return Marked(
+    return FrameHighlights(
         wanted=asked,
         hits=hits,
         spans=(*found, *([(line.start, line.end)] if line else [])),
@@ -145,7 +147,9 @@ def _hits(
         return (), []
     asked = query.parse(q)
     # A frame that search found by the pieces of a word has no whole one to mark.
-    found = (spans(reading.text, asked) or spans(reading.text, pieces.cut(asked) or asked))[:MAX_HITS]
+    found = (spans(reading.text, asked) or spans(reading.text, pieces.split_ngrams(asked) or asked))[
+        :MAX_HITS
+    ]
     hits = []
     for n, (start, end) in enumerate(found, 1):
         hits.append(

@@ -9,12 +9,13 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, days, frames, memory, observations
+from store import apps, days, frames, observations
+from store import memory as memory_search
 from store.chat_summaries import ChatSummary
 from store.database import Database
 from store.memory_entries import MemoryEntry, of_observation
 from store.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.memory_timeline import ContextTimeline
 from store.observations import Observation
 from store.summaries import SessionSummary, UserPrompt
@@ -76,7 +77,7 @@ class DayPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MemoryQuery:
     """The search as its address says it."""
 
     q: str = ""
@@ -102,7 +103,7 @@ class Asked:
 class SearchPage:
     """Everything `memory/search.html` and its results draw."""
 
-    asked: Asked
+    asked: MemoryQuery
     cards: list[Card]
     tally: str
     types: dict[EntryType, str]
@@ -150,11 +151,13 @@ def day_page(database: Database, day: days.Day, viewer: Viewer) -> DayPage:
     )
 
 
-def search_page(database: Database, asked: Asked, asking: Asking, viewer: Viewer) -> SearchPage:
+def search_page(database: Database, asked: MemoryQuery, asking: RetrievalQuery, viewer: Viewer) -> SearchPage:
     types = [each for each in ENTRY_TYPES if not asked.type or each == asked.type]
     if asked.range.problem:
         return SearchPage(asked, [], asked.range.problem, _TYPE_NAMES)
-    found = memory.search(database, asking, types, asked.filters, now_ms=viewer.now_ms, limit=LIMIT)
+    found = memory_search.search_memory(
+        database, asking, types, asked.filters, now_ms=viewer.now_ms, limit=LIMIT
+    )
     return SearchPage(asked, cards(database, found.entries, viewer), _tally(found, asked), _TYPE_NAMES)
 
 
@@ -163,9 +166,9 @@ _ORDERS = {
 }  # fmt: skip
 
 
-def _tally(found: memory.MemoryPage, asked: Asked) -> str:
+def _tally(found: memory_search.MemoryPage, asked: MemoryQuery) -> str:
     order = _ORDERS[found.strategy]
-    where = "" if asked.range.is_given else f", the last {memory.MEMORY_WINDOW_DAYS} days"
+    where = "" if asked.range.is_given else f", the last {memory_search.MEMORY_WINDOW_DAYS} days"
     return f"{wording.count(len(found.entries), 'entry', 'entries')}, {order}{where}"
 
 

@@ -64,7 +64,7 @@ def picture(frame: FrameRow, clock: str) -> Picture:
     )
 
 
-def gone_reason(media: Media, frame: FrameRow) -> str:
+def unavailable_reason(media: Media, frame: FrameRow) -> str:
     """Why the exact picture cannot be shown, or "" when it can."""
     try:
         media.exact(frame)
@@ -73,12 +73,12 @@ def gone_reason(media: Media, frame: FrameRow) -> str:
     return ""
 
 
-def gone_words(reason: str) -> str:
+def unavailable_text(reason: str) -> str:
     """A sentence for why a picture is gone; "" for no reason."""
     return _GONE.get(reason) or (f"It is gone: {reason.replace('_', ' ')}." if reason else "")
 
 
-def around(boxes: Iterable[Box], width_px: int, height_px: int, crop_width: int = 640) -> Box | None:
+def crop_around(boxes: Iterable[Box], width_px: int, height_px: int, crop_width: int = 640) -> Box | None:
     """A crop of the frame with the boxes in it: `crop_width` wide at least, 16:9, inside the frame."""
     found = list(boxes)
     if not found:

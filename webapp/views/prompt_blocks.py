@@ -9,18 +9,19 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from store import model_prompts, sent
+from store import model_prompts as stored_prompts
+from store import sent
 from store.database import Database
 from store.sent import SentRequest
 from webapp.assistant import agent_prompt, gates, prompt
 from webapp.assistant.agent_session import offered
 from webapp.assistant.context import are_chats_told
-from webapp.assistant.identity import NEUTRAL, voice_of
+from webapp.assistant.identity import NEUTRAL, resolve_voice
 from webapp.assistant.models import ModelInfo
-from webapp.assistant.plan import Plan
+from webapp.assistant.plan import TurnPlan
 from webapp.assistant.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
 from webapp.assistant.records import Mode, TimeReading, TurnFilters, TurnRequest
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 from webapp.services import Services
 from webapp.viewer import Viewer
 
@@ -49,7 +50,7 @@ class BlockView:
 
     @property
     def tokens(self) -> int:
-        return tokens(self.text)
+        return estimate_tokens(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,30 +97,30 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
     """
     # A turn may also have searched by meaning, or shown a picture: those tell no model who it is.
     requests = [each for each in sent.of_turn(database, chat_id, n) if each.purpose == "answer"]
-    before = sent.last_told(database, chat_id, n, requests[0].provider) if requests else None
+    before = sent.last_prompted(database, chat_id, n, requests[0].provider) if requests else None
     return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
 
 
 def latest(database: Database, chat_id: int) -> tuple[int, PromptView] | None:
     """The last system prompt of a chat, with its turn; None where nothing was sent, or it was erased."""
-    request = sent.last_told(database, chat_id)
+    request = sent.last_prompted(database, chat_id)
     view = None if request is None else _sent((request,), None)
     return (request.turn, view) if request and request.turn and view and view.blocks else None
 
 
-def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
+def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
     """What the model would be sent now for a question about today."""
     today = who.today
     asked = TurnRequest("", who.zone_name, who.now_ms)
-    plan = Plan(
+    plan = TurnPlan(
         message="", language="en", words=(), start_ms=today.start_ms, end_ms=who.now_ms,
         timezone=who.zone_name, zone=who.zone, now_ms=who.now_ms, filters=TurnFilters(),
-        model=own.chat_models.get("extractive"), identity=voice_of(own.database, asked).identity,
+        model=own.chat_models.get("extractive"), identity=resolve_voice(own.database, asked).identity,
         chat_id=None, reading=TimeReading(), searched_for="",
-        mode=mode, model_prompt=model_prompts.prompt_of(own.database, info.name),
+        mode=mode, model_prompt=stored_prompts.get_prompt(own.database, info.name),
     )  # fmt: skip
     if mode == "evidence":
-        return _view(prompt.blocks(plan))
+        return _view(prompt.evidence_blocks(plan))
     opts = gates.of_turn(
         own.database,
         has_vision=info.supports_vision,
@@ -127,7 +128,7 @@ def preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptVi
     )
     tools = offered(own.database, own.agent.registry, opts)
     settings = own.agent.settings
-    blocks = agent_prompt.blocks(
+    blocks = agent_prompt.tool_blocks(
         plan,
         tools,
         settings.max_iterations,

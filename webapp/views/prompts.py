@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from store import model_prompts, personas
 from store.model_prompts import MAX_CHARS, PromptVersion
 from webapp.assistant.models import ModelInfo
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 from webapp.prompt_presets import PRESETS, Preset
 from webapp.services import Services
 from webapp.views.difference import DiffLine, difference
@@ -46,7 +46,7 @@ class PromptEditor:
 
     @property
     def tokens(self) -> int:
-        return tokens(self.text)
+        return estimate_tokens(self.text)
 
     @property
     def is_large(self) -> bool:

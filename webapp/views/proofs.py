@@ -13,7 +13,7 @@ from store.media import Media
 from store.readings import Box
 from webapp import markdown, wording
 from webapp.assistant.records import EvidenceItem, TurnResult
-from webapp.views.pictures import Picture, around, gone_reason, gone_words, picture
+from webapp.views.pictures import Picture, crop_around, picture, unavailable_reason, unavailable_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def evidence_card(
         iso=wording.iso(item.captured_ms, zone),
         picture=picture(row, clock) if row else None,
         boxes=boxes,
-        crop=around(boxes, row.width_px, row.height_px) if row else None,
+        crop=crop_around(boxes, row.width_px, row.height_px) if row else None,
         quote=_quote(item),
         copied=f"“{item.quote or item.ocr_snippet}” - {place}, {at}, frame {item.frame_id}",
         gone=_gone(media, row, item),
@@ -72,10 +72,10 @@ def evidence_card(
 def _gone(media: Media, row: FrameRow | None, item: EvidenceItem) -> str:
     """Why a frame's own pixels cannot be shown. Only cited ones are read to know: few, and on top."""
     if row is None:
-        return gone_words("deleted")
+        return unavailable_text("deleted")
     if item.n is None:
-        return "" if row.media_path else gone_words(row.media_gone_reason or "deleted")
-    return gone_words(gone_reason(media, row))
+        return "" if row.media_path else unavailable_text(row.media_gone_reason or "deleted")
+    return unavailable_text(unavailable_reason(media, row))
 
 
 def _quote(item: EvidenceItem) -> Markup:

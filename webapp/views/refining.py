@@ -7,14 +7,14 @@ from typing import Literal
 
 from store import arrivals, suggestions
 from store import facets as found_facets
-from store.arrivals import Listed
+from store.arrivals import ListedSearch
 from store.database import Database
 from store.facets import Facet
 from store.frames import id_range
 from store.search import Filters
 from webapp.query_embedder import Meaning
 from webapp.ranges import NO_RANGE
-from webapp.views.asked import Asked
+from webapp.views.asked import SearchRequest
 
 _FIELDS = (("app", "App", "apps"), ("win", "Window", "windows"), ("url", "URL", "urls"))
 _PARAMETERS: dict[str, Literal["app", "win", "url"]] = {
@@ -52,7 +52,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Alternative:
     """One way out of an empty result, and how many frames it would give."""
 
     words: str
@@ -70,13 +70,13 @@ class Refining:
     newest_id: int | None  # ask for frames after this one; None for a range that is over
 
 
-def refining(database: Database, asked: Asked, now_ms: int, meaning: Meaning) -> Refining:
+def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Meaning) -> Refining:
     """The facets of a search by its words, what is set, and where its list begins."""
     found = found_facets.facets(database, asked.q, asked.filters)
     is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
     newest_id = None
     if not is_over:
-        newest_id = arrivals.newest(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
+        newest_id = arrivals.newest_id(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
     return Refining(
         groups=tuple(
             Group(label, choices)
@@ -89,30 +89,30 @@ def refining(database: Database, asked: Asked, now_ms: int, meaning: Meaning) ->
     )
 
 
-def listed(asked: Asked, meaning: Meaning) -> Listed:
+def listed(asked: SearchRequest, meaning: Meaning) -> ListedSearch:
     """The search as its list is made."""
-    return Listed(asked.q, asked.filters, asked.order, **meaning)
+    return ListedSearch(asked.q, asked.filters, asked.order, **meaning)
 
 
-def ways(database: Database, asked: Asked) -> tuple[list[Way], list[Way]]:
+def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alternative], list[Alternative]]:
     """(other spellings, the same words with fewer filters), each with the frames it would give."""
     found = suggestions.suggest(database, asked.q, asked.filters, Filters(0))
     spellings = [
-        Way(
+        Alternative(
             f"{each.text}, without any filter" if each.without_filters else each.text,
-            (Asked(q=each.text) if each.without_filters else replace(asked, q=each.text)).address(),
+            (SearchRequest(q=each.text) if each.without_filters else replace(asked, q=each.text)).address(),
             each.total,
         )
         for each in found.spellings
     ]
     widenings = [
-        Way(_without_words(asked, each.without), _without(asked, each.without).address(), each.total)
+        Alternative(_without_words(asked, each.without), _without(asked, each.without).address(), each.total)
         for each in found.widenings
     ]
     return spellings, widenings
 
 
-def _choices(asked: Asked, name: str, facets: tuple[Facet, ...]) -> tuple[Choice, ...]:
+def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> tuple[Choice, ...]:
     chosen = getattr(asked, name).casefold()
     # One value that is the filter already, or all there is, narrows nothing.
     if chosen and len(facets) <= 1:
@@ -124,7 +124,7 @@ def _choices(asked: Asked, name: str, facets: tuple[Facet, ...]) -> tuple[Choice
     )
 
 
-def _chips(asked: Asked) -> list[Chip]:
+def _chips(asked: SearchRequest) -> list[Chip]:
     chips = [
         Chip(label, value, asked.address(**{name: None}))
         for name, label, _ in _FIELDS
@@ -135,14 +135,14 @@ def _chips(asked: Asked) -> list[Chip]:
     return chips
 
 
-def _without(asked: Asked, names: tuple[str, ...]) -> Asked:
+def _without(asked: SearchRequest, names: tuple[str, ...]) -> SearchRequest:
     wider = asked
     for name in names:
         wider = replace(wider, range=NO_RANGE) if name == "time" else wider.without(_PARAMETERS[name])
     return wider
 
 
-def _without_words(asked: Asked, names: tuple[str, ...]) -> str:
+def _without_words(asked: SearchRequest, names: tuple[str, ...]) -> str:
     if len(names) > 1:
         return "without any filter"
     (name,) = names

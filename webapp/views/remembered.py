@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from store import days, entities, frames, remembered
 from store.database import Database
 from store.entities import Entity, EntityKind, Fact
-from store.remembered import Sighting, Use
+from store.remembered import FactUse, Sighting
 from webapp import wording
 from webapp.viewer import Viewer
 from webapp.views.heat import Heat, first_day, heat
@@ -21,7 +21,7 @@ KINDS: tuple[EntityKind, ...] = ("person", "place", "event", "thing")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FactRow:
     """A fact as pages show it: in how many turns it was recalled, and its frame where that is still there."""
 
     fact: Fact
@@ -50,13 +50,13 @@ class EntityPage:
     """Everything `remembered/entity.html` draws; `others` may be merged into it."""
 
     entity: Entity
-    said: list[Said]
-    retracted: list[Said]
-    clashes: list[list[Said]]
+    said: list[FactRow]
+    retracted: list[FactRow]
+    clashes: list[list[FactRow]]
     seen: tuple[Sighting, Sighting] | None
     shots: list[Picture]
     heat: Heat
-    uses: list[Use]
+    uses: list[FactUse]
     others: list[Entity]
 
 
@@ -64,8 +64,8 @@ class EntityPage:
 class FactsPage:
     """Everything `remembered/facts.html` draws: facts, or those that were taken back."""
 
-    said: list[Said]
-    clashes: list[list[Said]]
+    said: list[FactRow]
+    clashes: list[list[FactRow]]
     retracted: bool
     offset: int
     has_more: bool
@@ -77,12 +77,12 @@ class MergePage:
 
     entity: Entity
     into: Entity
-    said: list[Said]
-    said_into: list[Said]
+    said: list[FactRow]
+    said_into: list[FactRow]
 
 
 def entities_page(database: Database, q: str, kind: EntityKind | None, offset: int) -> EntitiesPage:
-    found = entities.recall(database, q, kind, LIMIT + 1, offset)
+    found = entities.find_entities(database, q, kind, LIMIT + 1, offset)
     return EntitiesPage(q, kind or "", found[:LIMIT], offset, len(found) > LIMIT)
 
 
@@ -90,12 +90,12 @@ def entity_page(database: Database, entity: Entity, viewer: Viewer) -> EntityPag
     facts = entities.facts_of(database, [entity.id], MOST_FACTS)
     gone = entities.facts_of(database, [entity.id], MOST_FACTS, retracted=True)
     shown = frames.get_many(database, sorted(entity.frames)[-_SHOTS:])
-    others = [each for each in entities.recall(database, "", entity.kind, 200) if each.id != entity.id]
+    others = [each for each in entities.find_entities(database, "", entity.kind, 200) if each.id != entity.id]
     return EntityPage(
         entity=entity,
         said=_said(database, facts, viewer),
         retracted=_said(database, gone, viewer),
-        clashes=[_said(database, group, viewer) for group in remembered.clashes(facts)],
+        clashes=[_said(database, group, viewer) for group in remembered.conflicts(facts)],
         seen=remembered.seen(database, entity),
         shots=[picture(row, wording.clock(row.captured_ms, viewer.zone)) for row in shown.values()],
         heat=_heat(database, entity, viewer),
@@ -113,7 +113,7 @@ def facts_page(database: Database, viewer: Viewer, *, retracted: bool, offset: i
     found = entities.facts_of(database, None, LIMIT + 1, offset, retracted=retracted)
     groups: list[list[Fact]] = []
     if not retracted and not offset:
-        groups = remembered.clashes(entities.facts_of(database, None, MOST_FACTS))
+        groups = remembered.conflicts(entities.facts_of(database, None, MOST_FACTS))
     return FactsPage(
         said=_said(database, found[:LIMIT], viewer),
         clashes=[_said(database, group, viewer) for group in groups],
@@ -124,20 +124,20 @@ def facts_page(database: Database, viewer: Viewer, *, retracted: bool, offset: i
 
 
 def merge_page(database: Database, entity: Entity, into: Entity, viewer: Viewer) -> MergePage:
-    def of(one: Entity) -> list[Said]:
+    def of(one: Entity) -> list[FactRow]:
         return _said(database, entities.facts_of(database, [one.id], MOST_FACTS), viewer)
 
     return MergePage(entity, into, of(entity), of(into))
 
 
-def fact_uses(database: Database, fact: Fact) -> list[Use]:
+def fact_uses(database: Database, fact: Fact) -> list[FactUse]:
     return remembered.uses_of_fact(database, fact.id)
 
 
-def _said(database: Database, facts: Iterable[Fact], viewer: Viewer) -> list[Said]:
+def _said(database: Database, facts: Iterable[Fact], viewer: Viewer) -> list[FactRow]:
     listed = list(facts)
     counts = remembered.use_counts(database, [fact.id for fact in listed])
     ids = {fact.source_frame_id for fact in listed if fact.source_frame_id is not None}
     rows = frames.get_many(database, sorted(ids))
     shots = {row.id: picture(row, wording.clock(row.captured_ms, viewer.zone)) for row in rows.values()}
-    return [Said(fact, counts.get(fact.id, 0), shots.get(fact.source_frame_id or -1)) for fact in listed]
+    return [FactRow(fact, counts.get(fact.id, 0), shots.get(fact.source_frame_id or -1)) for fact in listed]

@@ -25,16 +25,16 @@ from store.database import Database
 from store.frames import FrameRow
 from store.query import Query
 from store.readings import Box
-from store.saved_searches import Saved
+from store.saved_searches import SavedSearch
 from store.search import Hit, Page, spans
 from webapp import markdown, wording
 from webapp.query_embedder import WORDS_ONLY, Meaning
 from webapp.viewer import Viewer
 from webapp.views import refining
-from webapp.views.asked import Asked
+from webapp.views.asked import SearchRequest
 from webapp.views.band import slot_class
 from webapp.views.pictures import Picture, picture
-from webapp.views.refining import Refining, Way
+from webapp.views.refining import Alternative, Refining
 
 LIMIT = 20
 AUTOMATIC_PAGES = 3
@@ -76,7 +76,7 @@ class DayGroup:
 class ResultsPage:
     """Everything `search/search.html` and its fragments draw."""
 
-    asked: Asked
+    asked: SearchRequest
     groups: list[DayGroup]
     total: int
     total_is_exact: bool
@@ -86,11 +86,11 @@ class ResultsPage:
     note: str
     next_address: str | None
     loads_itself: bool
-    spellings: list[Way]
-    widenings: list[Way]
+    spellings: list[Alternative]
+    widenings: list[Alternative]
     app_names: list[str]
     refining: Refining | None  # None on a later part of the list
-    saved: tuple[Saved, ...]
+    saved: tuple[SavedSearch, ...]
 
     @property
     def count(self) -> int:
@@ -99,13 +99,13 @@ class ResultsPage:
 
 def page(
     database: Database,
-    asked: Asked,
+    asked: SearchRequest,
     viewer: Viewer,
     last_day: date | None = None,
     meaning: Meaning = WORDS_ONLY,
 ) -> ResultsPage:
     """The page, or the next part of it when `asked.after` is set. Raises `BadCursor`."""
-    found = tolerant.search(
+    found = tolerant.fuzzy_search(
         database,
         asked.q,
         asked.filters,
@@ -115,7 +115,7 @@ def page(
         **meaning,
     )
     parsed = _read_as(database, asked.q, found)
-    spellings, widenings = ([], []) if found.hits or asked.after else refining.ways(database, asked)
+    spellings, widenings = ([], []) if found.hits or asked.after else refining.alternatives(database, asked)
     next_address = None
     if found.next_cursor:
         next_address = asked.address(after=found.next_cursor, pages=asked.pages + 1)
@@ -141,10 +141,10 @@ def page(
 def _read_as(database: Database, q: str, found: Page) -> Query:
     """The question whose words are marked: with their pieces and look-alikes, where those were asked."""
     parsed = query.parse(q)
-    words = (pieces.cut(parsed) if found.reading == "pieces" else None) or parsed
+    words = (pieces.split_ngrams(parsed) if found.reading == "pieces" else None) or parsed
     if found.strategy.endswith("+lookalike"):
         with database.read() as connection:
-            wider = lookalikes.expanded(connection, words)
+            wider = lookalikes.expand_query(connection, words)
         return words if wider is None else query.parse(wider)
     return words
 
@@ -153,7 +153,7 @@ def _read_as(database: Database, q: str, found: Page) -> Query:
 
 
 def _cards(
-    database: Database, asked: Asked, parsed: Query, hits: Sequence[Hit], viewer: Viewer
+    database: Database, asked: SearchRequest, parsed: Query, hits: Sequence[Hit], viewer: Viewer
 ) -> list[Card]:
     rows = frames.get_many(database, [hit.frame_id for hit in hits])
     slots = apps.colour_slots(database)
@@ -196,7 +196,7 @@ def marked_boxes(database: Database, row: FrameRow, parsed: Query) -> tuple[tupl
     """Boxes around the query's words on a frame, and how often they stand there."""
     if parsed.is_browse:
         return (), 0
-    reading = readings.current(database, row.id)
+    reading = readings.current_reading(database, row.id)
     found = spans(reading.text, parsed) if reading else []
     boxes = [box for span in found[:_MAX_BOXES] for box in readings.boxes_for_span(reading, *span)]  # type: ignore[arg-type]
     return tuple(boxes), len(found)
@@ -222,7 +222,7 @@ def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date 
         return [DayGroup(None, True, tuple(cards))] if cards else []
     groups: list[DayGroup] = []
     for card in cards:
-        on = days.local(card.picture.captured_ms, viewer.zone).date()
+        on = days.to_local(card.picture.captured_ms, viewer.zone).date()
         if groups and groups[-1].date == on:
             groups[-1] = replace(groups[-1], cards=(*groups[-1].cards, card))
         else:
@@ -248,6 +248,6 @@ def _note(parsed: Query, found: Page, viewer: Viewer) -> str:
     if "_newest_" in found.strategy:
         return "Very common words: the newest matches are ranked first."
     if found.meaning_since_ms is not None:
-        since = days.local(found.meaning_since_ms, viewer.zone).date()
+        since = days.to_local(found.meaning_since_ms, viewer.zone).date()
         return f"Frames before {since.isoformat()} were looked for by their words, not by their meaning."
     return ""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from webapp.views.band import Window
-from webapp.views.selection import NOTHING, Selection
-from webapp.views.stage import Ask, Stage, address
+from webapp.views.selection import NO_SELECTION, Selection
+from webapp.views.stage import Stage, StageQuery, address
 
 _MINUTE_MS = 60_000
 
@@ -32,7 +32,7 @@ class Selector:
         return urlencode({"from": start_ms, "to": -(-self.end_ms // _MINUTE_MS) * _MINUTE_MS})
 
 
-def selector(ask: Ask, stage: Stage | None, view: Window) -> Selector:
+def selector(ask: StageQuery, stage: Stage | None, view: Window) -> Selector:
     """The selection of a view, with where its buttons lead."""
     chosen, frame = ask.selected, stage.frame if stage else None
     start_ms, end_ms = chosen.start_ms, chosen.end_ms
@@ -48,5 +48,5 @@ def selector(ask: Ask, stage: Stage | None, view: Window) -> Selector:
         end_ms=end_ms,
         begin=to(chosen.begun_at(frame)) if frame else "",
         end=to(chosen.ended_at(frame)) if frame and chosen.start_ms is not None else "",
-        clear=to(NOTHING),
+        clear=to(NO_SELECTION),
     )

@@ -47,7 +47,7 @@ class Selection:
         return Selection(self.start_ms, max(frame.ended_ms, frame.captured_ms, self.start_ms + _LEAST_MS))
 
 
-NOTHING = Selection()
+NO_SELECTION = Selection()
 
 
 def read(values: Mapping[str, str], viewer: Viewer) -> Selection:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 from store import chat_digests, chat_summaries, context_preferences, context_sessions
 from store.chat_digests import Topic
-from store.chat_summaries import AskedTurn, ChatSummary
+from store.chat_summaries import ChatSummary, SessionTurn
 from store.context_sessions import ChatSession
 from webapp.assistant import digests, topics
 from webapp.assistant.closing import is_opted_out
 from webapp.services import Services
 from webapp.views import chat_sources
-from webapp.views.chat_sources import Said, SaidLine
+from webapp.views.chat_sources import SourcedLine, SourcedText
 
 PAGE = 50
 
@@ -23,7 +23,7 @@ class SessionRow:
 
     session: ChatSession
     summary: ChatSummary | None
-    said: dict[str, tuple[Said, ...]]  # its fields, with where each sentence is from
+    said: dict[str, tuple[SourcedText, ...]]  # its fields, with where each sentence is from
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class SessionPage:
 
     session: ChatSession
     summary: ChatSummary | None
-    said: dict[str, tuple[Said, ...]]
-    asked: list[AskedTurn]
+    said: dict[str, tuple[SourcedText, ...]]
+    asked: list[SessionTurn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TopicPage:
     """One topic with its lines, and the others that it may be merged into."""
 
     topic: Topic
-    lines: list[SaidLine]
+    lines: list[SourcedLine]
     others: list[Topic]
 
 
@@ -60,8 +60,8 @@ class DigestsPage:
     """Everything `memory/digests.html` draws: the last `days`, and the time before them."""
 
     days: int
-    recent: list[SaidLine]
-    history: list[SaidLine]
+    recent: list[SourcedLine]
+    history: list[SourcedLine]
 
 
 def sessions_page(own: Services, before: int | None) -> SessionsPage:
@@ -86,7 +86,7 @@ def session_page(own: Services, session: ChatSession) -> SessionPage:
     """A window with its summary and its questions."""
     found = chat_summaries.get(own.database, [session.id]).get(session.id)
     said = chat_sources.of_summary(own.database, found) if found else {}
-    return SessionPage(session, found, said, chat_summaries.material(own.database, session.id))
+    return SessionPage(session, found, said, chat_summaries.summary_input(own.database, session.id))
 
 
 def topic_page(own: Services, topic: Topic) -> TopicPage:

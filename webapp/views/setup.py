@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from store import frames, privacy, stats, zones
-from store.capture_state import read_state
+from store.capture_state import read_capture_state
 from webapp import doctor, wording
 from webapp.light import FRESH_MS
 from webapp.recording import PauseOrder, current_pause
@@ -67,7 +67,7 @@ def page(own: Services, viewer: Viewer) -> SetupPage:
 
 
 def _recording(own: Services, viewer: Viewer) -> Row:
-    state = read_state(own.data_dir.spool)
+    state = read_capture_state(own.data_dir.spool)
     newest = frames.nearest(own.database, viewer.now_ms)
     shown = picture(newest, wording.clock(newest.captured_ms, viewer.zone)) if newest else None
     if current_pause(own.data_dir, viewer.now_ms):
@@ -110,7 +110,7 @@ def _private_windows(own: Services, viewer: Viewer) -> Row:
         return Row("Private windows", "!" if silent else "OK", sentence, "", links)
     if told.masked:
         return Row("Private windows", "OK", "browsers that do not tell theirs are blacked out", "", links)
-    if doctor.check_reading(own.settings.ocr).verdict != "OK":
+    if doctor.check_ocr(own.settings.ocr).verdict != "OK":
         sentence = "no toolbar can be read, so Chrome's and its relatives' windows are left out"
         return Row(
             "Private windows", "!", sentence, "Mend the reading of text, or pair the extension.", links
@@ -120,7 +120,7 @@ def _private_windows(own: Services, viewer: Viewer) -> Row:
 
 def _reading(own: Services) -> Row:
     """The engine with its languages; the first of the two that has a problem speaks."""
-    engine = doctor.check_reading(own.settings.ocr)
+    engine = doctor.check_ocr(own.settings.ocr)
     languages = doctor.check_languages(own.settings.ocr)
     if engine.verdict == "OK" and languages.verdict == "OK":
         names = ", ".join(_LANGUAGES.get(name, name) for name in languages.sentence.split(", "))
@@ -135,7 +135,7 @@ def _of_check(name: str, check: doctor.Check) -> Row:
 def _time(viewer: Viewer) -> Row:
     origin = {"server": ", from the server: this browser has not said", "chosen": ", chosen by you"}
     start = f"day starts {viewer.day_start_min // 60:02d}:00"
-    name = f"{zones.offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
+    name = f"{zones.utc_offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
     links = (("Change", "/settings/display"),)
     return Row("Time", "OK", f"{name}{origin.get(viewer.zone_origin, '')}, {start}", "", links)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from store import calendars, days, import_names, imports, locations, message_search, messages, places
 from store.database import Database
-from store.import_names import Forgotten, Name, Remembered
+from store.import_names import AcceptedNames, Forgotten, Name
 from store.imports import Deleted, Import, Kind
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.zones import DayClock, day_clock
 from webapp import wording
 from webapp.viewer import Viewer
@@ -90,16 +90,16 @@ class ImportPage:
     total: int
     missing: int
     would_go: Forgotten
-    done: Remembered | None = None
+    done: AcceptedNames | None = None
 
 
-def import_page(database: Database, source: Import, done: Remembered | None = None) -> ImportPage:
+def import_page(database: Database, source: Import, done: AcceptedNames | None = None) -> ImportPage:
     found = import_names.names(database, source)
     return ImportPage(
         source=source,
         title=TITLES[source.kind],
         unit=UNITS[source.kind],
-        who=import_names.KINDS.get(source.kind, ""),
+        who=import_names.NAMED_KINDS.get(source.kind, ""),
         names=found[:_NAMES],
         total=len(found),
         missing=sum(not each.is_noted for each in found),
@@ -131,7 +131,7 @@ def _day(text: str) -> date | None:
 
 def _messages(database: Database, q: str, on: date | None, before: str) -> Listed:
     if q:
-        page = message_search.search(database, Asking(q), mode="fts5", limit=PAGE)
+        page = message_search.search_messages(database, RetrievalQuery(q), mode="fts5", limit=PAGE)
         return Listed([hit.message for hit in page.hits], f"The best {PAGE} of “{q}”" if page.hits else "")
     at, _, number = before.partition(".")
     cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
@@ -150,7 +150,7 @@ def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> List
     if q:
         found, total = calendars.events_between(database, 0, _EVER_MS, q, PAGE)
         return Listed(found, f"Events with “{q}”, earliest first" if found else "", total=total)
-    first = (on or days.local(viewer.now_ms, viewer.zone).date()).replace(day=1)
+    first = (on or days.to_local(viewer.now_ms, viewer.zone).date()).replace(day=1)
     after = (first + timedelta(days=32)).replace(day=1)
     start_ms, end_ms = (days.day(each, viewer.zone).start_ms for each in (first, after))
     found, total = calendars.events_between(database, start_ms, end_ms, "", _POINTS)

@@ -12,7 +12,7 @@ from store.readings import Line, Reading
 from webapp import wording
 from webapp.viewer import Viewer
 from webapp.views import selection
-from webapp.views.marked import NOTHING, Marked, Wanted, lines_of, marked
+from webapp.views.marked import NO_MARKS, FrameHighlights, HighlightRequest, frame_highlights, lines_of
 from webapp.views.pictures import Picture, picture
 from webapp.views.selection import Selection
 
@@ -20,7 +20,7 @@ _HALF_DAY_MS = 12 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class StageQuery:
     """What the address asks for. Without `frame_id` and `at_ms` the day decides."""
 
     day: days.Day
@@ -28,16 +28,16 @@ class Ask:
     at_ms: int | None = None
     frame: FrameRow | None = None
     app_names: tuple[str, ...] = ()
-    wanted: Wanted = NOTHING  # words to be marked on the frame that the address names
+    wanted: HighlightRequest = NO_MARKS  # words to be marked on the frame that the address names
     with_lines: bool = False  # every line that was read is outlined
-    selected: Selection = selection.NOTHING
+    selected: Selection = selection.NO_SELECTION
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """The frame on the stage and its details. Ids to step to are None at the ends."""
 
-    ask: Ask
+    ask: StageQuery
     frame: FrameRow
     picture: Picture
     reading: Reading | None
@@ -46,7 +46,7 @@ class Stage:
     previous_app_id: int | None
     next_app_id: int | None
     missed_ms: int | None  # the moment that was asked for, when no frame covers it
-    marks: Marked
+    marks: FrameHighlights
     lines: tuple[tuple[int, Line], ...]
 
     def to(self, frame_id: int) -> str:
@@ -63,7 +63,9 @@ class Stage:
         return sum(len(line.words) for line in self.reading.lines) if self.reading else 0
 
 
-def stage(database: Database, ask: Ask, viewer: Viewer, last_frame_id: int | None = None) -> Stage | None:
+def stage(
+    database: Database, ask: StageQuery, viewer: Viewer, last_frame_id: int | None = None
+) -> Stage | None:
     """The frame for what was asked, or None when the day has none.
 
     `last_frame_id` is what a day without a moment opens at.
@@ -72,7 +74,7 @@ def stage(database: Database, ask: Ask, viewer: Viewer, last_frame_id: int | Non
     if frame is None:
         return None
     previous_id, next_id, previous_app, next_app = _steps(database, ask, frame)
-    reading = readings.current(database, frame.id)
+    reading = readings.current_reading(database, frame.id)
     return Stage(
         ask=ask,
         frame=frame,
@@ -83,12 +85,12 @@ def stage(database: Database, ask: Ask, viewer: Viewer, last_frame_id: int | Non
         previous_app_id=previous_app,
         next_app_id=next_app,
         missed_ms=missed_ms,
-        marks=marked(database, frame, reading, ask.wanted),
+        marks=frame_highlights(database, frame, reading, ask.wanted),
         lines=lines_of(reading),
     )
 
 
-def address(ask: Ask, frame_id: int | None, **changes: object) -> str:
+def address(ask: StageQuery, frame_id: int | None, **changes: object) -> str:
     """The canonical address of a view; a change to None takes a parameter away."""
     values: dict[str, object] = {
         "frame": frame_id,
@@ -106,7 +108,9 @@ def address(ask: Ask, frame_id: int | None, **changes: object) -> str:
     return f"/timeline?{query}" if query else "/timeline"
 
 
-def _choose(database: Database, ask: Ask, last_frame_id: int | None) -> tuple[FrameRow | None, int | None]:
+def _choose(
+    database: Database, ask: StageQuery, last_frame_id: int | None
+) -> tuple[FrameRow | None, int | None]:
     """(frame, the moment that was asked for when no frame covers it)."""
     if ask.frame is not None:
         return ask.frame, None
@@ -115,7 +119,7 @@ def _choose(database: Database, ask: Ask, last_frame_id: int | None) -> tuple[Fr
     return (None, None) if last_frame_id is None else (frames.get(database, last_frame_id), None)
 
 
-def _at(database: Database, ask: Ask, at_ms: int) -> tuple[FrameRow | None, int | None]:
+def _at(database: Database, ask: StageQuery, at_ms: int) -> tuple[FrameRow | None, int | None]:
     if ask.app_names:
         frame = _nearest_of_apps(database, ask, at_ms)
     else:
@@ -134,7 +138,7 @@ def _covering(database: Database, nearest: FrameRow, at_ms: int) -> FrameRow | N
     return before if before and before.ended_ms >= at_ms else None
 
 
-def _nearest_of_apps(database: Database, ask: Ask, at_ms: int) -> FrameRow | None:
+def _nearest_of_apps(database: Database, ask: StageQuery, at_ms: int) -> FrameRow | None:
     segments = [
         segment
         for segment in activity.segments(database, ask.day.start_ms, ask.day.end_ms)
@@ -149,7 +153,7 @@ def _nearest_of_apps(database: Database, ask: Ask, at_ms: int) -> FrameRow | Non
 
 
 def _steps(
-    database: Database, ask: Ask, frame: FrameRow
+    database: Database, ask: StageQuery, frame: FrameRow
 ) -> tuple[int | None, int | None, int | None, int | None]:
     """Ids to the left and right: next frame within the filter, and next change of app."""
     before_ms, after_ms = frame.captured_ms - _HALF_DAY_MS, frame.captured_ms + _HALF_DAY_MS

@@ -14,7 +14,7 @@ from store import attachments, decisions, ingest_state, kept, timeline
 from store.decisions import DecisionCount, Reconciliation
 from store.gaps import IDLE
 from store.ingest_state import IngestState
-from store.kept import Cost
+from store.kept import PinnedUsage
 from webapp import health
 from webapp.recording import PauseOrder, current_pause
 from webapp.services import Services
@@ -81,7 +81,7 @@ class StatusPage:
     worker: IngestState | None
     failed: list[tuple[str, str]]
     versions: list[tuple[str, str]]
-    kept: Cost
+    kept: PinnedUsage
     files: tuple[int, int]  # attached to questions: how many, and their bytes
 
 
@@ -100,10 +100,10 @@ def page(own: Services, viewer: Viewer) -> StatusPage:
         busiest=max((bar.frames for bar in bars), default=0),
         ledger=decisions.reconcile(own.database, today.start_ms, today.end_ms),
         decisions=decisions.daily(own.database, today.start_ms, today.end_ms),
-        worker=ingest_state.read_state(own.data_dir.spool),
+        worker=ingest_state.read_ingest_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
         versions=_versions(),
-        kept=kept.cost(own.database),
+        kept=kept.pinned_usage(own.database),
         files=attachments.usage(own.database),
     )
 

@@ -118,7 +118,7 @@ def tools_page(own: Services) -> ToolsPage:
         rules=tuple(tool_rules.rules(own.database)),
         events=tuple(
             (event, EVENT_WORDS.get(event.event, event.event))
-            for event in tool_log.latest(own.database, MAX_EVENTS)
+            for event in tool_log.latest_events(own.database, MAX_EVENTS)
         ),
         is_used=any(uses_tools(models, models.get(name)) for name in models.names),
         max_iterations=settings.max_iterations,
@@ -130,7 +130,7 @@ def tools_page(own: Services) -> ToolsPage:
 def tool_views(own: Services) -> Iterator[ToolView]:
     """Every tool of this installation, in the order a model is told them."""
     by_name = modes(own.database, own.agent.registry)
-    used = tool_log.last_used(own.database)
+    used = tool_log.last_used_tools(own.database)
     bound = tool_modes.hosts(own.database)
     gates = of_turn(
         own.database,

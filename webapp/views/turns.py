@@ -17,13 +17,13 @@ from store.answer_reports import Report
 from store.database import Database
 from store.insights import Insight
 from store.media import Media
-from store.personas import NOBODY, Spoken
+from store.personas import NOBODY, TurnPersona
 from webapp import markdown, wording
 from webapp.assistant import claims
 from webapp.assistant.live import LiveTurn
-from webapp.assistant.sentences import say
+from webapp.assistant.records import Claim, TurnResult
+from webapp.assistant.sentences import text
 from webapp.assistant.texts import language_of
-from webapp.assistant.turn import Claim, TurnResult
 from webapp.markdown import Span
 from webapp.views.band import reason_words
 from webapp.views.calls import CallGroup, call_rounds
@@ -73,7 +73,7 @@ class TurnView:
     opening: str  # what has to be said before the answer, '' when nothing
     range_label: str
     zone_name: str
-    spoken: Spoken = NOBODY
+    spoken: TurnPersona = NOBODY
     groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
     insight: Insight | None = None  # that this turn told
@@ -143,7 +143,7 @@ def turn_view(
         disputed=tuple(card.item.frame_id for card in disputed if card.item.frame_id is not None),
         opening=_opening(turn),
         range_label=_range_label(turn, zone, now_ms),
-        zone_name=f"{zones.offset(turn.start_ms, zone)} {turn.timezone}",
+        zone_name=f"{zones.utc_offset(turn.start_ms, zone)} {turn.timezone}",
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         is_verbose=context_preferences.verbose_until_ms(database, now_ms) is not None,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
@@ -199,7 +199,7 @@ def _opening(turn: TurnResult) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
     if turn.error or claims.is_proven(turn.claims):
         return ""
-    if turn.answer_md.startswith(say("unconfirmed", language_of(turn.question))):
+    if turn.answer_md.startswith(text("unconfirmed", language_of(turn.question))):
         return ""  # it says so itself
     return "I could not confirm this on screen." if turn.answer_md else ""
 
@@ -225,7 +225,7 @@ def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
     if turn.start_ms >= turn.end_ms:  # it looked at no time at all
         return
     span = wording.span(turn.start_ms, turn.end_ms, zone, now_ms)
-    yield f"searched {span} {zones.offset(turn.start_ms, zone)}"
+    yield f"searched {span} {zones.utc_offset(turn.start_ms, zone)}"
     sampled = f", {wording.count(covered.frames_sampled)} looked at" if covered.frames_in_range else ""
     yield f"{wording.count(covered.frames_in_range, 'frame')}{sampled}"
     if covered.index_fresh_to_ms is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest.importers.items import Skipped
-from ingest.sources.formats import SUFFIXES, fitting
+from ingest.sources.formats import SUFFIXES, detect_format
 from ingest.sources.source import Dates, Options, opened
 from store.imports import Kind
 
@@ -27,7 +27,7 @@ def read(
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with opened(path, SUFFIXES[kind]) as source:
-        found = list(fitting(kind, source).read(source, chosen or options()))
+        found = list(detect_format(kind, source).read(source, chosen or options()))
     skipped = [(each.name, each.reason) for each in found if isinstance(each, Skipped)]
     return [each for each in found if not isinstance(each, Skipped)], skipped
 

@@ -6,7 +6,7 @@ import pytest
 
 from ingest.home import Home
 from ingest.importers.items import CannotImport
-from ingest.sources.importing import Receipt, take_in
+from ingest.sources.importing import Receipt, import_file
 from ingest.sources.recurrence import MAX_OCCURRENCES
 from store import calendars
 from store.calendars import EventRecord
@@ -227,7 +227,7 @@ def test_an_event_that_changed_leaves_none_of_its_old_occurrences(home: Home, tm
 
     def take(*events: str) -> Receipt:
         path.write_text(ics(*events), encoding="utf-8")
-        return take_in(home, "calendar", path, options())
+        return import_file(home, "calendar", path, options())
 
     def starts_now() -> list[tuple[str, int]]:
         found, _ = calendars.events_between(home.database, 0, 2 * NOW_MS)

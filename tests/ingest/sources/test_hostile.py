@@ -13,7 +13,7 @@ import pytest
 
 from ingest.home import Home
 from ingest.importers.items import CannotImport
-from ingest.sources.importing import take_in
+from ingest.sources.importing import import_file
 from store import imports
 from store.imports import Kind
 from tests.ingest.sources.reading import options, read
@@ -61,7 +61,7 @@ def test_a_hostile_file_is_refused_and_leaves_nothing(
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(CannotImport, match=why):
-        take_in(home, kind, path, options())
+        import_file(home, kind, path, options())
     assert imports.listed(home.database) == []
     assert imports.total(home.database, kind) == 0
     assert not list((home.data_dir.spool / "tmp").iterdir())
@@ -80,7 +80,7 @@ CHAT = b"20/11/2025, 13:01 - Anna: Lunch?\n"
 def test_a_chat_in_a_zip_is_called_by_the_zip(home: Home, tmp_path: Path) -> None:
     files = {"_chat.txt": CHAT, "photo.jpg": b"x", "__MACOSX/_chat.txt": b"x", "../../evil.jpg": b"x"}
     path = zipped(tmp_path / "WhatsApp Chat - Anna.zip", files)
-    receipt = take_in(home, "messages", path, options())
+    receipt = import_file(home, "messages", path, options())
     assert (receipt.added, receipt.name, receipt.format) == (1, "WhatsApp Chat - Anna.zip", "whatsapp")
 
 
@@ -112,7 +112,7 @@ def test_a_damaged_zip_is_refused(tmp_path: Path) -> None:
 def test_a_pipe_is_no_file(home: Home, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CannotImport, match="is not a file"):
-        take_in(home, "messages", tmp_path / "pipe", options())
+        import_file(home, "messages", tmp_path / "pipe", options())
 
 
 def gpx_of(count: int, path: Path) -> Path:
@@ -144,7 +144,7 @@ def test_memory_does_not_grow_with_the_file(
     for count in (2_000, 10_000):
         path = make(count, tmp_path / name)
         tracemalloc.start()
-        receipt = take_in(home, "location", path, options())
+        receipt = import_file(home, "location", path, options())
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert receipt.added + receipt.unchanged == count

@@ -9,7 +9,7 @@ import pytest
 from bench.exports import WRITERS
 from ingest.home import Home
 from ingest.sources import importing
-from ingest.sources.importing import take_in, told
+from ingest.sources.importing import import_file, summary_lines
 from ingest.sources.source import Options
 from store import imports, messages
 from store.imports import Kind
@@ -26,10 +26,10 @@ def test_every_format_is_taken_in_once_and_again_changes_nothing(
 ) -> None:
     kind, form, name = key
     WRITERS[key](tmp_path / name, 300)
-    first = take_in(home, kind, tmp_path / name, ME)
+    first = import_file(home, kind, tmp_path / name, ME)
     assert first.format == form
     assert first.added == imports.total(home.database, kind) >= 300
-    again = take_in(home, kind, tmp_path / name, ME)
+    again = import_file(home, kind, tmp_path / name, ME)
     assert (again.added, again.updated, again.unchanged) == (0, 0, first.added)
     assert imports.total(home.database, kind) == first.added
 
@@ -41,9 +41,9 @@ def csv_of(*rows: str) -> str:
 def test_what_changed_is_updated_and_what_is_wrong_is_told(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text(csv_of("1,1763640000,sent,+491,a", "2,1763640000,sent,+491,b"))
-    take_in(home, "messages", path, options())
+    import_file(home, "messages", path, options())
     path.write_text(csv_of("1,1763640000,sent,+491,a", "2,1763640000,sent,+491,B", "3,soon,sent,+491,c"))
-    receipt = take_in(home, "messages", path, options())
+    receipt = import_file(home, "messages", path, options())
     assert receipt.as_json() == {
         "import_id": 2, "kind": "messages", "format": "csv", "name": "m.csv", "added": 0, "updated": 1,
         "skipped": 2, "unchanged": 1, "replaced": 0,
@@ -52,7 +52,7 @@ def test_what_changed_is_updated_and_what_is_wrong_is_told(home: Home, tmp_path:
             {"where": "line 4", "reason": UNREADABLE}
         ],
     }  # fmt: skip
-    assert next(told(receipt)) == "0 added, 1 updated, 1 there already, 1 left out (csv)"
+    assert next(summary_lines(receipt)) == "0 added, 1 updated, 1 there already, 1 left out (csv)"
     assert [each.body for each in messages.browse(home.database)] == ["B", "a"]
     assert imports.listed(home.database)[0].counts == Upserted(0, 1, 2)
 
@@ -62,7 +62,7 @@ def test_a_file_that_breaks_at_its_end_leaves_nothing(home: Home, tmp_path: Path
     rows = [f"{n},1763640000,sent,+491,text {n}" for n in range(2_500)]
     path.write_bytes(csv_of(*rows).encode() + b"\xff\n")
     with pytest.raises(importing.CannotImport, match="line 2502"):
-        take_in(home, "messages", path, options())
+        import_file(home, "messages", path, options())
     assert imports.total(home.database, "messages") == 0
 
 
@@ -82,10 +82,10 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
 
     monkeypatch.setitem(importing._PUT, "messages", (record_type, full_disk))
     with pytest.raises(OSError, match="No space"):
-        take_in(home, "messages", path, options())
+        import_file(home, "messages", path, options())
     assert imports.total(home.database, "messages") == 1_000
     assert [each.finished_ms for each in imports.listed(home.database)] == [None]
-    receipt = take_in(home, "messages", path, options())
+    receipt = import_file(home, "messages", path, options())
     assert (receipt.added, receipt.unchanged) == (1_500, 1_000)
 
 
@@ -93,13 +93,13 @@ def test_a_file_with_nothing_to_take_is_refused_with_its_first_reason(home: Home
     path = tmp_path / "m.csv"
     path.write_text(csv_of("1,soon,sent,+491,a"))
     with pytest.raises(importing.CannotImport, match="line 2: its time cannot be read"):
-        take_in(home, "messages", path, options())
+        import_file(home, "messages", path, options())
 
 
 def test_the_time_of_a_message_is_not_a_future_one(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text(csv_of("1,1763640000,sent,+491,a", f"2,{NOW_MS // 1000 + 200_000},sent,+491,b"))
-    receipt = take_in(home, "messages", path, options())
+    receipt = import_file(home, "messages", path, options())
     assert receipt.reasons == {"its time lies in the future": 1}
 
 

@@ -10,7 +10,7 @@ from store.database import Database
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
-from webapp.api.chat import failed
+from webapp.api.chat import failure_problem
 from webapp.assistant.records import TurnError
 
 NOON = NOON_MS / 1000
@@ -146,6 +146,6 @@ def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
 )
 def test_each_failure_of_a_model_has_its_status(code: str, status: int) -> None:
     """CHAT-10: a failure names the turn, which is kept."""
-    problem = failed(TurnError(code, "It failed.", "Try again.", retry_after_s=2.4), 7, 3)
+    problem = failure_problem(TurnError(code, "It failed.", "Try again.", retry_after_s=2.4), 7, 3)
     assert (problem.status, problem.code, problem.detail) == (status, code, "It failed. Try again.")
     assert (problem.headers["Retry-After"], problem.extra) == ("2", {"chat_id": 7, "turn_id": 3})

@@ -134,7 +134,7 @@ def test_a_telling_that_failed_is_kept_as_a_turn_and_no_insight(
     stub.fail(500, "broken")
     answer = program.post("/api/v1/insights", json={"frame_id": frame.id, "timezone": ZONE})
     assert answer.status_code >= 500 and answer.get_json()["turn_id"] == 1
-    assert insights.everything(database) == []
+    assert insights.list_insights(database) == []
 
 
 def test_told_again_compared_and_put_back(program: Actor, stub: StubModel, frame: FrameRow) -> None:
@@ -240,7 +240,7 @@ def test_r0_30_every_mouth_amends(
     second = insights.of_chat(database, chat_id)
     assert second is not None and (second.n, second.title, second.amends_id) == (n, "Arr", first.id)
     assert insights.messages(database, second.id)[0] == {"role": "system", "content": override}
-    assert [each.id for each in insights.everything(database)] == [second.id]
+    assert [each.id for each in insights.list_insights(database)] == [second.id]
     assert not insights.get(database, first.id).is_current
 
 
@@ -278,4 +278,4 @@ def test_r0_26_r0_29_on_every_mouth_a_turn_that_breaks_leaves_the_insight_as_it_
         [] if amend else [("user", "Again?")]
     )
     assert insights.messages(database, first.id) == made
-    assert insights.everything(database) == [first]
+    assert insights.list_insights(database) == [first]

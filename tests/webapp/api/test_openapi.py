@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from store import conversations
 from store.database import Database
-from store.ingest_state import IngestState, write_state
+from store.ingest_state import IngestState, write_ingest_state
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, Clock
@@ -161,7 +161,9 @@ def filled(app: Flask, database: Database, data_dir: DataDir, now: Clock) -> Fla
     store_frame(database, data_dir, 0, text="words to find")
     store_frame(database, data_dir, NOON_MS, text="more words")
     conversations.create(database, "a chat", NOON_MS)
-    write_state(data_dir.spool, IngestState(pid=1, started_ms=now(), written_ms=now(), state="running"))
+    write_ingest_state(
+        data_dir.spool, IngestState(pid=1, started_ms=now(), written_ms=now(), state="running")
+    )
     return app
 
 

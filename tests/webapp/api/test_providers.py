@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(program: Actor, data_
 
 def test_what_was_sent_comes_page_by_page(program: Actor, database: Database) -> None:
     for n in range(3):
-        sent.record(database, sent.Leaving("test", NOON_MS + n, "a", "m", "http://x/", True, "{}", 2))
+        sent.record(database, sent.OutgoingRequest("test", NOON_MS + n, "a", "m", "http://x/", True, "{}", 2))
     page = program.get("/api/v1/sent?limit=2").get_json()
     assert len(page["data"]) == 2
     rest = program.get(f"/api/v1/sent?limit=2&cursor={page['next_cursor']}").get_json()

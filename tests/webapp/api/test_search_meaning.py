@@ -28,7 +28,7 @@ from webapp.services import Services
 def frame_id(database: Database, data_dir: DataDir) -> int:
     frame = store_frame(database, data_dir, NOON_MS, "the login system")
     with database.write() as connection:
-        [vector] = vectors.quantised(FakeEmbedder().embed(["the login system"]))
+        [vector] = vectors.quantize(FakeEmbedder().embed(["the login system"]))
         vectors.add(connection, "frame", frame.id, "fake", [(0, 16, vector)])
     return frame.id
 

@@ -14,7 +14,7 @@ from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.models import ChatModels
 from webapp.query_embedder import QueryEmbedder
 
@@ -25,21 +25,21 @@ def now() -> Clock:
 
 
 @pytest.fixture
-def context(database: Database, now: Clock) -> Iterator[ContextDeps]:
+def context(database: Database, now: Clock) -> Iterator[ContextServices]:
     """Without a model; meaning by the deterministic embedder."""
     models = ChatModels(ChatSettings(), {}, waits_s=())
     embedder = QueryEmbedder(EmbeddingSettings(), database, FakeEmbedder)
     # A busy machine is slow, not wrong: the time is tested where it is what matters.
     settings = ContextSettings(build_budget_ms=60_000.0)
-    yield ContextDeps(database, settings, models, embedder.asked, now)
+    yield ContextServices(database, settings, models, embedder.asked, now)
     models.close()
 
 
 @pytest.fixture
-def past(context: ContextDeps, now: Clock) -> Past:
+def past(context: ContextServices, now: Clock) -> Past:
     return Past(context, now)
 
 
-def changed(context: ContextDeps, **settings: Any) -> ContextDeps:
+def changed(context: ContextServices, **settings: Any) -> ContextServices:
     """The same with other settings."""
     return replace(context, settings=replace(context.settings, **settings))

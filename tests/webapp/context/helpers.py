@@ -9,7 +9,7 @@ from store import context_sessions, conversations
 from store.conversations import StoredEvidence
 from tests.webapp.conftest import Clock
 from webapp.assistant import closing
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 
 DAY_MS = 86_400_000
 
@@ -17,7 +17,7 @@ DAY_MS = 86_400_000
 class Past:
     """Makes sessions; each call is one window of a chat of its own unless it is told another."""
 
-    def __init__(self, context: ContextDeps, clock: Clock) -> None:
+    def __init__(self, context: ContextServices, clock: Clock) -> None:
         self.context = context
         self.clock = clock
 

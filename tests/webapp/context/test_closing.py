@@ -24,7 +24,7 @@ from tests.webapp.conftest import Clock
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import DAY_MS, Past
 from webapp.assistant import closing, digests
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.keeping import SETTLE_MS, look
 from webapp.assistant.keywords import tags
 from webapp.assistant.models import ChatModels
@@ -34,12 +34,12 @@ QUESTION = "What did I set retention to?"
 LEARNED = "You set retention to 14 days."
 
 
-def summary_of(context: ContextDeps, session_id: int) -> chat_summaries.ChatSummary:
+def summary_of(context: ContextServices, session_id: int) -> chat_summaries.ChatSummary:
     return chat_summaries.get(context.database, [session_id])[session_id]
 
 
 def test_r1_28_the_mini_summary_says_what_rules_can_know(
-    past: Past, context: ContextDeps, data_dir: DataDir
+    past: Past, context: ContextServices, data_dir: DataDir
 ) -> None:
     frame = store_frame(context.database, data_dir, NOON_MS - 1_000, "retention 14 days")
     evidence = [StoredEvidence(1, frame.id, NOON_MS, app_name="Code", state="found")]
@@ -56,19 +56,19 @@ def test_r1_28_the_mini_summary_says_what_rules_can_know(
     assert (found.made_by, found.tokens, found.ended_ms) == ("rules", 19, NOON_MS)
 
 
-def test_only_proven_sentences_are_learned(past: Past, context: ContextDeps) -> None:
+def test_only_proven_sentences_are_learned(past: Past, context: ContextServices) -> None:
     session_id = past.window(QUESTION, answers=["Aliens did it."], states=["no_evidence"])
     found = summary_of(context, session_id)
     assert found.learned is None
     assert found.notes == "1 statement had no evidence."
 
 
-def test_what_was_learned_is_plain_text(past: Past, context: ContextDeps) -> None:
+def test_what_was_learned_is_plain_text(past: Past, context: ContextServices) -> None:
     session_id = past.window(QUESTION, answers=["You set **retention** to 14 days. [1]"])
     assert summary_of(context, session_id).learned == LEARNED
 
 
-def test_r1_29_tags_are_of_the_persons_words_only(past: Past, context: ContextDeps) -> None:
+def test_r1_29_tags_are_of_the_persons_words_only(past: Past, context: ContextServices) -> None:
     session_id = past.window(QUESTION, "Why retention?", answers=["A zeppelin.", "A zeppelin again."])
     assert dict(summary_of(context, session_id).tags) == {"retention": 1.0, "set": 0.65}
 
@@ -89,7 +89,7 @@ def test_r1_33_stop_words_and_short_words_are_no_tags(messages: list[str], expec
     assert set(tags(messages)) == expected
 
 
-def test_r1_32_a_summary_has_a_vector_in_the_database(past: Past, context: ContextDeps) -> None:
+def test_r1_32_a_summary_has_a_vector_in_the_database(past: Past, context: ContextServices) -> None:
     session_id = past.window("the login system")
     found = chat_choosing.candidates(context.database, 0, "fake")
     assert found.ids == (session_id,)
@@ -98,7 +98,7 @@ def test_r1_32_a_summary_has_a_vector_in_the_database(past: Past, context: Conte
 
 
 def test_without_an_embedder_a_session_closes_without_a_vector(
-    past: Past, context: ContextDeps, database: Database, caplog: pytest.LogCaptureFixture
+    past: Past, context: ContextServices, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     off = QueryEmbedder(EmbeddingSettings(engine="off"), database)
     session_id = Past(replace(context, embed=off.asked), past.clock).window(QUESTION)
@@ -109,7 +109,11 @@ def test_without_an_embedder_a_session_closes_without_a_vector(
 
 @pytest.mark.parametrize("error", [EmbeddingError("down"), RuntimeError("a defect")])
 def test_r1_37_a_failed_embedding_is_logged_and_closing_succeeds(
-    context: ContextDeps, database: Database, caplog: pytest.LogCaptureFixture, now: Clock, error: Exception
+    context: ContextServices,
+    database: Database,
+    caplog: pytest.LogCaptureFixture,
+    now: Clock,
+    error: Exception,
 ) -> None:
     class Broken(FakeEmbedder):
         def embed(self, texts: Any) -> Any:
@@ -122,7 +126,7 @@ def test_r1_37_a_failed_embedding_is_logged_and_closing_succeeds(
     assert [record.name for record in caplog.records].count("webapp.assistant.closing") == 1
 
 
-def test_r1_30_there_are_two_roll_ups(past: Past, context: ContextDeps) -> None:
+def test_r1_30_there_are_two_roll_ups(past: Past, context: ContextServices) -> None:
     old = past.window("the invoice of Wagner", days_ago=40)
     older = past.window("the invoice of Meier", days_ago=45)
     fresh = past.window(QUESTION, answers=[LEARNED])
@@ -136,7 +140,7 @@ def test_r1_30_there_are_two_roll_ups(past: Past, context: ContextDeps) -> None:
 
 
 def test_r1_12_and_r1_13_recent_ends_after_28_days_and_the_rest_is_folded(
-    past: Past, context: ContextDeps, now: Clock
+    past: Past, context: ContextServices, now: Clock
 ) -> None:
     session_id = past.window(QUESTION)
     now.now_ms += 28 * DAY_MS
@@ -147,13 +151,15 @@ def test_r1_12_and_r1_13_recent_ends_after_28_days_and_the_rest_is_folded(
     assert [line.sessions for line in digests.history(context.database, 28, now()).lines] == [(session_id,)]
 
 
-def test_a_window_that_asked_nothing_has_no_summary(past: Past, context: ContextDeps) -> None:
+def test_a_window_that_asked_nothing_has_no_summary(past: Past, context: ContextServices) -> None:
     session_id = past.window()
     session = context_sessions.get(context.database, session_id)
     assert session is not None and session.summary_state == "empty"
 
 
-def test_a_failed_turn_is_what_is_still_open(past: Past, context: ContextDeps, database: Database) -> None:
+def test_a_failed_turn_is_what_is_still_open(
+    past: Past, context: ContextServices, database: Database
+) -> None:
     session_id = past.window(QUESTION, closed=False)
     session = context_sessions.get(database, session_id)
     assert session is not None and session.chat_id is not None
@@ -176,7 +182,7 @@ def stub() -> Iterator[StubModel]:
 
 
 @pytest.fixture
-def with_model(context: ContextDeps, stub: StubModel) -> Iterator[ContextDeps]:
+def with_model(context: ContextServices, stub: StubModel) -> Iterator[ContextServices]:
     entry = ChatModelSettings("stub", stub.base_url, "stub", context_tokens=8192)
     models = ChatModels(ChatSettings(models=(entry,)), {}, waits_s=())
     yield replace(context, models=models)
@@ -189,7 +195,7 @@ def words(request: str) -> dict[str, str | None]:
 
 
 def test_a_model_puts_it_into_better_words_in_the_background(
-    with_model: ContextDeps, stub: StubModel, now: Clock, database: Database
+    with_model: ContextServices, stub: StubModel, now: Clock, database: Database
 ) -> None:
     stub.reply(words("The retention of frames, with password: hunter2"))
     session_id = Past(with_model, now).window(QUESTION, answers=[LEARNED])
@@ -209,7 +215,7 @@ def test_a_model_puts_it_into_better_words_in_the_background(
 
 @pytest.mark.parametrize("bad", ["no json", "{}", '{"request": 3}'])
 def test_what_is_no_summary_leaves_the_rules_words(
-    with_model: ContextDeps, stub: StubModel, now: Clock, bad: str, caplog: pytest.LogCaptureFixture
+    with_model: ContextServices, stub: StubModel, now: Clock, bad: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     stub.reply(bad)
     session_id = Past(with_model, now).window(QUESTION)
@@ -219,7 +225,7 @@ def test_what_is_no_summary_leaves_the_rules_words(
 
 
 def test_a_model_that_times_out_leaves_the_rules_words(
-    with_model: ContextDeps, stub: StubModel, now: Clock
+    with_model: ContextServices, stub: StubModel, now: Clock
 ) -> None:
     import threading
 
@@ -233,7 +239,7 @@ def test_a_model_that_times_out_leaves_the_rules_words(
 
 
 def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
-    with_model: ContextDeps, stub: StubModel, now: Clock, monkeypatch: pytest.MonkeyPatch
+    with_model: ContextServices, stub: StubModel, now: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("webapp.assistant.mini_summary_model.is_local", lambda url: False)
     stub.reply(words("Retention"))
@@ -245,7 +251,7 @@ def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
 
 
 def test_no_long_message_is_repeated_whoever_wrote_the_summary(
-    with_model: ContextDeps, stub: StubModel, now: Clock
+    with_model: ContextServices, stub: StubModel, now: Clock
 ) -> None:
     long = "Please tell me " + "all about retention " * 8
     stub.reply(words(long))
@@ -259,7 +265,7 @@ def test_no_long_message_is_repeated_whoever_wrote_the_summary(
 
 
 def test_an_edited_summary_stays_and_a_retracted_one_is_told_to_nobody(
-    past: Past, context: ContextDeps, now: Clock
+    past: Past, context: ContextServices, now: Clock
 ) -> None:
     session_id = past.window(QUESTION)
     fields = {**summary_of(context, session_id).fields, "learned": "It is 30 days."}

@@ -16,10 +16,10 @@ from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from webapp.assistant.answer_cases import of_sample
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.context_check import Compared, compare
 from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnDeps
+from webapp.assistant.plan import TurnServices
 from webapp.commands.context_checking import numbers, table
 from webapp.query_embedder import QueryEmbedder
 
@@ -40,8 +40,8 @@ def test_both_ways_are_asked_and_nothing_is_left_behind(
     models = ChatModels(ChatSettings(models=(entry,)), {}, waits_s=())
     week = demo_copy.week
     embedder = QueryEmbedder(EmbeddingSettings(), demo, FakeEmbedder)
-    context = ContextDeps(demo, ContextSettings(), models, embedder.asked, lambda: week.end_ms)
-    deps = TurnDeps(demo, models, lambda: week.end_ms)
+    context = ContextServices(demo, ContextSettings(), models, embedder.asked, lambda: week.end_ms)
+    deps = TurnServices(demo, models, lambda: week.end_ms)
     cases = [case for case in of_sample(week) if case.kind == "facts"][:3]
     assert cases
     chats = len(conversations.list_chats(demo))

@@ -27,10 +27,10 @@ from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 from tests.webapp.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
 from webapp.assistant import closing, digests
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.keeping import look
 from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import TurnDeps
+from webapp.assistant.turn import TurnServices
 from webapp.query_embedder import Meaning
 from webapp.services import Services
 
@@ -82,7 +82,7 @@ def fault(database: Database, request: pytest.FixtureRequest) -> Iterator[Fault]
     made.end()
 
 
-def at_embedding(context: ContextDeps, fault: Fault) -> ContextDeps:
+def at_embedding(context: ContextServices, fault: Fault) -> ContextServices:
     """The fault begins when the meaning of a text is asked for, which is before anything is written."""
 
     def embed(text: str) -> Meaning:
@@ -92,7 +92,7 @@ def at_embedding(context: ContextDeps, fault: Fault) -> ContextDeps:
     return replace(context, embed=embed)
 
 
-def after_embedding(context: ContextDeps, fault: Fault, calls: int) -> ContextDeps:
+def after_embedding(context: ContextServices, fault: Fault, calls: int) -> ContextServices:
     """The fault begins with so many looks at the clock after a meaning was asked for."""
     left = [0]
 
@@ -115,7 +115,7 @@ def long_windows(past: Past, count: int, **more: Any) -> list[int]:
     return [past.window(f"retention {n} {words}", answers=[f"{n} {words}"], **more) for n in range(count)]
 
 
-def are_summarised(context: ContextDeps, *sessions: int) -> bool:
+def are_summarised(context: ContextServices, *sessions: int) -> bool:
     return set(sessions) <= set(chat_summaries.get(context.database, sessions))
 
 
@@ -123,7 +123,7 @@ def are_summarised(context: ContextDeps, *sessions: int) -> bool:
 
 
 def test_a_locked_database_at_the_change_of_state(
-    past: Past, context: ContextDeps, database: Database
+    past: Past, context: ContextServices, database: Database
 ) -> None:
     session_id = past.window(QUESTIONS[0], closed=False)
     fault = Fault(database, "the database is locked")
@@ -140,7 +140,7 @@ def test_a_locked_database_at_the_change_of_state(
     assert are_summarised(context, session_id)
 
 
-def closed_under(past: Past, context: ContextDeps, fault: Fault) -> int:
+def closed_under(past: Past, context: ContextServices, fault: Fault) -> int:
     """A session whose summary could not be written. On a full disk some still find room."""
 
     def clock() -> int:
@@ -157,7 +157,7 @@ def closed_under(past: Past, context: ContextDeps, fault: Fault) -> int:
 
 
 def test_the_summary_waits_and_the_next_close_makes_it(
-    past: Past, context: ContextDeps, fault: Fault
+    past: Past, context: ContextServices, fault: Fault
 ) -> None:
     session_id = closed_under(past, context, fault)
     assert len(fault.lines) == 1 and "1 session is summarised later" in fault.lines[0]
@@ -167,14 +167,14 @@ def test_the_summary_waits_and_the_next_close_makes_it(
     assert are_summarised(context, session_id, another)
 
 
-def test_the_keeper_makes_up_for_it_too(past: Past, context: ContextDeps, fault: Fault) -> None:
+def test_the_keeper_makes_up_for_it_too(past: Past, context: ContextServices, fault: Fault) -> None:
     session_id = closed_under(past, context, fault)
     look(context)
     assert len(fault.lines) == 1 and are_summarised(context, session_id)
 
 
 def test_the_roll_up_waits_and_is_made_when_it_is_wanted(
-    past: Past, context: ContextDeps, fault: Fault
+    past: Past, context: ContextServices, fault: Fault
 ) -> None:
     long_windows(past, 30)
     [session_id] = long_windows(past, 1, closed=False)
@@ -188,14 +188,16 @@ def test_the_roll_up_waits_and_is_made_when_it_is_wanted(
 # -- asking -------------------------------------------------------------------------------------------
 
 
-def asked(deps: TurnDeps, stub: StubModel, context: ContextDeps, question: str = "retention?") -> Window:
+def asked(
+    deps: TurnServices, stub: StubModel, context: ContextServices, question: str = "retention?"
+) -> Window:
     """A window in which this was asked while the fault was on."""
     window = Window(replace(deps, context=context), stub)
     assert window.ask(question).status == "done"
     return window
 
 
-def check_repaired(context: ContextDeps, window: Window) -> None:
+def check_repaired(context: ContextServices, window: Window) -> None:
     """The question belongs to its window, whose close summarises it; the next one is told as ever."""
     assert context_sessions.user_turns(context.database, window.session_id) == ["retention?"]
     window.deps = replace(window.deps, context=context)
@@ -206,7 +208,7 @@ def check_repaired(context: ContextDeps, window: Window) -> None:
 
 
 def test_the_topic_fails_and_the_answer_comes_without_a_pack(
-    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, fault: Fault
+    deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, fault: Fault
 ) -> None:
     context = changed(context, min_user_turns=1)
     long_windows(past, 12)
@@ -218,7 +220,7 @@ def test_the_topic_fails_and_the_answer_comes_without_a_pack(
 
 
 def test_a_locked_database_at_the_digest_of_the_pack(
-    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, database: Database
+    deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, database: Database
 ) -> None:
     context = changed(context, min_user_turns=1)
     past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
@@ -237,7 +239,7 @@ def test_a_locked_database_at_the_digest_of_the_pack(
 
 
 def test_what_was_told_is_not_kept_and_the_answer_comes(
-    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, fault: Fault
+    deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, fault: Fault
 ) -> None:
     context = changed(context, min_user_turns=1)
     long_windows(past, 12)
@@ -250,7 +252,11 @@ def test_what_was_told_is_not_kept_and_the_answer_comes(
 
 
 def test_an_embedder_that_raises_costs_the_pack_only(
-    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps, caplog: pytest.LogCaptureFixture
+    deps: TurnServices,
+    stub: StubModel,
+    past: Past,
+    context: ContextServices,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def raises(text: str) -> Meaning:
         raise RuntimeError("a plug-in with a defect")
@@ -263,7 +269,7 @@ def test_an_embedder_that_raises_costs_the_pack_only(
 
 
 def test_the_answering_model_times_out_while_there_is_a_pack(
-    deps: TurnDeps, stub: StubModel, past: Past, context: ContextDeps
+    deps: TurnServices, stub: StubModel, past: Past, context: ContextServices
 ) -> None:
     """A real server that does not answer: the question is kept with its pack, and stays open."""
     never = threading.Event()

@@ -12,7 +12,7 @@ from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
 from webapp.assistant import digests
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.keeping import look
 
 SECRET = "xylophonequark"
@@ -33,7 +33,7 @@ def everywhere(database: Database) -> str:
 
 
 def test_deleting_a_frame_forgets_what_a_chat_said_of_it(
-    past: Past, context: ContextDeps, database: Database, data_dir: DataDir, media: Media
+    past: Past, context: ContextServices, database: Database, data_dir: DataDir, media: Media
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS - 1_000, SECRET)
     evidence = [StoredEvidence(1, frame.id, NOON_MS, state="found")]
@@ -54,7 +54,7 @@ def test_deleting_a_frame_forgets_what_a_chat_said_of_it(
 
 
 def test_a_question_about_the_time_of_a_deleted_frame_is_summarised_again(
-    past: Past, context: ContextDeps, database: Database, data_dir: DataDir, media: Media
+    past: Past, context: ContextServices, database: Database, data_dir: DataDir, media: Media
 ) -> None:
     """Its answer may count apps that no cited frame shows."""
     frame = store_frame(database, data_dir, NOON_MS - 1_000, SECRET)
@@ -67,7 +67,7 @@ def test_a_question_about_the_time_of_a_deleted_frame_is_summarised_again(
 
 
 def test_deleting_a_chat_forgets_it_in_every_digest(
-    past: Past, context: ContextDeps, database: Database
+    past: Past, context: ContextServices, database: Database
 ) -> None:
     session_id = past.window("What was it?", answers=[f"It was {SECRET}."])
     past.window("And the lunch?", answers=["Pizza."])
@@ -80,7 +80,7 @@ def test_deleting_a_chat_forgets_it_in_every_digest(
 
 
 def test_all_memory_of_chats_can_be_deleted_and_the_chats_stay(
-    past: Past, context: ContextDeps, database: Database
+    past: Past, context: ContextServices, database: Database
 ) -> None:
     past.window("What was it?", answers=[f"It was {SECRET}."])
     counts = chat_digests.delete_everything(database)

@@ -14,14 +14,14 @@ from tests.webapp.conftest import Actor, Clock, csrf_of
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 from webapp.assistant import closing
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.keeping import Keeper, look
 
 API = "/api/v1/chat"
 MINUTE_MS = 60_000
 
 
-def test_r1_1_each_window_has_one_session(context: ContextDeps, past: Past) -> None:
+def test_r1_1_each_window_has_one_session(context: ContextServices, past: Past) -> None:
     first, second = (closing.open_window(context, None) for _ in range(2))
     assert first != second
     assert closing.open_window(context, None, first) == first  # the same window after a reload
@@ -65,7 +65,7 @@ def test_r1_4_a_tab_is_visible_or_hidden(program: Actor) -> None:
     assert shown.get_json()["visible"] is True
 
 
-def test_r1_5_closing_twice_is_closing_once(past: Past, context: ContextDeps, program: Actor) -> None:
+def test_r1_5_closing_twice_is_closing_once(past: Past, context: ContextServices, program: Actor) -> None:
     session_id = past.window("What did I set retention to?", closed=False)
     first = program.post(f"{API}/close", json={"session_id": str(session_id)}).get_json()
     made = chat_summaries.get(context.database, [session_id])
@@ -76,7 +76,7 @@ def test_r1_5_closing_twice_is_closing_once(past: Past, context: ContextDeps, pr
 
 
 def test_r1_5_a_session_not_heard_of_for_thirty_minutes_closes_by_itself(
-    past: Past, context: ContextDeps, now: Clock
+    past: Past, context: ContextServices, now: Clock
 ) -> None:
     session_id = past.window("What did I set retention to?", closed=False)
     now.now_ms += 30 * MINUTE_MS
@@ -88,7 +88,7 @@ def test_r1_5_a_session_not_heard_of_for_thirty_minutes_closes_by_itself(
 
 
 def test_r1_5_what_a_crash_left_open_is_closed_at_the_next_start(
-    past: Past, context: ContextDeps, now: Clock
+    past: Past, context: ContextServices, now: Clock
 ) -> None:
     """A keeper looks as soon as it starts; the former process is not needed for it."""
     session_id = past.window("What did I set retention to?", closed=False)
@@ -103,7 +103,7 @@ def test_r1_5_what_a_crash_left_open_is_closed_at_the_next_start(
     assert _state(context, session_id) == ("closed", "made")
 
 
-def test_a_window_that_comes_back_in_time_goes_on(past: Past, context: ContextDeps, now: Clock) -> None:
+def test_a_window_that_comes_back_in_time_goes_on(past: Past, context: ContextServices, now: Clock) -> None:
     session_id = past.window("What did I set retention to?")
     session = context_sessions.get(context.database, session_id)
     assert session is not None
@@ -115,7 +115,9 @@ def test_a_window_that_comes_back_in_time_goes_on(past: Past, context: ContextDe
     assert _state(context, session_id) == ("closed", "made")
 
 
-def test_a_window_that_comes_back_too_late_begins_anew(past: Past, context: ContextDeps, now: Clock) -> None:
+def test_a_window_that_comes_back_too_late_begins_anew(
+    past: Past, context: ContextServices, now: Clock
+) -> None:
     session_id = past.window("What did I set retention to?")
     session = context_sessions.get(context.database, session_id)
     assert session is not None
@@ -123,7 +125,7 @@ def test_a_window_that_comes_back_too_late_begins_anew(past: Past, context: Cont
     assert closing.open_window(context, session.chat_id, session_id) != session_id
 
 
-def test_the_page_tells_of_its_window_by_forms(app: Flask, browser: Actor, context: ContextDeps) -> None:
+def test_the_page_tells_of_its_window_by_forms(app: Flask, browser: Actor, context: ContextServices) -> None:
     """A beacon can carry no header: the token travels in the form, and another site has none."""
     form = {"csrf_token": csrf_of(app, browser)}
     opened = browser.post("/chat/windows", data=form).get_json()
@@ -147,7 +149,7 @@ def test_a_stranger_has_no_window(stranger: Actor) -> None:
     assert stranger.post("/chat/windows").status_code == 401
 
 
-def test_r1_26_and_r1_27_life_and_sizes_are_kept(past: Past, context: ContextDeps) -> None:
+def test_r1_26_and_r1_27_life_and_sizes_are_kept(past: Past, context: ContextServices) -> None:
     """R1.26: life cycle, times and metadata. R1.27: a message knows its session and its tokens."""
     session_id = past.window("What did I set retention to?", "那天的政策是什么？")
     session = context_sessions.get(context.database, session_id)
@@ -168,7 +170,7 @@ def test_r1_26_and_r1_27_life_and_sizes_are_kept(past: Past, context: ContextDep
     ]
 
 
-def test_a_chat_that_goes_takes_its_sessions_along(past: Past, context: ContextDeps) -> None:
+def test_a_chat_that_goes_takes_its_sessions_along(past: Past, context: ContextServices) -> None:
     session_id = past.window("What did I set retention to?")
     session = context_sessions.get(context.database, session_id)
     assert session is not None and session.chat_id is not None
@@ -179,7 +181,7 @@ def test_a_chat_that_goes_takes_its_sessions_along(past: Past, context: ContextD
 
 @pytest.mark.parametrize("minutes", [1, 120])
 def test_how_long_a_window_may_be_silent_is_a_setting(
-    past: Past, context: ContextDeps, now: Clock, minutes: int
+    past: Past, context: ContextServices, now: Clock, minutes: int
 ) -> None:
     deps = changed(context, session_stale_minutes=float(minutes))
     session_id = past.window("What did I set retention to?", closed=False)
@@ -188,7 +190,7 @@ def test_how_long_a_window_may_be_silent_is_a_setting(
     assert _state(deps, session_id) == ("closed", "made")
 
 
-def _state(context: ContextDeps, session_id: int) -> tuple[str, str]:
+def _state(context: ContextServices, session_id: int) -> tuple[str, str]:
     found = context_sessions.get(context.database, session_id)
     assert found is not None
     return found.state, found.summary_state

@@ -16,7 +16,7 @@ from tests.factories import NOON_MS
 from tests.webapp.context.helpers import DAY_MS
 from webapp.assistant import context_ranking, mini_summary, prompt_blocks
 from webapp.assistant.context_pack import TRUNCATED, Candidate, Limits, Loaded, Pack, build
-from webapp.assistant.texts import tokens
+from webapp.assistant.texts import estimate_tokens
 
 DEFAULT = Limits(2_950, 1_300, 900, 700)
 
@@ -210,6 +210,6 @@ def test_the_recency_is_halved_every_fourteen_days() -> None:
 
 def test_a_pack_is_small_and_made_of_plain_text() -> None:
     pack = build(EVERYTHING, DEFAULT)
-    assert pack.tokens == tokens(pack.text)
+    assert pack.tokens == estimate_tokens(pack.text)
     assert hashlib.sha256(pack.text.encode()).hexdigest()[:16] == pack.hash
     assert json.loads(json.dumps(pack.sessions)) == [1, 2, 10, 20]

@@ -13,9 +13,9 @@ from store import chat_choosing, chat_digests, chat_summaries, context_sessions
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 from webapp.assistant import digests, keywords
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.context import prepare
-from webapp.assistant.context_loading import Asking
+from webapp.assistant.context_loading import ContextRequest
 from webapp.assistant.redaction import REDACTED, is_luhn, redacted
 
 LINES = [
@@ -78,7 +78,9 @@ def test_the_check_digit_is_that_of_iso_7812() -> None:
     assert not is_luhn([int(each) for each in "4111111111111112"])
 
 
-def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(past: Past, context: ContextDeps) -> None:
+def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
+    past: Past, context: ContextServices
+) -> None:
     """All of them at once, in questions and in answers that were proven."""
     pairs = [planted(line) for line in LINES]
     for text, _ in pairs:
@@ -92,7 +94,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(past: Past, c
     told += [line.text for topic in chat_digests.topics(context.database) for line in topic.lines]
     session_id = context_sessions.create(context.database, context.clock())
     for _, secret in pairs[::10]:  # nearest to the question: what it was about
-        asking = Asking(f"What was it about {secret}?", None, session_id, "v2")
+        asking = ContextRequest(f"What was it about {secret}?", None, session_id, "v2")
         pack = prepare(changed(context, min_user_turns=1), asking)
         assert pack.system_augmentation
         told += [pack.system_augmentation, str(pack.record), pack.topic.title if pack.topic else ""]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from ingest.account import Account
+from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop
 from store import (
     chat_digests,
@@ -27,7 +27,7 @@ from store import (
 from store.conversations import StoredEvidence
 from store.database import Database, rows
 from store.media import Media
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.paths import DataDir
 from store.settings import ContextSettings
 from store.spool import Spool
@@ -56,7 +56,7 @@ def past(own: Services, now: Clock) -> Past:
 
 
 def found(database: Database, text: str, now_ms: int = NOON_MS + 3_600_000) -> list[int]:
-    page = memory.search_chats(database, Asking(text), now_ms=now_ms)
+    page = memory.search_chats(database, RetrievalQuery(text), now_ms=now_ms)
     return [entry.id for entry in page.entries]
 
 
@@ -85,7 +85,7 @@ def test_a_chat_is_found_by_its_meaning(own: Services, past: Past) -> None:
     past.window("where to have lunch")
     asked = own.embedder.asking("authentication setup")
     assert memory.search_chats(own.database, asked, now_ms=own.clock()).entries == ()
-    loop = EmbeddingLoop(own.database, Account(own.clock), FakeEmbedder, threading.Event())
+    loop = EmbeddingLoop(own.database, WorkerStats(own.clock), FakeEmbedder, threading.Event())
     while loop.step():
         pass
     loop.close()
@@ -209,5 +209,5 @@ def test_the_window_of_the_search_counts_when_a_chat_ended(past: Past, database:
     past.window(QUESTION, days_ago=100)
     assert found(database, "retention") == []
     wide = memory.MemoryFilters(start_ms=NOON_MS - 200 * DAY_MS)
-    page = memory.search_chats(database, Asking("retention"), filters=wide, now_ms=NOON_MS)
+    page = memory.search_chats(database, RetrievalQuery("retention"), filters=wide, now_ms=NOON_MS)
     assert len(page.entries) == 1

@@ -10,7 +10,7 @@ from store import chat_digests, context_sessions
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
 from webapp.assistant import topics
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.topics import Topic
 
 RETENTION = [
@@ -22,26 +22,26 @@ INVOICE = ["Where is the invoice of Wagner?", "How much was the invoice?", "Did 
 
 
 def decided(
-    context: ContextDeps, messages: list[str], metadata: dict[str, Any] | None = None, session_id: int = 0
+    context: ContextServices, messages: list[str], metadata: dict[str, Any] | None = None, session_id: int = 0
 ) -> Topic | None:
     return topics.decided(
         context.database, context.settings, session_id, metadata or {}, messages, context.clock()
     )
 
 
-def test_r1_21_the_best_word_of_the_first_questions_is_the_topic(context: ContextDeps) -> None:
+def test_r1_21_the_best_word_of_the_first_questions_is_the_topic(context: ContextServices) -> None:
     found = decided(context, RETENTION)
     assert found is not None
     assert (found.tag, found.title, found.score) == ("retention", "Retention policy", 0.5)
 
 
-def test_r1_21_below_the_threshold_there_is_none(context: ContextDeps) -> None:
+def test_r1_21_below_the_threshold_there_is_none(context: ContextServices) -> None:
     scattered = ["the weather", "a train ticket", "some sketch", "an album", "one recipe"]
     assert decided(context, scattered) is None
     assert decided(context, ["what did I do", "and then"]) is None
 
 
-def test_r1_21_what_earlier_chats_were_about_makes_it_surer(past: Past, context: ContextDeps) -> None:
+def test_r1_21_what_earlier_chats_were_about_makes_it_surer(past: Past, context: ContextServices) -> None:
     messages = ["the weather", "a train ticket", "some sketch"]
     before = topics.scores(context.database, messages, None)["sketch"]
     for _ in range(4):
@@ -50,7 +50,7 @@ def test_r1_21_what_earlier_chats_were_about_makes_it_surer(past: Past, context:
     assert before < context.settings.topic_threshold < after
 
 
-def test_r1_24_the_topic_drifts_and_waits_for_the_cooldown(context: ContextDeps, now: Clock) -> None:
+def test_r1_24_the_topic_drifts_and_waits_for_the_cooldown(context: ContextServices, now: Clock) -> None:
     first = decided(context, RETENTION)
     assert first is not None
     kept = {"topic": first.to_json()}
@@ -62,7 +62,7 @@ def test_r1_24_the_topic_drifts_and_waits_for_the_cooldown(context: ContextDeps,
 
 
 def test_r1_31_and_r1_22_a_digest_is_made_kept_and_made_again(
-    past: Past, context: ContextDeps, now: Clock
+    past: Past, context: ContextServices, now: Clock
 ) -> None:
     one = past.window("What did I set retention to?", answers=["It is 14 days."])
     topic = Topic("retention", "Retention", 0.5, "inferred", now())
@@ -83,7 +83,7 @@ def test_r1_31_and_r1_22_a_digest_is_made_kept_and_made_again(
     assert digest(topic) == [three, two, one]  # too old
 
 
-def test_r1_25_the_person_chooses_or_dismisses(past: Past, context: ContextDeps, now: Clock) -> None:
+def test_r1_25_the_person_chooses_or_dismisses(past: Past, context: ContextServices, now: Clock) -> None:
     session_id = past.window(*RETENTION, closed=False)
     session = context_sessions.get(context.database, session_id)
     assert session is not None and session.chat_id is not None
@@ -105,7 +105,9 @@ def test_r1_25_the_person_chooses_or_dismisses(past: Past, context: ContextDeps,
     assert not topics.choose(database, 999, "none", "", now())
 
 
-def test_a_topic_that_was_dismissed_for_good_is_never_found_again(context: ContextDeps, now: Clock) -> None:
+def test_a_topic_that_was_dismissed_for_good_is_never_found_again(
+    context: ContextServices, now: Clock
+) -> None:
     chat_digests.put_topic(context.database, "retention", "Retention", (), 0.5, now(), now())
     known = chat_digests.topic(context.database, "retention")
     assert known is not None
@@ -115,5 +117,5 @@ def test_a_topic_that_was_dismissed_for_good_is_never_found_again(context: Conte
 
 
 @pytest.mark.parametrize("messages", [[], [""], ["。"], ["?" * 500], ["\x00\ud800 retention"]])
-def test_odd_questions_have_a_topic_or_none(context: ContextDeps, messages: list[str]) -> None:
+def test_odd_questions_have_a_topic_or_none(context: ContextServices, messages: list[str]) -> None:
     decided(context, messages)

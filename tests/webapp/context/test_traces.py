@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from store import chat_summaries
-from store.chat_summaries import AskedTurn, ChatSummary
+from store.chat_summaries import ChatSummary, SessionTurn
 from store.chat_traces import Trace, Traces
 from store.conversations import StoredEvidence
 from store.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
 from webapp.assistant import closing, digests, mini_summary, tracing
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 
 QUESTION = "What did I set retention to?"
 LEARNED = "You set retention to 14 days."
 
 
-def summary_of(context: ContextDeps, session_id: int) -> ChatSummary:
+def summary_of(context: ContextServices, session_id: int) -> ChatSummary:
     return chat_summaries.get(context.database, [session_id])[session_id]
 
 
@@ -38,7 +38,7 @@ def said(
 
 
 def test_rules_know_the_question_and_the_frame_of_each_sentence(
-    past: Past, context: ContextDeps, data_dir: DataDir
+    past: Past, context: ContextServices, data_dir: DataDir
 ) -> None:
     frame = store_frame(context.database, data_dir, NOON_MS - 1_000, "retention 14 days").id
     evidence = [StoredEvidence(1, frame, NOON_MS, app_name="Code", state="found")]
@@ -60,7 +60,7 @@ def test_that_nothing_was_answered_is_known_of_what_was_asked() -> None:
     assert [each.turns for each in found["next_steps"]] == [(1,)]
 
 
-def test_a_field_that_was_cut_is_traced_to_its_end(past: Past, context: ContextDeps) -> None:
+def test_a_field_that_was_cut_is_traced_to_its_end(past: Past, context: ContextServices) -> None:
     long = [f"The retention of part {n} " + "is kept for a while " * 6 + "there." for n in range(3)]
     summary = summary_of(context, past.window("a", "b", "c", answers=long))
     assert summary.learned is not None and summary.traces is not None and len(summary.learned) == 400
@@ -69,9 +69,9 @@ def test_a_field_that_was_cut_is_traced_to_its_end(past: Past, context: ContextD
     assert learned[-1].end == len(summary.learned)
 
 
-def turn(n: int, question: str, answer: str, *, state: str = "found", **more: Any) -> AskedTurn:
+def turn(n: int, question: str, answer: str, *, state: str = "found", **more: Any) -> SessionTurn:
     claims = [{"text": answer, "citations": [1], "state": state}]
-    return AskedTurn(
+    return SessionTurn(
         n, n, "done", "stub", question, answer, {"claims": claims}, (), (), {1: 1000 + n}, 0, **more
     )
 
@@ -113,13 +113,13 @@ def test_each_sentence_of_a_model_is_traced_by_itself() -> None:
 
 
 def test_an_older_summary_and_a_persons_words_are_traced_when_they_are_looked_at(
-    past: Past, context: ContextDeps
+    past: Past, context: ContextServices
 ) -> None:
     session_id = past.window(QUESTION, answers=[LEARNED])
     with context.database.write() as connection:
         connection.execute("update chat_summaries set traces = null")  # as those before the migration
     summary = summary_of(context, session_id)
-    turns = chat_summaries.material(context.database, session_id)
+    turns = chat_summaries.summary_input(context.database, session_id)
     assert said(summary, tracing.of_summary(summary, turns))["learned"] == [(LEARNED, (1,), ())]
     fields = {**summary.fields, "learned": "Ask Anna about it."}
     assert chat_summaries.edit(context.database, session_id, fields, NOON_MS)
@@ -128,7 +128,7 @@ def test_an_older_summary_and_a_persons_words_are_traced_when_they_are_looked_at
     assert said(edited, tracing.of_summary(edited, turns))["learned"] == [("Ask Anna about it.", (), ())]
 
 
-def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, context: ContextDeps) -> None:
+def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, context: ContextServices) -> None:
     session_id = past.window(
         QUESTION,
         "How so?",
@@ -137,7 +137,7 @@ def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, cont
     )
     [line] = digests.recent(context.database, 28, NOON_MS).lines
     summary = summary_of(context, session_id)
-    traces = tracing.of_summary(summary, chat_summaries.material(context.database, session_id))
+    traces = tracing.of_summary(summary, chat_summaries.summary_input(context.database, session_id))
     found = [
         (line.text[each.start : each.end], each.turns) for each in tracing.within(line.text, summary, traces)
     ]
@@ -146,7 +146,7 @@ def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, cont
     assert [line.text.endswith("…"), found[3][1], len(found)] == [True, (2,), 4]
 
 
-def test_traces_hold_no_words(past: Past, context: ContextDeps) -> None:
+def test_traces_hold_no_words(past: Past, context: ContextServices) -> None:
     session_id = past.window("Where is the zeppelin?", answers=["The zeppelin is in Delft."])
     with context.database.read() as connection:
         [(kept,)] = connection.execute(

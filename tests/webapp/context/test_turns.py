@@ -35,11 +35,11 @@ from tests.webapp.conftest import Clock
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 from webapp.assistant import closing, prompt_blocks
-from webapp.assistant.closing import ContextDeps
+from webapp.assistant.closing import ContextServices
 from webapp.assistant.context import prepare
-from webapp.assistant.context_loading import Asking
+from webapp.assistant.context_loading import ContextRequest
 from webapp.assistant.keeping import look
-from webapp.assistant.turn import TurnDeps, TurnRequest, TurnResult, answer, stored_turn
+from webapp.assistant.turn import TurnRequest, TurnResult, TurnServices, answer, stored_turn
 from webapp.query_embedder import Meaning
 
 LEARNED = "You set retention to 14 days."
@@ -58,7 +58,7 @@ def stub() -> Iterator[StubModel]:
 
 
 @pytest.fixture
-def deps(database: Database, stub: StubModel, context: ContextDeps) -> Iterator[TurnDeps]:
+def deps(database: Database, stub: StubModel, context: ContextServices) -> Iterator[TurnServices]:
     with agent_deps(database, stub) as made:
         yield replace(made, context=context)
 
@@ -66,7 +66,7 @@ def deps(database: Database, stub: StubModel, context: ContextDeps) -> Iterator[
 class Window:
     """One window that asks; its chat begins with the first question."""
 
-    def __init__(self, deps: TurnDeps, stub: StubModel, **request: Any) -> None:
+    def __init__(self, deps: TurnServices, stub: StubModel, **request: Any) -> None:
         assert deps.context
         self.deps, self.stub, self.request = deps, stub, request
         self.session_id = context_sessions.create(deps.database, deps.context.clock())
@@ -95,7 +95,7 @@ class Window:
 
 
 @pytest.fixture
-def window(deps: TurnDeps, stub: StubModel, past: Past) -> Window:
+def window(deps: TurnServices, stub: StubModel, past: Past) -> Window:
     """A window with one earlier chat behind it."""
     past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
     return Window(deps, stub)
@@ -155,7 +155,7 @@ def test_r1_14_the_hash_is_kept_with_the_session_and_the_pack_with_the_turn(wind
     ],
 )
 def test_r1_8_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
-    deps: TurnDeps,
+    deps: TurnServices,
     stub: StubModel,
     past: Past,
     settings: dict[str, Any],
@@ -171,7 +171,7 @@ def test_r1_8_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
 
 
 def test_r1_35_the_users_own_name_opts_out(
-    deps: TurnDeps, monkeypatch: pytest.MonkeyPatch, stub: StubModel
+    deps: TurnServices, monkeypatch: pytest.MonkeyPatch, stub: StubModel
 ) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     assert deps.context
@@ -328,12 +328,12 @@ def test_r1_50_sizes_times_and_use_are_sampled_without_words(window: Window) -> 
     }  # fmt: skip
 
 
-def test_c20_a_model_with_a_small_window_is_told_less(past: Past, context: ContextDeps) -> None:
+def test_c20_a_model_with_a_small_window_is_told_less(past: Past, context: ContextServices) -> None:
     for number in range(12):
         past.window(f"retention question number {number} " + "and more of it " * 6, answers=[LEARNED])
     session_id = context_sessions.create(context.database, context.clock())
     deps = changed(context, min_user_turns=1)
-    asking = Asking("retention", None, session_id, "v2", prompt_tokens=400, window_tokens=4_096)
+    asking = ContextRequest("retention", None, session_id, "v2", prompt_tokens=400, window_tokens=4_096)
     small = prepare(deps, asking)
     large = prepare(deps, replace(asking, window_tokens=32_768))
     assert 0 < small.tokens <= 0.3 * (400 + small.tokens) < large.tokens
@@ -353,7 +353,7 @@ def test_r1_42_the_record_says_what_was_used_when_and_why(window: Window) -> Non
 
 
 def test_deleting_a_frame_takes_what_another_chat_was_told_of_it(
-    deps: TurnDeps, stub: StubModel, past: Past, database: Database, data_dir: DataDir
+    deps: TurnServices, stub: StubModel, past: Past, database: Database, data_dir: DataDir
 ) -> None:
     secret = "xylophonequark"
     frame = store_frame(database, data_dir, NOW_MS - 90_000_000, secret)
@@ -393,7 +393,7 @@ def test_a_pack_that_is_deleted_is_not_told_again(window: Window, database: Data
     assert LEARNED not in window.told()
 
 
-def _context(window: Window) -> ContextDeps:
+def _context(window: Window) -> ContextServices:
     assert window.deps.context
     return window.deps.context
 
@@ -411,6 +411,6 @@ def test_what_this_chat_came_to_before_is_read_by_the_model_itself(window: Windo
     assert "Never told twice." not in window.told()
 
 
-def test_a_mistyped_choice_lets_nothing_leave(context: ContextDeps) -> None:
+def test_a_mistyped_choice_lets_nothing_leave(context: ContextServices) -> None:
     with pytest.raises(SettingsError, match="local, any, off"):
         changed(context, summaries="loca")

@@ -13,16 +13,16 @@ from store.paths import DataDir
 from store.privacy import Rule
 from store.settings import EmbeddingSettings, Settings
 from tests.webapp.conftest import Clock
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.query_embedder import QueryEmbedder
 
 Exclude = Callable[..., None]
 
 
 @pytest.fixture
-def library(database: Database, now: Clock) -> Library:
+def library(database: Database, now: Clock) -> ReadSources:
     off = QueryEmbedder(EmbeddingSettings(engine="off"), database)
-    return Library(database, Media(database.data_dir.media), Settings(), off, now)
+    return ReadSources(database, Media(database.data_dir.media), Settings(), off, now)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.doors.conftest import Exclude
 from webapp.access import load_token, reading_token
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.mcp_server.running import http_app
 from webapp.mcp_server.server import TOOLS, make_server
 from webapp.query_embedder import QueryEmbedder
@@ -90,7 +90,7 @@ def converse(server: Any, story: Story) -> None:
 # -- in this process: what the tools answer ---------------------------------------------------
 
 
-def test_a_search_gives_small_rows_with_both_times(library: Library, seen: list[FrameRow]) -> None:
+def test_a_search_gives_small_rows_with_both_times(library: ReadSources, seen: list[FrameRow]) -> None:
     async def story(ask: Asked) -> None:
         found = await ask("search_frames", query="retention", start=NOON)
         (row,) = found["frames"]
@@ -105,7 +105,7 @@ def test_a_search_gives_small_rows_with_both_times(library: Library, seen: list[
     converse(make_server(library, "mcp"), story)
 
 
-def test_a_long_text_is_given_in_pieces(library: Library, seen: list[FrameRow]) -> None:
+def test_a_long_text_is_given_in_pieces(library: ReadSources, seen: list[FrameRow]) -> None:
     async def story(ask: Asked) -> None:
         first = await ask("get_frame_context", frame_id=seen[2].id, text_chars=20)
         assert first["text"] == "another policy word "
@@ -115,7 +115,7 @@ def test_a_long_text_is_given_in_pieces(library: Library, seen: list[FrameRow]) 
     converse(make_server(library, "mcp"), story)
 
 
-def test_pages_follow_each_other_without_doubles(library: Library, database: Database) -> None:
+def test_pages_follow_each_other_without_doubles(library: ReadSources, database: Database) -> None:
     ids = [put(database, NOON_MS + n, "page").id for n in range(7)]
 
     async def story(ask: Asked) -> None:
@@ -132,14 +132,14 @@ def test_pages_follow_each_other_without_doubles(library: Library, database: Dat
 
 
 def test_meaning_finds_too_and_obeys_the_same_rules(
-    library: Library, database: Database, exclude: Exclude
+    library: ReadSources, database: Database, exclude: Exclude
 ) -> None:
     shown = put(database, NOON_MS, "the login system")
     secret = put(database, NOON_MS + 1, "a login setup", app_name="Bank")
     fake = FakeEmbedder()
     with database.write() as connection:
         for frame, text in ((shown, "the login system"), (secret, "a login setup")):
-            [vector] = vectors.quantised(fake.embed([text]))
+            [vector] = vectors.quantize(fake.embed([text]))
             vectors.add(connection, "frame", frame.id, fake.name, [(0, len(text), vector)])
     exclude(app="Bank")
     knowing = replace(library, embedder=QueryEmbedder(EmbeddingSettings(), database, lambda: fake))
@@ -156,7 +156,7 @@ def test_meaning_finds_too_and_obeys_the_same_rules(
 
 
 def test_a_frame_that_a_newer_rule_excludes_is_in_no_tool(
-    library: Library, seen: list[FrameRow], exclude: Exclude
+    library: ReadSources, seen: list[FrameRow], exclude: Exclude
 ) -> None:
     before, secret, after = seen
     exclude(app="Bank")
@@ -178,7 +178,7 @@ def test_a_frame_that_a_newer_rule_excludes_is_in_no_tool(
 
 
 def test_a_page_is_filled_past_what_is_withheld(
-    library: Library, database: Database, exclude: Exclude
+    library: ReadSources, database: Database, exclude: Exclude
 ) -> None:
     """SEA-7: nothing is cut before it is filtered."""
     put(database, NOON_MS, "old and open")
@@ -195,7 +195,7 @@ def test_a_page_is_filled_past_what_is_withheld(
 
 
 def test_rules_that_cannot_be_read_open_nothing(
-    library: Library, seen: list[FrameRow], data_dir: DataDir
+    library: ReadSources, seen: list[FrameRow], data_dir: DataDir
 ) -> None:
     data_dir.privacy_rules.write_text("{")
 
@@ -207,7 +207,7 @@ def test_rules_that_cannot_be_read_open_nothing(
 
 
 def test_a_browser_without_an_address_stays_back_once_a_site_is_excluded(
-    library: Library, database: Database, exclude: Exclude
+    library: ReadSources, database: Database, exclude: Exclude
 ) -> None:
     put(database, NOON_MS, "maybe the bank", app_name="Firefox", window_name="Accounts")
     put(database, NOON_MS + 1, "an imported picture", app_name=None, window_name=None)
@@ -225,7 +225,7 @@ def test_a_browser_without_an_address_stays_back_once_a_site_is_excluded(
 
 
 def test_every_call_leaves_one_row_without_content(
-    library: Library, seen: list[FrameRow], exclude: Exclude
+    library: ReadSources, seen: list[FrameRow], exclude: Exclude
 ) -> None:
     exclude(app="Bank")
 
@@ -246,7 +246,7 @@ def test_every_call_leaves_one_row_without_content(
 
 
 def test_what_cannot_be_recorded_is_not_read(
-    library: Library, seen: list[FrameRow], monkeypatch: pytest.MonkeyPatch
+    library: ReadSources, seen: list[FrameRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError("disk full")
@@ -278,7 +278,7 @@ def test_what_cannot_be_recorded_is_not_read(
     ],
 )
 def test_bad_arguments_are_refused_with_what_would_be_right(
-    library: Library, tool: str, arguments: dict[str, Any], word: str
+    library: ReadSources, tool: str, arguments: dict[str, Any], word: str
 ) -> None:
     async def story(ask: Asked) -> None:
         assert word in await ask.refused(tool, **arguments)
@@ -286,7 +286,7 @@ def test_bad_arguments_are_refused_with_what_would_be_right(
     converse(make_server(library, "mcp"), story)
 
 
-def test_a_picture_that_is_gone_is_said_to_be_gone(library: Library, seen: list[FrameRow]) -> None:
+def test_a_picture_that_is_gone_is_said_to_be_gone(library: ReadSources, seen: list[FrameRow]) -> None:
     library.media.remove([str(seen[0].media_path)])
 
     async def story(ask: Asked) -> None:
@@ -295,7 +295,7 @@ def test_a_picture_that_is_gone_is_said_to_be_gone(library: Library, seen: list[
     converse(make_server(library, "mcp"), story)
 
 
-def test_no_tool_changes_anything(library: Library) -> None:
+def test_no_tool_changes_anything(library: ReadSources) -> None:
     """SEC-14: the list has no verb that changes, and says so to clients."""
 
     async def story(ask: Asked) -> None:
@@ -385,7 +385,7 @@ class Http:
 
 
 @pytest.fixture
-def http(library: Library, data_dir: DataDir) -> Iterator[Http]:
+def http(library: ReadSources, data_dir: DataDir) -> Iterator[Http]:
     import uvicorn
 
     from webapp.address import listen

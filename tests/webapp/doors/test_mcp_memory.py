@@ -19,7 +19,7 @@ from tests.factories import NOON_MS
 from tests.webapp.doors.conftest import Exclude
 from tests.webapp.doors.test_mcp import Asked, converse, put
 from webapp.doors import memory_tools as tools
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.mcp_server.server import make_server
 
 NOON = NOON_MS / 1000
@@ -120,7 +120,7 @@ def every_tool(remembered: dict[str, FrameRow], *, bank_is_withheld: bool = Fals
     return story
 
 
-def test_every_memory_tool_answers(library: Library, remembered: dict[str, FrameRow]) -> None:
+def test_every_memory_tool_answers(library: ReadSources, remembered: dict[str, FrameRow]) -> None:
     converse(make_server(library, "mcp"), every_tool(remembered))
     rows = access_log.latest(library.database)
     assert {row.tool for row in rows} == {tool.__name__ for tool in tools.TOOLS}
@@ -140,7 +140,7 @@ def test_the_client_drives_the_memory_tools_over_stdio(
 
 
 def test_what_a_rule_leaves_out_is_in_no_memory_tool(
-    library: Library, remembered: dict[str, FrameRow], exclude: Exclude
+    library: ReadSources, remembered: dict[str, FrameRow], exclude: Exclude
 ) -> None:
     exclude(app="Bank")
     converse(make_server(library, "mcp"), every_tool(remembered, bank_is_withheld=True))
@@ -148,7 +148,7 @@ def test_what_a_rule_leaves_out_is_in_no_memory_tool(
 
 
 def test_an_entry_stays_back_for_one_line_of_one_frame(
-    library: Library, database: Database, exclude: Exclude
+    library: ReadSources, database: Database, exclude: Exclude
 ) -> None:
     """Also where the frame that a fact cites was on another monitor, off the line of activity."""
     code = put(database, NOON_MS, "code")
@@ -166,7 +166,7 @@ def test_an_entry_stays_back_for_one_line_of_one_frame(
 
 
 def test_a_session_stays_back_when_a_window_of_its_time_is_left_out(
-    library: Library, remembered: dict[str, FrameRow], exclude: Exclude
+    library: ReadSources, remembered: dict[str, FrameRow], exclude: Exclude
 ) -> None:
     exclude(title="main.py")
 
@@ -180,7 +180,7 @@ def test_a_session_stays_back_when_a_window_of_its_time_is_left_out(
 
 
 def test_a_withheld_anchor_is_refused(
-    library: Library, remembered: dict[str, FrameRow], exclude: Exclude
+    library: ReadSources, remembered: dict[str, FrameRow], exclude: Exclude
 ) -> None:
     ids: list[int] = []
 
@@ -212,7 +212,7 @@ def test_a_withheld_anchor_is_refused(
     ids=str,
 )
 def test_a_bad_anchor_is_an_error_and_not_an_empty_list(
-    library: Library, remembered: dict[str, FrameRow], arguments: dict[str, Any], word: str
+    library: ReadSources, remembered: dict[str, FrameRow], arguments: dict[str, Any], word: str
 ) -> None:
     """R4.24, R4.35, R4.36."""
 
@@ -222,7 +222,7 @@ def test_a_bad_anchor_is_an_error_and_not_an_empty_list(
     converse(make_server(library, "mcp"), story)
 
 
-def test_a_moment_is_an_anchor_too(library: Library, remembered: dict[str, FrameRow]) -> None:
+def test_a_moment_is_an_anchor_too(library: ReadSources, remembered: dict[str, FrameRow]) -> None:
     async def story(ask: Asked) -> None:
         around = await ask(
             "get_context_timeline", anchor="2026-11-20T13:30:00+01:00", depth_before=1, unit="hours"

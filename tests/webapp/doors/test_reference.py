@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 from webapp.mcp_server.server import make_server
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "doors.md"
@@ -15,7 +15,7 @@ START = "<!-- tools: made from the code by the tests, RECOLLECT_REFRESH=1 -->\n"
 END = "<!-- end of tools -->\n"
 
 
-def reference(library: Library) -> str:
+def reference(library: ReadSources) -> str:
     """A row per tool: name, parameters (the needed ones in bold), first paragraph."""
     lines = ["| tool | parameters | what it does |", "| --- | --- | --- |"]
     for tool in anyio.run(make_server(library, "mcp").list_tools):
@@ -26,7 +26,7 @@ def reference(library: Library) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_the_tools_are_documented_as_they_are(library: Library) -> None:
+def test_the_tools_are_documented_as_they_are(library: ReadSources) -> None:
     """Refresh with RECOLLECT_REFRESH=1."""
     before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(START)
     stored, _, after = rest.partition(END)

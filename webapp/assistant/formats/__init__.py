@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from webapp.assistant.formats import command_r, functionary, llama31
-from webapp.assistant.formats.calls import Call, CallError, Calls, Parsed
+from webapp.assistant.formats.calls import Call, CallCollector, CallError, Parsed
 
 __all__ = ["FORMATS", "MAX_BYTES", "Call", "CallError", "Format", "Parsed", "parse"]
 
@@ -21,7 +21,7 @@ Format = Literal["functionary", "command-r", "llama31"]
 FORMATS: tuple[Format, ...] = ("functionary", "command-r", "llama31")
 MAX_BYTES = 65_536
 
-_READERS: dict[str, Callable[[str, Calls], str]] = {
+_READERS: dict[str, Callable[[str, CallCollector], str]] = {
     "functionary": functionary.read,
     "command-r": command_r.read,
     "llama31": llama31.read,
@@ -35,7 +35,7 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
     for a format that is none of `FORMATS`, and nothing for any text.
     """
     read = _READERS[form]
-    calls = Calls(known_tools)
+    calls = CallCollector(known_tools)
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         calls.error("too_long", f"The output is longer than {MAX_BYTES} bytes.", text[:200])
         return Parsed(text.strip(), (), tuple(calls.errors))

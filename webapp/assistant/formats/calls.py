@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from webapp.assistant.formats.coercion import coerced
-from webapp.assistant.formats.reading import Broken, Code, decoded
+from webapp.assistant.formats.reading import Code, InvalidJson, decoded
 
 MAX_CALLS = 16
 _NAMES = ("name", "tool_name")
@@ -45,7 +45,7 @@ class Stop(Exception):
     """Nothing after this place is read."""
 
 
-class Calls:
+class CallCollector:
     """The calls of one output."""
 
     def __init__(self, known_tools: Mapping[str, Mapping[str, Any]]) -> None:
@@ -59,7 +59,7 @@ class Calls:
     def error(self, code: ErrorCode, message: str, raw: str, name: str | None = None) -> None:
         self.errors.append(CallError(code, message, raw[:_RAW_CHARS], name))
 
-    def broken(self, problem: Broken, raw: str) -> None:
+    def broken(self, problem: InvalidJson, raw: str) -> None:
         """Note a value that could not be read. Raises `Stop` where reading cannot go on."""
         self.error(problem.code, str(problem), raw)
         if problem.resume is None:
@@ -83,7 +83,7 @@ class Calls:
             return
         try:
             usable = _as_object(arguments)
-        except Broken as problem:
+        except InvalidJson as problem:
             if problem.code == "too_deep":
                 self.broken(problem, raw)
             self.error("bad_arguments", "The arguments must be a JSON object.", raw, name)
@@ -129,5 +129,5 @@ def _as_object(arguments: object) -> dict[str, Any]:
         return {}
     value = decoded(arguments) if isinstance(arguments, str) else arguments
     if not isinstance(value, dict):
-        raise Broken("malformed", "not an object")
+        raise InvalidJson("malformed", "not an object")
     return value

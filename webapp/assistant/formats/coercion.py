@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from webapp.assistant.formats.reading import Broken, decoded
+from webapp.assistant.formats.reading import InvalidJson, decoded
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -64,7 +64,7 @@ def _decoded_as(kind: type) -> Callable[[Any], Any]:
             return value
         try:
             found = decoded(value)
-        except Broken:
+        except InvalidJson:
             return value
         return found if isinstance(found, kind) else value
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from webapp.assistant.formats.calls import Calls, Stop, has_arguments, name_of
+from webapp.assistant.formats.calls import CallCollector, Stop, has_arguments, name_of
 from webapp.assistant.formats.functionary import read_array, read_json
-from webapp.assistant.formats.reading import Broken, after_space, end_of_fence, opening_fence, read_value
+from webapp.assistant.formats.reading import InvalidJson, after_space, end_of_fence, opening_fence, read_value
 
 _ACTION = r"Action:\s*```json"
 _START, _END = "<|START_ACTION|>", "<|END_ACTION|>"
@@ -23,7 +23,7 @@ PLAIN = re.compile(r" {0,3}```json[ \t]*$", re.MULTILINE)
 _ANSWERS = frozenset({"directly_answer", "directly-answer"})
 
 
-def read(text: str, calls: Calls) -> str:
+def read(text: str, calls: CallCollector) -> str:
     """The prose; the calls go into `calls`."""
     calls.silent = _ANSWERS
     whole = text.strip()
@@ -44,14 +44,14 @@ def _stopped_at(text: str, reading: Callable[[], int]) -> str:
         return ""
 
 
-def _after_all(calls: Calls, before: str, rest: str) -> str:
+def _after_all(calls: CallCollector, before: str, rest: str) -> str:
     """The prose: what stands before the calls, and around them when they say "no call"."""
     if calls.found or calls.errors:
         return before
     return "\n".join(part for part in (before.strip(), rest.strip()) if part)
 
 
-def _first_marker(text: str, calls: Calls) -> re.Match[str] | None:
+def _first_marker(text: str, calls: CallCollector) -> re.Match[str] | None:
     """The first marker outside other code fences; a plain fence is one when it can only be calls."""
     at = 0
     while True:
@@ -64,11 +64,11 @@ def _first_marker(text: str, calls: Calls) -> re.Match[str] | None:
         at = end_of_fence(text, fence)
 
 
-def _is_calls_to_the_end(text: str, at: int, calls: Calls) -> bool:
+def _is_calls_to_the_end(text: str, at: int, calls: CallCollector) -> bool:
     """Whether an array of known calls and the end of its fence are all that is left."""
     try:
         value, end = read_value(text, after_space(text, at))
-    except Broken:
+    except InvalidJson:
         return False
     known = isinstance(value, list) and value and all(name_of(each) in calls.known_tools for each in value)
     return bool(known) and text[end:].strip() == "```"
@@ -78,12 +78,12 @@ def _is_bare(whole: str) -> bool:
     """Whether the whole output is an array of calls: a list of people with names is none."""
     try:
         value, end = read_value(whole, 0)
-    except Broken:
+    except InvalidJson:
         return False
     return end == len(whole) and all(name_of(each) and has_arguments(each) for each in value)
 
 
-def _read_marked(text: str, marker: re.Match[str], calls: Calls) -> int:
+def _read_marked(text: str, marker: re.Match[str], calls: CallCollector) -> int:
     """The calls behind a marker; returns where they end. Raises `Stop`."""
     tagged = marker.group().endswith(_START)
     close = _END if tagged else "```"
@@ -93,7 +93,7 @@ def _read_marked(text: str, marker: re.Match[str], calls: Calls) -> int:
     elif tagged and text.startswith("{", at):
         at = read_json(text, at, calls)
     elif at == len(text):
-        calls.broken(Broken("unterminated", "The calls are missing."), text[marker.start() :])
+        calls.broken(InvalidJson("unterminated", "The calls are missing."), text[marker.start() :])
     else:
         calls.error("malformed", "An array of calls is expected here.", text[at : at + 200])
         return len(text)
@@ -101,6 +101,6 @@ def _read_marked(text: str, marker: re.Match[str], calls: Calls) -> int:
     if text.startswith(close, at):
         return at + len(close)
     if at == len(text):
-        calls.broken(Broken("unterminated", f"{close} is missing."), text[marker.start() :])
+        calls.broken(InvalidJson("unterminated", f"{close} is missing."), text[marker.start() :])
     calls.error("malformed", f"{close} is missing.", text[at : at + 200])
     return len(text)

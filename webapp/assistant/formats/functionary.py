@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 
-from webapp.assistant.formats.calls import Calls, Stop
+from webapp.assistant.formats.calls import CallCollector, Stop
 from webapp.assistant.formats.coercion import type_of
 from webapp.assistant.formats.reading import (
-    Broken,
+    InvalidJson,
     after_space,
     decoded,
     first_outside_fences,
@@ -38,7 +38,7 @@ _ENTITY = re.compile(r"&(lt|gt|amp|quot|apos);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
-def read(text: str, calls: Calls) -> str:
+def read(text: str, calls: CallCollector) -> str:
     """The prose; the calls go into `calls`."""
     marker = first_outside_fences(text, MARKER)
     if marker is None:
@@ -53,7 +53,7 @@ def read(text: str, calls: Calls) -> str:
     return text[: marker.start()]
 
 
-def read_functions(text: str, at: int, calls: Calls) -> None:
+def read_functions(text: str, at: int, calls: CallCollector) -> None:
     """Function tags, one after another; anything else ends them. Raises `Stop`."""
     found = FUNCTION.match(text, at)
     while found:
@@ -65,13 +65,13 @@ def read_functions(text: str, at: int, calls: Calls) -> None:
 # -- the block --------------------------------------------------------------------------------
 
 
-def _read_block(text: str, at: int, calls: Calls) -> None:
+def _read_block(text: str, at: int, calls: CallCollector) -> None:
     while True:
         at = after_space(text, at)
         if text.startswith(_BLOCK_END, at):
             return
         if at == len(text):
-            calls.broken(Broken("unterminated", "The block is not closed."), text[-200:])
+            calls.broken(InvalidJson("unterminated", "The block is not closed."), text[-200:])
         good = True
         if found := _INVOKE.match(text, at):
             at, good = _read_invoke(text, found, calls)
@@ -95,13 +95,13 @@ def _next_item(text: str, at: int) -> int:
     return found.start()
 
 
-def read_json(text: str, at: int, calls: Calls) -> int:
+def read_json(text: str, at: int, calls: CallCollector) -> int:
     """One call or an array of them; returns where it ends. Raises `Stop`."""
     if text[at] == "[":
         return read_array(text, at, calls)
     try:
         value, end = read_value(text, at)
-    except Broken as problem:
+    except InvalidJson as problem:
         calls.broken(problem, text[at : at + 200])
         assert problem.resume is not None
         return problem.resume
@@ -109,7 +109,7 @@ def read_json(text: str, at: int, calls: Calls) -> int:
     return end
 
 
-def read_array(text: str, at: int, calls: Calls) -> int:
+def read_array(text: str, at: int, calls: CallCollector) -> int:
     """An array of calls, element by element: a broken one does not take its neighbours along."""
     at = after_space(text, at + 1)
     while not text.startswith("]", at):
@@ -117,7 +117,7 @@ def read_array(text: str, at: int, calls: Calls) -> int:
         try:
             value, at = read_value(text, at, depth=1)
             calls.add_object(value, text[start:at])
-        except Broken as problem:
+        except InvalidJson as problem:
             calls.broken(problem, text[start : start + 200])
             assert problem.resume is not None
             at = max(problem.resume, start)
@@ -125,7 +125,7 @@ def read_array(text: str, at: int, calls: Calls) -> int:
         if text.startswith(",", at):
             at = after_space(text, at + 1)
         elif at == len(text):
-            calls.broken(Broken("unterminated", "The array is not closed."), text[start:])
+            calls.broken(InvalidJson("unterminated", "The array is not closed."), text[start:])
         elif not text.startswith("]", at):
             calls.error("malformed", "Elements are parted by commas.", text[start : at + 50])
             raise Stop
@@ -135,14 +135,14 @@ def read_array(text: str, at: int, calls: Calls) -> int:
 # -- one call ---------------------------------------------------------------------------------
 
 
-def _read_tagged(text: str, tag: re.Match[str], end_tag: str, calls: Calls) -> tuple[int, bool]:
+def _read_tagged(text: str, tag: re.Match[str], end_tag: str, calls: CallCollector) -> tuple[int, bool]:
     """A tag with an object in it: (where it ends, whether it was whole). Raises `Stop`."""
     name, at = tag[1], after_space(text, tag.end())
     arguments: object = {}
     if text.startswith("{", at):
         try:
             arguments, at = read_value(text, at)
-        except Broken as problem:
+        except InvalidJson as problem:
             calls.broken(problem, text[tag.start() : tag.start() + 200])
             assert problem.resume is not None
             return problem.resume, False
@@ -150,18 +150,18 @@ def _read_tagged(text: str, tag: re.Match[str], end_tag: str, calls: Calls) -> t
         calls.error("malformed", "The arguments must be a JSON object.", text[tag.start() : at + 200])
         return at, False
     elif at == len(text):
-        calls.broken(Broken("unterminated", "The call is not closed."), text[tag.start() :])
+        calls.broken(InvalidJson("unterminated", "The call is not closed."), text[tag.start() :])
     calls.add(name, arguments, text[tag.start() : at])
     at = after_space(text, at)
     if text.startswith(end_tag, at):
         return at + len(end_tag), True
     if at == len(text):
-        calls.broken(Broken("unterminated", "The call is not closed."), text[tag.start() :])
+        calls.broken(InvalidJson("unterminated", "The call is not closed."), text[tag.start() :])
     calls.error("malformed", f"{end_tag} is missing.", text[tag.start() : at + 50])
     return at, False
 
 
-def _read_invoke(text: str, tag: re.Match[str], calls: Calls) -> tuple[int, bool]:
+def _read_invoke(text: str, tag: re.Match[str], calls: CallCollector) -> tuple[int, bool]:
     """An invoke with its parameters: (where it ends, whether it was whole). Raises `Stop`."""
     name, at = tag[1], after_space(text, tag.end())
     schema = calls.known_tools.get(name, {})
@@ -169,7 +169,7 @@ def _read_invoke(text: str, tag: re.Match[str], calls: Calls) -> tuple[int, bool
     while found := _PARAMETER.match(text, at):
         end = _ENDS_TEXT.search(text, found.end())
         if end is None:
-            calls.broken(Broken("unterminated", "A parameter is not closed."), text[tag.start() :])
+            calls.broken(InvalidJson("unterminated", "A parameter is not closed."), text[tag.start() :])
         elif end.group() != _PARAMETER_END:
             calls.error("malformed", "A parameter is not closed.", text[tag.start() : end.end()])
             return found.end(), False
@@ -181,7 +181,7 @@ def _read_invoke(text: str, tag: re.Match[str], calls: Calls) -> tuple[int, bool
         calls.add(name, arguments, text[tag.start() : at])
         return at, True
     if _is_cut(text, at):
-        calls.broken(Broken("unterminated", "The invoke is not closed."), text[tag.start() :])
+        calls.broken(InvalidJson("unterminated", "The invoke is not closed."), text[tag.start() :])
     calls.error("malformed", "An invoke holds parameters only.", text[tag.start() : at + 50])
     return at, False
 
@@ -198,5 +198,5 @@ def _parameter(text: str, kind: str | None) -> object:
         return text
     try:
         return decoded(text)
-    except Broken:
+    except InvalidJson:
         return text

@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from webapp.assistant.formats.calls import Calls, Stop, has_arguments, name_of
+from webapp.assistant.formats.calls import CallCollector, Stop, has_arguments, name_of
 from webapp.assistant.formats.functionary import FUNCTION, NAME, read_functions
-from webapp.assistant.formats.reading import Broken, Code, after_space, first_outside_fences, read_value
+from webapp.assistant.formats.reading import Code, InvalidJson, after_space, first_outside_fences, read_value
 
 _TAG = "<|python_tag|>"
 MARKER = re.compile(rf"{re.escape(_TAG)}|<function={NAME}>")
@@ -24,7 +24,7 @@ END_TOKENS = re.compile(r"(?:\s*<\|(?:eom_id|eot_id)\|>)+\s*$")
 _BUILTIN = re.compile(r"(brave_search|wolfram_alpha)\.call\(\s*query\s*=\s*(?=\")")
 
 
-def read(text: str, calls: Calls) -> str:
+def read(text: str, calls: CallCollector) -> str:
     """The prose; the calls go into `calls`."""
     text = END_TOKENS.sub("", text)
     marker = first_outside_fences(text, MARKER)
@@ -40,11 +40,11 @@ def read(text: str, calls: Calls) -> str:
     return text[: marker.start()] if marker else ""
 
 
-def _read_bare(text: str, calls: Calls) -> str:
+def _read_bare(text: str, calls: CallCollector) -> str:
     """Calls without a tag: only when they are known ones and nothing else is there."""
     try:
         objects = list(_objects(text.strip()))
-    except Broken:
+    except InvalidJson:
         return text
     if not objects or not all(
         isinstance(value, dict) and name_of(value) in calls.known_tools and has_arguments(value)
@@ -61,7 +61,7 @@ def _objects(text: str) -> Iterator[tuple[object, str]]:
     at = 0
     while at < len(text):
         if text[at] != "{":
-            raise Broken("malformed", "no object")
+            raise InvalidJson("malformed", "no object")
         value, end = read_value(text, at)
         yield value, text[at:end]
         at = _next_object(text, end)
@@ -72,7 +72,7 @@ def _next_object(text: str, at: int) -> int:
     return after_space(text, at + 1) if text.startswith(";", at) else at
 
 
-def _read_tagged(text: str, at: int, calls: Calls) -> None:
+def _read_tagged(text: str, at: int, calls: CallCollector) -> None:
     """What stands behind the tag. Raises `Stop`."""
     if FUNCTION.match(text, at):
         read_functions(text, at, calls)
@@ -85,10 +85,10 @@ def _read_tagged(text: str, at: int, calls: Calls) -> None:
         calls.error("malformed", "Only a call may stand behind the tag; code is never run.", text[at:])
 
 
-def _read_object(text: str, at: int, calls: Calls) -> int:
+def _read_object(text: str, at: int, calls: CallCollector) -> int:
     try:
         value, end = read_value(text, at)
-    except Broken as problem:
+    except InvalidJson as problem:
         calls.broken(problem, text[at:])
         assert problem.resume is not None
         return problem.resume
@@ -96,10 +96,10 @@ def _read_object(text: str, at: int, calls: Calls) -> int:
     return end
 
 
-def _read_builtin(text: str, found: re.Match[str], calls: Calls) -> None:
+def _read_builtin(text: str, found: re.Match[str], calls: CallCollector) -> None:
     try:
         query, end = read_value(text, found.end())
-    except Broken as problem:
+    except InvalidJson as problem:
         calls.broken(problem, text[found.start() :])
         return
     calls.add(found[1], {"query": query}, text[found.start() : end])

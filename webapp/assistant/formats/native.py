@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webapp.assistant.formats.calls import Calls, Parsed, Stop
+from webapp.assistant.formats.calls import CallCollector, Parsed, Stop
 
 EMPTY: Mapping[str, Any] = {}
 
 
 def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
     """The content as prose, never searched for markers, and the calls. Raises nothing."""
-    calls = Calls(known_tools)
+    calls = CallCollector(known_tools)
     content = message.get("content")
     try:
         for each in message.get("tool_calls") or ():
@@ -23,7 +23,7 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
     return Parsed(prose, tuple(calls.found), tuple(calls.errors))
 
 
-def _add(call: object, calls: Calls) -> None:
+def _add(call: object, calls: CallCollector) -> None:
     function = call.get("function") if isinstance(call, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not isinstance(name, str):

@@ -28,7 +28,7 @@ _ACTION = re.compile(r"Action:(?=\s*```)")
 """Command-R's fence is a call behind this word only."""
 
 
-def neutral(text: str) -> str:
+def neutralized(text: str) -> str:
     """`text` without control tokens, and with other markup broken: ``&lt;``, ``[ INST]``, ``Action```.
 
     Taking a token out can bring another together, so it is repeated until nothing changes.

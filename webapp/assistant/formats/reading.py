@@ -21,7 +21,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SCALAR_END = re.compile(r"[,\]}\s]")
 
 
-class Broken(Exception):
+class InvalidJson(Exception):
     """A value that cannot be used. `resume` is where reading may go on; None ends it."""
 
     def __init__(self, code: Code, message: str, resume: int | None = None) -> None:
@@ -44,7 +44,7 @@ def read_value(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
     try:
         return _DECODER.decode(text[at:end]), end
     except (ValueError, RecursionError) as error:
-        raise Broken("malformed", f"This is not JSON: {error}"[:200], end) from error
+        raise InvalidJson("malformed", f"This is not JSON: {error}"[:200], end) from error
 
 
 def decoded(text: str) -> Any:
@@ -52,7 +52,7 @@ def decoded(text: str) -> Any:
     start = after_space(text, 0)
     value, end = read_value(text, start)
     if after_space(text, end) != len(text):
-        raise Broken("malformed", "There is more than one value.")
+        raise InvalidJson("malformed", "There is more than one value.")
     return value
 
 
@@ -66,12 +66,12 @@ def _end_of_value(text: str, at: int, depth: int) -> int:
         if text[found] in "[{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise Broken("too_deep", f"A value is nested deeper than {MAX_DEPTH} levels.")
+                raise InvalidJson("too_deep", f"A value is nested deeper than {MAX_DEPTH} levels.")
         else:
             depth -= 1
             if depth == outer:
                 return found + 1
-    raise Broken("unterminated", "The output ends inside a value.")
+    raise InvalidJson("unterminated", "The output ends inside a value.")
 
 
 def _outside_strings(text: str, at: int) -> Iterator[int | None]:
@@ -93,7 +93,7 @@ def _end_of_scalar(text: str, at: int) -> int:
     if string:
         return string.end()
     if text.startswith('"', at):
-        raise Broken("unterminated", "The output ends inside a string.")
+        raise InvalidJson("unterminated", "The output ends inside a string.")
     found = _SCALAR_END.search(text, at)
     return found.start() if found else len(text)
 

@@ -11,7 +11,7 @@ from store.errors import AttachmentNotFound
 from webapp.assistant.findings import Findings
 from webapp.assistant.records import ATTACHMENT_SOURCE
 from webapp.assistant.tool import ToolFailed, tool
-from webapp.doors.calls import Library
+from webapp.doors.calls import ReadSources
 
 MAX_PIECE_CHARS = 6_000
 
@@ -20,7 +20,7 @@ class AttachmentContext(Protocol):
     """What this tool is handed."""
 
     @property
-    def library(self) -> Library: ...
+    def library(self) -> ReadSources: ...
     @property
     def findings(self) -> Findings: ...
     @property

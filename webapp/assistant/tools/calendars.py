@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from store import calendars
-from webapp.assistant.tools.sources import Look, fitting, shortened, source_tool, span
+from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, span, truncated
 from webapp.doors.answers import Time, Words
 
 _TEXT_CHARS = 300
@@ -15,7 +15,7 @@ _TEXT_CHARS = 300
 
 @source_tool(mode="auto", reaches="the calendars you imported", source="calendar")
 def get_calendar_events(
-    look: Look,
+    look: SourceQuery,
     start: Time,
     end: Time,
     query: Annotated[Words, Field(description="Part of title, description, place or attendees.")] = "",
@@ -30,21 +30,21 @@ def get_calendar_events(
     )
     rows = [
         {
-            "title": shortened(event.title, _TEXT_CHARS),
+            "title": truncated(event.title, _TEXT_CHARS),
             "start": look.local(event.start_ms),
             "end": look.local(event.end_ms),
             "all_day": event.is_all_day or None,
-            "location": shortened(event.location, _TEXT_CHARS),
-            "attendees": [shortened(each, 100) for each in event.attendees[:10]],
+            "location": truncated(event.location, _TEXT_CHARS),
+            "attendees": [truncated(each, 100) for each in event.attendees[:10]],
             "status": event.status,
             "calendar": event.calendar,
-            "description": shortened(event.description, _TEXT_CHARS),
+            "description": truncated(event.description, _TEXT_CHARS),
         }
         for event in found
     ]
-    kept, _ = fitting(rows)
+    kept, _ = rows_that_fit(rows)
     look.call.returned = len(kept)
     return {"events": kept, "total": total, **({} if kept else {"note": "No event overlaps this range."})}
 
 
-TOOLS = (get_calendar_events,)
+CALENDAR_TOOLS = (get_calendar_events,)

@@ -10,8 +10,8 @@ from store import chat_summaries, memory
 from store.chat_summaries import ChatSummary
 from store.memory_entries import MemoryEntry
 from store.memory_filters import MemoryFilters
-from webapp.assistant.formats.neutral import neutral
-from webapp.assistant.tools.sources import Look, fitting, shortened, source_tool
+from webapp.assistant.formats.neutral import neutralized
+from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors import moments
 from webapp.doors.answers import TimeOrNone
 
@@ -20,7 +20,7 @@ _FIELD_CHARS = 400
 
 @source_tool(mode="auto", reaches="what your earlier chats came to", source="chats")
 def search_chats(
-    look: Look,
+    look: SourceQuery,
     query: Annotated[str, Field(max_length=400, description="Words or meaning; blank: the newest.")],
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -42,7 +42,7 @@ def search_chats(
         limit=limit + 1,
     )
     chats = [entry for entry in found.entries if _chat(entry).chat_id != context.chat_id][:limit]
-    rows, left_out = fitting([_row(look, entry) for entry in chats])
+    rows, left_out = rows_that_fit([_row(look, entry) for entry in chats])
     if context.turn_id is not None and rows:
         with call.database.write() as connection:
             chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats[: len(rows)]])
@@ -53,9 +53,9 @@ def search_chats(
     return {**told, "left_out": left_out} if left_out else told
 
 
-def _row(look: Look, entry: MemoryEntry) -> dict[str, object]:
+def _row(look: SourceQuery, entry: MemoryEntry) -> dict[str, object]:
     said = _chat(entry)
-    fields = {name: shortened(neutral(text), _FIELD_CHARS) for name, text in said.fields.items() if text}
+    fields = {name: truncated(neutralized(text), _FIELD_CHARS) for name, text in said.fields.items() if text}
     return {"chat_id": said.chat_id, "ended": look.local(said.ended_ms), **fields}
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from store import daily_summaries, tokenizer
-from webapp.assistant.tools.sources import Look, fitting, shortened, source_tool
+from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors import memory as gate
 from webapp.doors import moments
 from webapp.doors.answers import TimeOrNone, Words
@@ -21,7 +21,7 @@ _AT_MOST = 100
 
 @source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules", source="days")
 def search_rag(
-    look: Look,
+    look: SourceQuery,
     query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -43,14 +43,14 @@ def search_rag(
     for day in found:
         if look.context.range_ms and not _is_inside(look, day.start_ms, day.end_ms):
             continue
-        if not gate.lets_out_windows(look.call, day.start_ms, day.end_ms, None):
+        if not gate.permits_windows(look.call, day.start_ms, day.end_ms, None):
             look.call.withheld += 1
             continue
         rows.append({"day": day.day, "zone": day.zone, "summary": _excerpt(day.text, query)})
         look.context.findings.shown(day.start_ms, day.end_ms)
         if len(rows) == limit:
             break
-    kept, _ = fitting(rows)
+    kept, _ = rows_that_fit(rows)
     look.call.returned = len(kept)
     told: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": look.call.withheld}
     if reason:
@@ -58,7 +58,7 @@ def search_rag(
     return told if kept else {**told, "note": "No summary of a day fits."}
 
 
-TOOLS = (search_rag,)
+DAY_TOOLS = (search_rag,)
 
 
 def _excerpt(text: str, query: str) -> str:
@@ -80,9 +80,9 @@ def _excerpt(text: str, query: str) -> str:
             told.append(line)
         elif told and told[-1] != "…":
             told.append("…")
-    return "\n".join(told) if 0 in kept else shortened(text, _DAY_CHARS)
+    return "\n".join(told) if 0 in kept else truncated(text, _DAY_CHARS)
 
 
-def _is_inside(look: Look, start_ms: int, end_ms: int) -> bool:
+def _is_inside(look: SourceQuery, start_ms: int, end_ms: int) -> bool:
     low, high = look.context.range_ms or (start_ms, end_ms)
     return low <= start_ms and end_ms <= high

@@ -16,12 +16,12 @@ from pydantic import Field
 from engines.chat import Message, ModelError, Picture
 from store.errors import StoreError
 from store.frames import FrameRow
-from webapp.assistant.outside import Vision
+from webapp.assistant.outside import VisionAccess
 from webapp.assistant.tool import ToolFailed, tool
 from webapp.assistant.tools.screen import DOOR, ScreenContext, outside_range
 from webapp.doors import calls, moments, reading
 from webapp.doors.answers import moment
-from webapp.doors.errors import Refused
+from webapp.doors.errors import ReadRefused
 from webapp.doors.frame_tools import FrameId
 
 LONGEST_PX = 1_568
@@ -43,7 +43,7 @@ class DescribeContext(ScreenContext, Protocol):
     """What this tool is handed. `vision` is None where the model cannot see."""
 
     @property
-    def vision(self) -> Vision | None: ...
+    def vision(self) -> VisionAccess | None: ...
 
 
 Question = Annotated[
@@ -71,7 +71,7 @@ class _Shot:
         )
 
 
-def _seeing(context: DescribeContext) -> Vision:
+def _seeing(context: DescribeContext) -> VisionAccess:
     if context.vision is None:
         raise ToolFailed("The model cannot look at pictures.")
     return context.vision
@@ -84,10 +84,10 @@ def _shot(context: DescribeContext, frame_id: int, returned: int) -> _Shot:
             frame = reading.frame(call, frame_id)
             allowed = context.range_ms
             if allowed and not allowed[0] <= frame.captured_ms < allowed[1]:
-                raise Refused("invalid", outside_range(allowed))
+                raise ReadRefused("invalid", outside_range(allowed))
             content, width, height = context.library.media.copy_for_model(frame, LONGEST_PX)
             call.returned = returned
-    except Refused as error:
+    except ReadRefused as error:
         raise ToolFailed(str(error)) from error
     context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
     return _Shot(frame, Picture(content, "image/jpeg"), width, height)

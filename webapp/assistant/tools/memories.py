@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from store import entities, frame_tags, frames, readings, remembered
-from store.entities import Entity, EntityNotFound, Fact, Learned
+from store.entities import Entity, EntityNotFound, Fact, Provenance
 from store.frames import captured_ms_of
 from webapp.assistant.tool import ToolFailed
-from webapp.assistant.tools.sources import Look, SourceContext, fitting, shortened, source_tool
+from webapp.assistant.tools.sources import SourceContext, SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors.frame_tools import FrameId
 
 REMEMBERED = "what you let Recollect remember"
@@ -28,12 +28,12 @@ Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
 
 
 @source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
-def recall_facts_for_frame(look: Look, frame_id: FrameId) -> object:
+def recall_facts_for_frame(look: SourceQuery, frame_id: FrameId) -> object:
     """Recalls the facts that are remembered about the subjects of a frame: the entities found on it, and
     those whose name stands on it; call it before writing about a frame, to know who and what is on it.
     For entities by name use recall_entities."""
     frame = look.frame(frame_id)
-    read = readings.current(look.call.database, frame_id)
+    read = readings.current_reading(look.call.database, frame_id)
     said = "\n".join(
         part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
     )
@@ -46,7 +46,7 @@ def recall_facts_for_frame(look: Look, frame_id: FrameId) -> object:
 
 @source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
 def recall_entities(
-    look: Look,
+    look: SourceQuery,
     name: Annotated[str, Field(max_length=200, description="Words of name or description; blank: all.")] = "",
     kind: Literal["person", "place", "event", "thing"] | None = None,
     limit: Annotated[int, Field(ge=1, le=_AT_MOST, description="Entities at most.")] = 20,
@@ -54,7 +54,7 @@ def recall_entities(
     """Recalls people, places, events and things that are remembered, with their facts, last changed first;
     call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
     those on a frame use recall_facts_for_frame."""
-    found = _shown(look, entities.recall(look.call.database, name, kind, _AT_MOST))[:limit]
+    found = _shown(look, entities.find_entities(look.call.database, name, kind, _AT_MOST))[:limit]
     told = _told(look, found, entities.facts_of(look.call.database, [each.id for each in found]))
     if not found:
         told["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
@@ -96,7 +96,7 @@ def _named(context: SourceContext, entity_id: int) -> str:
 
 @source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_entity)
 def store_entity(
-    look: Look,
+    look: SourceQuery,
     kind: Literal["person", "place", "event", "thing"],
     name: Annotated[Name, Field(description="As the person would say it.")],
     description: Annotated[Text, Field(description="One sentence that tells it from others.")] = "",
@@ -108,7 +108,7 @@ def store_entity(
     it with store_fact."""
     if frame_id is not None:
         look.frame(frame_id)
-    learned = Learned(look.call.now_ms, look.context.turn_id, frame_id)
+    learned = Provenance(look.call.now_ms, look.context.turn_id, frame_id)
     try:
         with look.call.database.write() as connection:
             number, is_new = entities.store_entity(connection, kind, name, learned, description)
@@ -120,7 +120,7 @@ def store_entity(
 
 @source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_fact)
 def store_fact(
-    look: Look,
+    look: SourceQuery,
     subject_id: EntityId,
     predicate: Annotated[Name, Field(description="A verb or relation, such as works at.")],
     object_entity_id: EntityId | None = None,
@@ -134,7 +134,7 @@ def store_fact(
     {"subject_id": 3, "predicate": "birthday", "object_value": "12 May"}"""
     if source_frame_id is not None:
         look.frame(source_frame_id)
-    learned = Learned(look.call.now_ms, look.context.turn_id, source_frame_id)
+    learned = Provenance(look.call.now_ms, look.context.turn_id, source_frame_id)
     try:
         with look.call.database.write() as connection:
             number, is_new = entities.store_fact(
@@ -154,7 +154,7 @@ def store_fact(
 
 
 @source_tool(mode="auto", reaches="tags of frames, past your exclusion rules", source="remembered")
-def get_frame_tags(look: Look, frame_id: FrameId) -> object:
+def get_frame_tags(look: SourceQuery, frame_id: FrameId) -> object:
     """Gives the tags that a frame was marked with; call it to see how the person sorted a frame. For what
     stands on it use get_frame."""
     look.frame(frame_id)
@@ -163,26 +163,26 @@ def get_frame_tags(look: Look, frame_id: FrameId) -> object:
     return {"frame_id": frame_id, "tags": tags, **({} if tags else {"note": "The frame has no tags."})}
 
 
-TOOLS = (recall_facts_for_frame, recall_entities, store_entity, store_fact, get_frame_tags)
+KNOWLEDGE_TOOLS = (recall_facts_for_frame, recall_entities, store_entity, store_fact, get_frame_tags)
 
 
 # -- support ------------------------------------------------------------------------------
 
 
-def _lets_out(look: Look, frame_ids: Iterable[int]) -> bool:
+def _lets_out(look: SourceQuery, frame_ids: Iterable[int]) -> bool:
     """Whether one of the frames may be seen; without frames nothing was learned from the screen."""
     ids = list(frame_ids)
     found = frames.get_many(look.call.database, ids).values()
     return not ids or any(look.call.lets_out(frame) for frame in found)
 
 
-def _shown(look: Look, found: list[Entity]) -> list[Entity]:
+def _shown(look: SourceQuery, found: list[Entity]) -> list[Entity]:
     shown = [entity for entity in found if _lets_out(look, entity.frames)]
     look.call.withheld += len(found) - len(shown)
     return shown
 
 
-def _told(look: Look, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
+def _told(look: SourceQuery, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
     allowed = [
         each for each in facts if each.source_frame_id is None or _lets_out(look, [each.source_frame_id])
     ]
@@ -195,19 +195,19 @@ def _told(look: Look, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
                 "entity_id": entity.id,
                 "kind": entity.kind,
                 "name": entity.name,
-                "description": shortened(entity.description, _TEXT_CHARS),
+                "description": truncated(entity.description, _TEXT_CHARS),
                 "facts": [_fact(fact) for fact in about],
             }
         )
         _note(look.context, entity, about)
-    kept, left_out = fitting(rows)
+    kept, left_out = rows_that_fit(rows)
     _note_use(look, kept)
     look.call.returned = len(kept)
     told: dict[str, Any] = {"entities": kept, "withheld": look.call.withheld}
     return {**told, "left_out": left_out} if left_out else told
 
 
-def _note_use(look: Look, told: list[dict[str, Any]]) -> None:
+def _note_use(look: SourceQuery, told: list[dict[str, Any]]) -> None:
     """Note for which turn this was recalled, so that a person finds the answers that it went into."""
     if look.context.turn_id is None or not told:
         return
@@ -236,7 +236,7 @@ def _fact(fact: Fact) -> dict[str, Any]:
         "fact_id": fact.id,
         "subject": fact.subject,
         "predicate": fact.predicate,
-        "object": fact.object_entity or shortened(fact.object_value or "", _TEXT_CHARS),
+        "object": fact.object_entity or truncated(fact.object_value or "", _TEXT_CHARS),
         "object_entity_id": fact.object_entity_id,
         "source_frame_id": fact.source_frame_id,
     }

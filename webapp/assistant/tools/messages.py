@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from store import message_search, messages
-from store.memory_legs import Asking
+from store.memory_legs import RetrievalQuery
 from store.messages import SMS_DAYS_RADIUS, Filters, Message
 from webapp.assistant.tool import ToolFailed
-from webapp.assistant.tools.sources import Look, fitting, shortened, source_tool
+from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors import moments
 from webapp.doors.answers import TimeOrNone, Words
-from webapp.doors.errors import Refused
+from webapp.doors.errors import ReadRefused
 
 REACHES = "the messages you imported"
 _DAY_MS = 86_400_000
@@ -30,7 +30,7 @@ UnixSeconds = Annotated[float | None, Field(ge=0, le=1e11, description="Real-UTC
 
 @source_tool(mode="auto", reaches=REACHES, source="messages")
 def get_sms_messages(
-    look: Look,
+    look: SourceQuery,
     date: TimeOrNone = None,
     contact_id: ContactId = None,
     contact: Contact = None,
@@ -61,7 +61,7 @@ def get_sms_messages(
 
 @source_tool(mode="auto", reaches=REACHES, source="messages")
 def search_messages(
-    look: Look,
+    look: SourceQuery,
     query: Annotated[Words, Field(description="What to look for.")],
     mode: Literal["fts5", "semantic", "hybrid"] = "hybrid",
     start_ts: UnixSeconds = None,
@@ -79,8 +79,8 @@ def search_messages(
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
     {"query": "NEAR(meeting work, 5)"}"""
     filters = _filters(look, start_ts, end_ts, contact_id)
-    asked = look.call.library.embedder.asking(query) if mode != "fts5" else Asking(query)
-    page = message_search.search(
+    asked = look.call.library.embedder.asking(query) if mode != "fts5" else RetrievalQuery(query)
+    page = message_search.search_messages(
         look.call.database, asked, filters, mode=mode, limit=limit, deadline_s=look.context.timeout_s
     )
     told = _told(look, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
@@ -92,17 +92,19 @@ def search_messages(
     return told
 
 
-TOOLS = (search_messages, get_sms_messages)
+MESSAGE_TOOLS = (search_messages, get_sms_messages)
 
 
 # -- support ------------------------------------------------------------------------------
 
 
-def _filters(look: Look, start_ts: float | None, end_ts: float | None, contact_id: int | None) -> Filters:
+def _filters(
+    look: SourceQuery, start_ts: float | None, end_ts: float | None, contact_id: int | None
+) -> Filters:
     start_ms = None if start_ts is None else moments.parse(start_ts, "start_ts")
     end_ms = None if end_ts is None else moments.parse(end_ts, "end_ts")
     if start_ms is not None and end_ms is not None and end_ms <= start_ms:
-        raise Refused("invalid", "end_ts must be later than start_ts")
+        raise ReadRefused("invalid", "end_ts must be later than start_ts")
     if look.context.range_ms:
         low, high = look.context.range_ms
         start_ms, end_ms = look.within(
@@ -111,7 +113,7 @@ def _filters(look: Look, start_ts: float | None, end_ts: float | None, contact_i
     return Filters(start_ms, end_ms, contact_id)
 
 
-def _contact(look: Look, contact_id: int | None, contact: str | None) -> int | dict[str, Any] | None:
+def _contact(look: SourceQuery, contact_id: int | None, contact: str | None) -> int | dict[str, Any] | None:
     """The contact that is meant, or what to tell where that is not clear."""
     if contact is None:
         return contact_id
@@ -130,10 +132,10 @@ def _contact(look: Look, contact_id: int | None, contact: str | None) -> int | d
         for each in found
     ]
     note = "Several contacts fit: choose a contact_id." if found else "No contact fits; leave it out."
-    return {"messages": [], "contacts": fitting(rows)[0], "note": note}
+    return {"messages": [], "contacts": rows_that_fit(rows)[0], "note": note}
 
 
-def _told(look: Look, found: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
+def _told(look: SourceQuery, found: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
     rows = []
     for n, each in enumerate(found):
         body = each.body
@@ -147,16 +149,16 @@ def _told(look: Look, found: list[Message], snippets: list[str] | None = None) -
                 "contact_id": each.contact_id,
                 "conversation": each.conversation,
                 "service": each.service,
-                "subject": shortened(each.subject, _TEXT_CHARS),
-                "text": shortened(body, _TEXT_CHARS),
+                "subject": truncated(each.subject, _TEXT_CHARS),
+                "text": truncated(body, _TEXT_CHARS),
             }
         )
-    kept, left_out = fitting(rows)
+    kept, left_out = rows_that_fit(rows)
     look.call.returned = len(kept)
     return {"messages": kept, **({"left_out": left_out} if left_out else {})}
 
 
-def _why_none(look: Look, contact_id: int | None) -> str:
+def _why_none(look: SourceQuery, contact_id: int | None) -> str:
     """An empty source is an answer, too (R0.52)."""
     database = look.call.database
     if not messages.browse(database, limit=1):

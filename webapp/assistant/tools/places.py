@@ -8,7 +8,15 @@ from pydantic import Field
 
 from store import locations, places
 from store.places import Place
-from webapp.assistant.tools.sources import Latitude, Longitude, Look, fitting, shortened, source_tool, span
+from webapp.assistant.tools.sources import (
+    Latitude,
+    Longitude,
+    SourceQuery,
+    rows_that_fit,
+    source_tool,
+    span,
+    truncated,
+)
 from webapp.doors.answers import Time
 
 PLACES = "the places you imported"
@@ -20,7 +28,7 @@ East = Annotated[float, Longitude]
 
 @source_tool(mode="auto", reaches="the location history you imported", source="location")
 def get_location_history(
-    look: Look,
+    look: SourceQuery,
     start: Time,
     end: Time,
     limit: Annotated[int, Field(ge=1, le=200, description="Points at most, spread over the range.")] = 50,
@@ -41,7 +49,7 @@ def get_location_history(
         }
         for point in found
     ]
-    kept, _ = fitting(rows)
+    kept, _ = rows_that_fit(rows)
     look.call.returned = len(kept)
     return {
         "points": kept,
@@ -51,7 +59,7 @@ def get_location_history(
 
 
 @source_tool(mode="auto", reaches=PLACES, source="places")
-def get_place_at(look: Look, latitude: North, longitude: East) -> object:
+def get_place_at(look: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
     reverse_geocode."""
@@ -62,29 +70,29 @@ def get_place_at(look: Look, latitude: North, longitude: East) -> object:
         )
         if away_m <= place.radius_m
     ]
-    kept, _ = fitting([_row(*pair) for pair in found])
+    kept, _ = rows_that_fit([_row(*pair) for pair in found])
     look.call.returned = len(kept)
     return {"places": kept, **({} if kept else {"note": "The position lies in none of the person's places."})}
 
 
 @source_tool(mode="auto", reaches=PLACES, source="places")
-def reverse_geocode(look: Look, latitude: North, longitude: East) -> object:
+def reverse_geocode(look: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
     found = places.nearest(look.call.database, latitude, longitude, 3, look.context.timeout_s)
-    kept, _ = fitting([_row(*pair) for pair in found])
+    kept, _ = rows_that_fit([_row(*pair) for pair in found])
     look.call.returned = len(kept)
     return {"places": kept, **({} if kept else {"note": "No places were imported, so none can be named."})}
 
 
-TOOLS = (get_location_history, get_place_at, reverse_geocode)
+PLACE_TOOLS = (get_location_history, get_place_at, reverse_geocode)
 
 
 def _row(away_m: float, place: Place) -> dict[str, Any]:
     return {
-        "name": shortened(place.name, _TEXT_CHARS),
+        "name": truncated(place.name, _TEXT_CHARS),
         "distance_m": round(away_m),
-        "category": shortened(place.category, _TEXT_CHARS),
-        "address": shortened(place.address, _TEXT_CHARS),
-        "note": shortened(place.note, _TEXT_CHARS),
+        "category": truncated(place.category, _TEXT_CHARS),
+        "address": truncated(place.address, _TEXT_CHARS),
+        "note": truncated(place.note, _TEXT_CHARS),
     }

@@ -32,8 +32,8 @@ from webapp.doors.answers import (
     Usage,
     moment,
 )
-from webapp.doors.calls import Call, Library
-from webapp.doors.errors import Refused
+from webapp.doors.calls import ReadCall, ReadSources
+from webapp.doors.errors import ReadRefused
 from webapp.doors.frame_tools import FrameId
 
 DOOR = "chat"
@@ -45,7 +45,7 @@ class ScreenContext(Protocol):
     """What these tools are handed. `range_ms` is what must not be left, None where all may be seen."""
 
     @property
-    def library(self) -> Library: ...
+    def library(self) -> ReadSources: ...
     @property
     def findings(self) -> Findings: ...
     @property
@@ -66,11 +66,11 @@ class FrameText(Reading):
     is_whole: bool
 
 
-def get_frame(call: Call, frame_id: FrameId) -> FrameText:
+def get_frame(call: ReadCall, frame_id: FrameId) -> FrameText:
     """Give the text of one frame with its time, app, window and address; call it before quoting from a
     frame that search_ocr found. Long texts are cut, and `is_whole` says so."""
     frame = reading.frame(call, frame_id)
-    found = readings.current(call.database, frame_id)
+    found = readings.current_reading(call.database, frame_id)
     text = found.text if found else ""
     call.returned = 1
     return FrameText(
@@ -97,13 +97,13 @@ def _screen(name: str, function: Callable[..., BaseModel], *, has_span: bool = F
             with calls.call(context.library, DOOR, name) as call, _reading(call, context.timeout_s):
                 answer = function(call, **values)
                 return _told(context, answer, str(values.get("query", "")))
-        except Refused as error:
+        except ReadRefused as error:
             raise ToolFailed(str(error)) from error
 
     return described(function, run, name=name, mode="auto", reaches=REACHES)
 
 
-def _reading(call: Call, deadline_s: float) -> AbstractContextManager[object]:
+def _reading(call: ReadCall, deadline_s: float) -> AbstractContextManager[object]:
     return call.database.read(deadline_s=deadline_s)
 
 
@@ -113,7 +113,7 @@ def _within(values: dict[str, Any], range_ms: tuple[int, int]) -> dict[str, Any]
     try:
         start = low if values.get("start") is None else max(low, moments.parse(values["start"], "start"))
         end = high if values.get("end") is None else min(high, moments.parse(values["end"], "end"))
-    except Refused as error:
+    except ReadRefused as error:
         raise ToolFailed(str(error)) from error
     if end <= start:
         raise ToolFailed(outside_range(range_ms))

@@ -20,8 +20,8 @@ from webapp.assistant.findings import Findings
 from webapp.assistant.tool import Risk, Tool, ToolFailed, described
 from webapp.assistant.tools.screen import DOOR, outside_range
 from webapp.doors import calls, moments, reading
-from webapp.doors.calls import Call, Library
-from webapp.doors.errors import Refused
+from webapp.doors.calls import ReadCall, ReadSources
+from webapp.doors.errors import ReadRefused
 
 ROOM_CHARS = 12_000
 """What the rows of one result may take together, in characters of JSON; more would not be taken in."""
@@ -31,7 +31,7 @@ class SourceContext(Protocol):
     """What these tools are handed. `range_ms` is what must not be left, None where all may be seen."""
 
     @property
-    def library(self) -> Library: ...
+    def library(self) -> ReadSources: ...
     @property
     def findings(self) -> Findings: ...
     @property
@@ -49,10 +49,10 @@ class SourceContext(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SourceQuery:
     """One call of one of these tools."""
 
-    call: Call
+    call: ReadCall
     context: SourceContext
 
     def local(self, at_ms: int) -> str:
@@ -92,11 +92,11 @@ def source_tool(
         def run(context: SourceContext, **values: Any) -> object:
             try:
                 with calls.call(context.library, DOOR, function.__name__) as call:
-                    answer = function(Look(call, context), **values)
+                    answer = function(SourceQuery(call, context), **values)
                 if call.returned and risk == "looks":
                     context.findings.sources.add(source)
                 return answer
-            except Refused as error:
+            except ReadRefused as error:
                 raise ToolFailed(str(error)) from error
 
         made = described(function, run, name=function.__name__, mode=mode, reaches=reaches)
@@ -105,15 +105,15 @@ def source_tool(
     return make
 
 
-def span(look: Look, start: float | str, end: float | str) -> tuple[int, int]:
+def span(look: SourceQuery, start: float | str, end: float | str) -> tuple[int, int]:
     """``[start, end)`` in milliseconds, cut to the range of the turn. Raises `Refused`, `ToolFailed`."""
     start_ms, end_ms = moments.parse(start, "start"), moments.parse(end, "end")
     if end_ms <= start_ms:
-        raise Refused("invalid", "end must be later than start")
+        raise ReadRefused("invalid", "end must be later than start")
     return look.within(start_ms, end_ms)
 
 
-def fitting(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+def rows_that_fit(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """The rows that fit into `ROOM_CHARS`, without what is empty, and how many are left out."""
     kept, room = [], ROOM_CHARS
     for row in rows:
@@ -125,7 +125,7 @@ def fitting(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     return kept, len(rows) - len(kept)
 
 
-def shortened(text: str, chars: int) -> str:
+def truncated(text: str, chars: int) -> str:
     """A text of at most `chars` characters; one that is cut ends in …"""
     return text if len(text) <= chars else text[: chars - 1].rstrip() + "…"
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from engines.web_search import SearchFailed
 from store.errors import StoreError
-from webapp.assistant.outside import Web
+from webapp.assistant.outside import WebAccess
 from webapp.assistant.tool import ToolFailed, legible, tool
 
 MAX_QUERY_CHARS = 300
@@ -28,7 +28,7 @@ class WebContext(Protocol):
     """What this tool is handed. `web` is None where none is set up."""
 
     @property
-    def web(self) -> Web | None: ...
+    def web(self) -> WebAccess | None: ...
     @property
     def timeout_s(self) -> float: ...
 
@@ -44,7 +44,7 @@ Query = Annotated[
 Limit = Annotated[int, Field(ge=1, le=10, description="Results at most.")]
 
 
-def _set_up(context: WebContext) -> Web:
+def _set_up(context: WebContext) -> WebAccess:
     if context.web is None:
         raise ToolFailed("No search endpoint is set up: tools.web_search and tools.web_search_url.")
     return context.web
