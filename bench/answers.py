@@ -17,12 +17,12 @@ from pathlib import Path
 from bench.planted.asking import asked_of
 from bench.planted.screens import SEED, ZONE
 from bench.report import Report
-from store import sample_week
-from store.database import Database, open_database
-from store.paths import DataDir
-from store.sample_week import SampleWeek
-from store.settings import ChatSettings
-from store.times import now_ms
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.settings import ChatSettings
+from store.core.times import now_ms
+from store.timeline import sample_week
+from store.timeline.sample_week import SampleWeek
 from webapp.assistant.answer_cases import of_sample
 from webapp.assistant.answer_check import Share, check, total
 from webapp.assistant.models import ChatModels

@@ -25,8 +25,8 @@ from capture.screens.x11 import X11Screens
 from capture.screens.x11_grab import PillowGrab
 from capture.windows.linux_x11 import X11Windows
 from capture.writer import encode
-from store.capture_state import CaptureState, read_capture_state
-from store.paths import DataDir
+from store.core.paths import DataDir
+from store.spool.process_state import CaptureState, read_capture_state
 
 WARM_UP_S = 10.0
 MEASURED_S = 40.0

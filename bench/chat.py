@@ -12,11 +12,11 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bench.report import Report, percentile, timed_ms
-from store.activity import MERGE_GAP_MS
-from store.database import Database, open_database
-from store.filters import Filters
-from store.paths import DataDir
-from store.readings import Box, DraftLine, DraftWord, TextDraft, encode
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft, encode
+from store.search.filters import Filters
+from store.timeline.segments import MERGE_GAP_MS
 from webapp.assistant.packing import pack
 from webapp.assistant.retrieval import retrieve
 from webapp.assistant.sampling import select_in

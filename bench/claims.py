@@ -16,8 +16,8 @@ from bench.planted.judging import Tally, judge
 from bench.planted.screens import ZONE, fill, measured, values
 from bench.report import Report
 from engines.ocr import OcrEngine, open_ocr
-from store.database import open_database
-from store.paths import DataDir
+from store.core.database import open_database
+from store.core.paths import DataDir
 
 LANGUAGES = ("eng", "chi_sim")
 

@@ -21,10 +21,11 @@ import numpy as np
 
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import START_MS
-from store import context_sessions, conversations
-from store.database import Database, open_database
-from store.paths import DataDir
-from store.settings import ChatSettings, ContextSettings, Settings
+from store.chats import conversations
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.settings import ChatSettings, ContextSettings, Settings
+from store.memory import chat_sessions
 from webapp.app import create_app
 from webapp.assistant import closing
 from webapp.assistant.closing import ContextServices
@@ -135,7 +136,7 @@ def _quantised(vector: np.ndarray) -> np.ndarray:
 def _asked(deps: ContextServices, rng: random.Random, turns: int) -> int:
     database, now_ms = deps.database, deps.clock()
     chat_id = conversations.create(database, "a chat", now_ms)
-    session_id = context_sessions.create(database, now_ms, chat_id)
+    session_id = chat_sessions.create(database, now_ms, chat_id)
     for _ in range(turns):
         one, two, three = rng.choices(_WORDS, k=3)
         question = f"What about the {one} {two} and {three}?"
@@ -161,7 +162,7 @@ def _crowd(database: Database) -> None:
 
 def _packs(report: Report, deps: ContextServices, rng: random.Random, what: str) -> None:
     session_id = _asked(deps, rng, 4)
-    session = context_sessions.get(deps.database, session_id)
+    session = chat_sessions.get(deps.database, session_id)
     assert session is not None
     sizes = []
 

@@ -18,11 +18,11 @@ from typing import Any
 from bench.answers import LAST_DAY
 from bench.planted.screens import SEED, ZONE
 from bench.report import Report
-from store import sample_week
-from store.database import open_database
-from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
-from store.times import now_ms
+from store.core.database import open_database
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
+from store.core.times import now_ms
+from store.timeline import sample_week
 from tests.stub_model import StubModel
 from webapp.assistant.answer_cases import of_sample
 from webapp.assistant.closing import ContextServices

@@ -20,9 +20,9 @@ from pathlib import Path
 from bench.report import Report, percentile
 from bench.search_million import FRAMES
 from bench.synthetic import START_MS, STEP_MS, Filled, fill, filled
-from store.database import Database, open_database, scalar
-from store.paths import DataDir
-from store.settings import ChatSettings
+from store.core.database import Database, open_database, scalar
+from store.core.paths import DataDir
+from store.core.settings import ChatSettings
 from webapp.assistant.models import ChatModels
 from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import EvidenceEvent, TurnRequest

@@ -25,9 +25,9 @@ from bench.first_card import report_looks
 from bench.report import Report, percentile
 from bench.search_million import FRAMES
 from bench.synthetic import START_MS, STEP_MS, Filled, fill, filled
-from store.database import open_database
-from store.paths import DataDir
-from store.times import now_ms
+from store.core.database import open_database
+from store.core.paths import DataDir
+from store.core.times import now_ms
 from tests.end_to_end.programs import chromium_path
 from tests.end_to_end.talk_site import TalkSite, talk, talk_site
 

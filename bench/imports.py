@@ -22,10 +22,10 @@ from bench.report import Report
 from ingest.home import open_home
 from ingest.sources.importing import import_file
 from ingest.sources.source import Options
-from store.imports import Kind
-from store.paths import DataDir
-from store.settings import load
-from store.times import now_ms
+from store.core.paths import DataDir
+from store.core.settings import load
+from store.core.times import now_ms
+from store.sources.imports import Kind
 
 RECORDS = 20_000
 _LARGE = 10

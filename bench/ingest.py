@@ -20,12 +20,12 @@ from PIL import Image
 
 from bench.report import Report, cpu_s, percentile, rss_mb, timed_ms
 from engines.ocr import open_ocr
-from store import frames
-from store.database import Database, open_database
-from store.media import Media
-from store.paths import DataDir
-from store.spool import Capture, Spool
-from store.times import now_ms
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.times import now_ms
+from store.frames import frames
+from store.frames.media import Media
+from store.spool.queue import Capture, Spool
 
 PICTURES = Path(__file__).parents[1] / "tests" / "cases" / "screens" / "real"
 LANGUAGES = ("eng", "chi_sim")

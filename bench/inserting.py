@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 from bench.synthetic import START_MS, STEP_MS, filled, insert
-from store.database import Database, open_database
-from store.paths import DataDir
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
 
 _APART_S = 0.12
 

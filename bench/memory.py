@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import START_MS, VOCABULARY, filled
-from store import documents, memory, memory_timeline, observation_rows, vectors
-from store.database import Database, open_database, rows, scalar
-from store.frames import ID_STEP
-from store.memory import MemoryFilters, RetrievalQuery
-from store.observations import HOUR_MS, Draft, Fact
-from store.paths import DataDir
+from store.core.database import Database, open_database, rows, scalar
+from store.core.paths import DataDir
+from store.embeddings import vectors
+from store.frames.frames import ID_STEP
+from store.memory import documents, observation_writer, search, timeline
+from store.memory.observations import HOUR_MS, Draft, Fact
+from store.memory.search import MemoryFilters, RetrievalQuery
 
 OBSERVATIONS = 20_000
 QUERIES = 60
@@ -79,7 +80,7 @@ def _searches(
     }
     for name, (ask, filters) in ways.items():
         calls = [
-            partial(memory.search_memory, database, ask(), filters=filters, now_ms=_NOW_MS)
+            partial(search.search_memory, database, ask(), filters=filters, now_ms=_NOW_MS)
             for _ in range(QUERIES)
         ]
         assert any(call().entries for call in calls), name
@@ -89,9 +90,7 @@ def _searches(
 def _timelines(report: Report, database: Database, rng: random.Random) -> None:
     ids = [number for (number,) in rows(database.connection(), "select id from observations")]
     calls = [
-        partial(
-            memory_timeline.get_context_timeline, database, rng.choice(ids), depth_before=10, depth_after=10
-        )
+        partial(timeline.get_context_timeline, database, rng.choice(ids), depth_before=10, depth_after=10)
         for _ in range(QUERIES)
     ]
     _row(report, "around an observation", calls)
@@ -107,7 +106,7 @@ def _fill(database: Database, rng: random.Random, made_up: _MadeUp, words: list[
     vectors.activate_model(database, _MODEL, _DIMENSION)
     with database.write() as connection:
         for n in range(OBSERVATIONS):
-            observation_rows.put(connection, _draft(rng, words, START_MS + n * _EVERY_MS), _NOW_MS)
+            observation_writer.put(connection, _draft(rng, words, START_MS + n * _EVERY_MS), _NOW_MS)
         ids = [number for (number,) in rows(connection, "select id from memory_documents order by id")]
         for number, vector in zip(ids, vectors.quantize(made_up.vectors(len(ids))), strict=True):
             vectors.add(connection, "document", number, _MODEL, [(0, 1, vector)])

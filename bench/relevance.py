@@ -22,13 +22,13 @@ from bench.report import Report
 from engines.embedding import Embedder, EmbedderUnavailable, open_embedder
 from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop
-from store import vectors
-from store.database import Database, open_database
-from store.filters import Filters
-from store.meaning import Mode
-from store.paths import DataDir
-from store.times import now_ms
-from store.tolerant import fuzzy_search
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.times import now_ms
+from store.embeddings import vectors
+from store.search.filters import Filters
+from store.search.hybrid import Mode
+from store.search.tolerant import fuzzy_search
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.paraphrases import KINDS
 from tests.relevance.screens import Question, RelevanceSet, relevance_set

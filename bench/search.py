@@ -13,11 +13,11 @@ from pathlib import Path
 
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import CHINESE, START_MS, STEP_MS, VOCABULARY, fill
-from store import query
-from store.database import Database, open_database
-from store.frames import id_range
-from store.paths import DataDir
-from store.search import Filters, search
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.frames.frames import id_range
+from store.search import query
+from store.search.search import Filters, search
 
 FRAMES = 100_000
 QUERIES = 200

@@ -30,10 +30,10 @@ from bench.report import Report, percentile, timed_ms
 from bench.synthetic import CHINESE, START_MS, STEP_MS, WORDS, Filled, add_vectors, fill, filled
 from bench.wire import Wire, served
 from engines.embedding import EmbedderUnavailable, open_embedder
-from store import query
-from store.database import Database, open_database, scalar
-from store.frames import ID_STEP, id_range
-from store.paths import DataDir
+from store.core.database import Database, open_database, scalar
+from store.core.paths import DataDir
+from store.frames.frames import ID_STEP, id_range
+from store.search import query
 
 ON_REQUEST = True
 """Left out when all measurements run."""

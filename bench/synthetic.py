@@ -15,10 +15,10 @@ import apsw
 import numpy as np
 
 from engines.embedding import Embedder
-from store import vectors
-from store.database import Database, scalar
-from store.filters import Filters
-from store.frames import ID_STEP
+from store.core.database import Database, scalar
+from store.embeddings import vectors
+from store.frames.frames import ID_STEP
+from store.search.filters import Filters
 
 WORDS = 150
 VOCABULARY = 20_000

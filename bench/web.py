@@ -11,8 +11,8 @@ from bench.report import Report, percentile, timed_ms
 from bench.synthetic import add_vectors, fill
 from bench.wire import served
 from engines.embedding import EmbedderUnavailable, open_embedder
-from store.database import open_database
-from store.paths import DataDir
+from store.core.database import open_database
+from store.core.paths import DataDir
 
 FRAMES = 100_000
 ASKED = 40

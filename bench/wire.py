@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.report import rss_mb
-from store.paths import DataDir
+from store.core.paths import DataDir
 
 
 class Wire:

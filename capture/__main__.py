@@ -21,11 +21,11 @@ from capture.privacy import Rules
 from capture.sources import Sources
 from capture.windows.browser import ExtensionHints, ExtensionWindows
 from capture.windows.marked import PrivateWindowDetector, ToolbarsRead
-from store import settings as settings_module
-from store.errors import SettingsError
-from store.paths import DataDir, default_home, restrict_umask
-from store.settings import Settings
-from store.spool import Spool
+from store.core import settings as settings_module
+from store.core.errors import SettingsError
+from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.settings import Settings
+from store.spool.queue import Spool
 
 log = logging.getLogger("capture")
 

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from store.times import now_ms
+from store.core.times import now_ms
 
 
 class Clock(Protocol):

@@ -24,9 +24,9 @@ from capture.status import Status, account
 from capture.triggers import Candidate
 from capture.trouble import Backoff, source_cause
 from capture.windows import is_locker_shown
-from store.capture_state import CaptureState
-from store.settings import CaptureSettings
-from store.spool import Spool
+from store.core.settings import CaptureSettings
+from store.spool.process_state import CaptureState
+from store.spool.queue import Spool
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capture.idle import Activity
-from store.capture_state import FOREVER_MS, read_pause
+from store.spool.process_state import FOREVER_MS, read_pause
 
 _SLACK = 1.1
 _DISK_CHECK_S = 5.0

@@ -17,10 +17,10 @@ from capture.reports import ReportQueue
 from capture.triggers import Candidate, Extend, FrameTrigger, Keep
 from capture.trouble import Backoff, spool_cause
 from capture.writer import PendingWrite, Writer
-from store.errors import StoreError
-from store.settings import CaptureSettings
-from store.spool import Capture, Spool
-from store.times import utc_offset_min
+from store.core.errors import StoreError
+from store.core.settings import CaptureSettings
+from store.core.times import utc_offset_min
+from store.spool.queue import Capture, Spool
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 
-from store.spool import DecisionRun, LookReport
+from store.spool.queue import DecisionRun, LookReport
 
 
 @dataclass(slots=True)

@@ -15,8 +15,8 @@ from capture.errors import BackendRefused, NoDisplay
 from capture.idle import Present
 from capture.sources import Sources
 from capture.windows.guarded import NoWindows, WindowsWithTimeout
-from store.errors import SettingsError
-from store.settings import CaptureSettings
+from store.core.errors import SettingsError
+from store.core.settings import CaptureSettings
 
 
 def open_sources(

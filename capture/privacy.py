@@ -21,10 +21,10 @@ from capture.screens import Monitor, Pixels
 from capture.stamps import file_stamp
 from capture.toolbars import is_in_view, may_be_private, shown_parts, strip
 from capture.windows import Identity, WindowInfo
-from store.paths import DataDir
-from store.privacy import RuleSet, load_rules
-from store.settings import PrivacySettings
-from store.toolbar_words import Toolbar
+from store.core.paths import DataDir
+from store.core.settings import PrivacySettings
+from store.privacy.privacy import RuleSet, load_rules
+from store.spool.toolbar_words import Toolbar
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 
-from store.spool import LookReport, Spool
+from store.spool.queue import LookReport, Spool
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from capture.holds import PauseReason
 from capture.trouble import Backoff
-from store.capture_state import CaptureState, write_capture_state
+from store.spool.process_state import CaptureState, write_capture_state
 
 log = logging.getLogger(__name__)
 

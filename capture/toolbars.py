@@ -12,9 +12,9 @@ from math import ceil, floor
 from capture.geometry import Rect, uncovered
 from capture.screens import Monitor
 from capture.windows import WindowInfo
-from store.privacy import Decision, RuleSet
-from store.private_windows import private_toolbar_words
-from store.toolbar_words import Toolbar
+from store.privacy.defaults import private_toolbar_words
+from store.privacy.privacy import Decision, RuleSet
+from store.spool.toolbar_words import Toolbar
 
 STRIP_HEIGHT = 230
 """Units from a window's upper edge in which tabs and toolbar lie, at a scale factor of up to two."""

@@ -6,7 +6,7 @@ import errno
 from dataclasses import dataclass
 
 from capture.errors import SourceFailed
-from store.errors import SpoolFull
+from store.core.errors import SpoolFull
 
 LONGEST_WAIT_S = 30.0
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from PIL import Image
 
 from capture.screens import Pixels
-from store.spool import Capture, Spool
+from store.spool.queue import Capture, Spool
 
 
 def encode(pixels: Pixels) -> bytes:

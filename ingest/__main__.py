@@ -40,9 +40,9 @@ from ingest.taking_in import (
     stop_on_signals,
 )
 from ingest.worker import Worker
-from store.errors import StoreError
-from store.paths import DataDir, default_home, restrict_umask
-from store.settings import load
+from store.core.errors import StoreError
+from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.settings import load
 
 log = logging.getLogger("ingest")
 

@@ -12,10 +12,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from store import frames, reading_queue
-from store.database import Database
-from store.errors import FrameNotFound
-from store.frames import FrameRow
+from store.core.database import Database
+from store.core.errors import FrameNotFound
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.ocr import reading_queue
 
 FRESH_MS = 60_000
 FRESH_IN_A_ROW = 4

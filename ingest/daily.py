@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 from ingest.observing import duration_text
-from store import days
-from store.daily_hours import Hour, Point, Quote
-from store.days import Day
-from store.observations import Observation
-from store.totals import Totals
+from store.core import days
+from store.core.days import Day
+from store.memory.daily_hours import Hour, Point, Quote
+from store.memory.observations import Observation
+from store.timeline.totals import Totals
 
 MAX_POINTS = 8
 """Points of an hour: the observations with the most time."""

@@ -15,11 +15,11 @@ from engines.chat import ChatModel, Completion, Message, ModelError, ModelMalfor
 from ingest import daily, refining
 from ingest.refining_model import Refiner
 from ingest.refining_noted import NOT_ITS_FAULT, recorded_request, texts_of
-from store import daily_retelling, memory_hours, observations
-from store.daily_hours import Hour, Point, Quote
-from store.database import Database
-from store.frames import captured_ms_of
-from store.observations import HOUR_MS, Observation
+from store.core.database import Database
+from store.frames.frames import captured_ms_of
+from store.memory import daily_retelling, memory_hours, observations
+from store.memory.daily_hours import Hour, Point, Quote
+from store.memory.observations import HOUR_MS, Observation
 
 log = logging.getLogger(__name__)
 

@@ -1,9 +1,9 @@
 """One summary per local day, made of its hours, in small steps that may be cut short anywhere.
 
-What is to be done stands in the database (`store.daily_hours`): an hour whose observations changed is
+What is to be done stands in the database (`store.memory.daily_hours`): an hour whose observations changed is
 told again, and its day written anew; each is one transaction, and a restart goes on where the last run
 ended. An hour without activity between others becomes an empty placeholder. Days follow the clock of the
-person (`store.zones`): when that changes, they are counted and written again from the same hours.
+person (`store.core.zones`): when that changes, they are counted and written again from the same hours.
 
 Where a chat model may be used (`ingest.daily_telling`) it then puts hours into better words; until it
 has answered well, the rules' words stand, and the hour stays marked.
@@ -19,11 +19,12 @@ import apsw
 from ingest import daily
 from ingest.daily_telling import DailySummaryRefiner
 from ingest.refining_model import Refiner
-from store import activity, daily_hours, daily_summaries, memory_hours, observations
-from store.database import Database
-from store.days import Day
-from store.observations import HOUR_MS
-from store.zones import DayClock, day_clock
+from store.core.database import Database
+from store.core.days import Day
+from store.core.zones import DayClock, day_clock
+from store.memory import daily_hours, daily_summaries, memory_hours, observations
+from store.memory.observations import HOUR_MS
+from store.timeline import segments
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +100,7 @@ class DailySummaryWriter:
 
     def _write_day(self, connection: apsw.Connection, day: Day, chosen: DayClock) -> None:
         hours = daily_hours.between(connection, day.start_ms, day.end_ms)
-        totals = activity.totals(self._database, day.start_ms, min(day.end_ms, self._clock()))
+        totals = segments.totals(self._database, day.start_ms, min(day.end_ms, self._clock()))
         text = daily.day_text(day, chosen.zone, hours, totals)
         if not text:
             daily_summaries.delete(connection, day.date)

@@ -19,12 +19,12 @@ from typing import Literal, cast
 
 from PIL import Image, ImageChops
 
-from store import frames
-from store.database import Database
-from store.errors import MediaGone
-from store.frames import FrameRow
-from store.media import Media, pixels_sha256
-from store.spool import Capture
+from store.core.database import Database
+from store.core.errors import MediaGone
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.frames.media import Media, pixels_sha256
+from store.spool.queue import Capture
 
 NEAR_TOLERANCE = 4
 REAL_FRAME_EVERY_MS = 30_000

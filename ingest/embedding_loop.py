@@ -29,10 +29,14 @@ from ingest import chunks
 from ingest.account import WorkerStats
 from ingest.chunks import Chunk
 from ingest.embedding_noted import texts_of
-from store import daily_summaries, documents, frames, messages, readings, vectors
-from store.database import Database
-from store.errors import StoreBusy
-from store.vectors import Kind
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.embeddings import vectors
+from store.embeddings.vectors import Kind
+from store.frames import frames
+from store.memory import daily_summaries, documents
+from store.ocr import readings
+from store.sources import messages
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from engines.chat import OutgoingRequest
-from store.database import Database
-from store.frames import ID_STEP
-from store.sent_noting import EgressRecorder, RequestContext
-from store.vectors import Kind
+from store.core.database import Database
+from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.embeddings.vectors import Kind
+from store.frames.frames import ID_STEP
 
 
 @dataclass(frozen=True, slots=True)

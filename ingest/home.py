@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from store import locks
-from store.database import Database, open_database
-from store.media import Media
-from store.paths import DataDir
-from store.settings import Settings
-from store.spool import Spool
+from store.core import locks
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.frames.media import Media
+from store.spool.queue import Spool
 
 LOCK_NAME = "ingest.lock"
 

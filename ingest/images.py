@@ -16,8 +16,8 @@ from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
-from store import media
-from store.spool import MAX_IMAGE_BYTES
+from store.frames import media
+from store.spool.queue import MAX_IMAGE_BYTES
 
 MAX_SIDE_PX = 16_384
 MAX_PIXELS = 80_000_000

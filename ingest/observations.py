@@ -26,10 +26,10 @@ from ingest.daily_writing import DailySummaryWriter
 from ingest.refining_model import Refiner
 from ingest.refining_noted import NOT_ITS_FAULT, refine
 from ingest.tagging import tag_some
-from store import memory_hours, observation_rows, refinements
-from store.database import Database
-from store.errors import StoreBusy
-from store.observations import HOUR_MS
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.memory import memory_hours, observation_writer, refinements
+from store.memory.observations import HOUR_MS
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class ObservationLoop(threading.Thread):
         with self._database.write() as connection:
             if _state(connection, hour, is_over) != before:
                 return  # it changed meanwhile: the next step derives it again
-            changed = observation_rows.put_hour(connection, hour, drafts, now_ms)
+            changed = observation_writer.put_hour(connection, hour, drafts, now_ms)
             if is_over:
                 memory_hours.finish_hour(connection, hour)
         if is_over:

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 import apsw
 
 from ingest import places, salience
-from store import activity
-from store import visits as stored_visits
-from store.activity import Segment
-from store.database import Database
-from store.observations import HOUR_MS, Draft, Fact
+from store.core.database import Database
+from store.memory.observations import HOUR_MS, Draft, Fact
+from store.timeline import segments
+from store.timeline import visits as stored_visits
+from store.timeline.segments import Segment
 
 MAX_OF_HOUR = 20
 """Places of one hour that get an observation: those with the most time."""
@@ -34,7 +34,7 @@ def drafts_of(database: Database, hour: int, until_ms: int) -> list[Draft]:
     start_ms = hour * HOUR_MS
     visits: dict[str, list[Segment]] = {}
     with database.read() as connection:
-        for segment in activity.segments(database, start_ms, start_ms + HOUR_MS):
+        for segment in segments.segments(database, start_ms, start_ms + HOUR_MS):
             if segment.end_ms <= until_ms:
                 where = places.place(segment.app_name, segment.window_name, segment.browser_url)
                 visits.setdefault(where, []).append(segment)

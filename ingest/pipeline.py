@@ -22,10 +22,13 @@ from ingest.home import Home
 from ingest.images import InvalidImage, decode, read_checked
 from ingest.records import checked_capture
 from ingest.toolbars import BadgeReader, ReaderBusy
-from store import activity, decisions, deletion, frame_tags, frames, outcomes, sample_week
-from store.media import path_of, temporary_of
-from store.privacy import WindowFacts, load_rules
-from store.spool import Capture, Entry, LookReport
+from store.deletion import deletion
+from store.frames import frames
+from store.frames import tags as frame_tags
+from store.frames.media import path_of, temporary_of
+from store.privacy.privacy import WindowFacts, load_rules
+from store.spool.queue import Capture, Entry, LookReport
+from store.timeline import ledger, outcomes, sample_week, segments
 
 
 class TryLater(Exception):
@@ -75,7 +78,7 @@ def store_entry(home: Home, entry: Entry, now_ms: int, toolbars: BadgeReader | N
 
 def _take_in_report(home: Home, report: LookReport) -> Result:
     with home.database.write() as connection:
-        decisions.add_report(connection, report)
+        ledger.add_report(connection, report)
     return Result("report")
 
 
@@ -142,7 +145,7 @@ def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
         if known is None:
             outcomes.clear_failure(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
-            activity.heartbeat(connection, frames.get(home.database, frame_id))
+            segments.heartbeat(connection, frames.get(home.database, frame_id))
             tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
             frame_tags.add_by_rule(connection, frame_id, tags, now_ms)
             return Result("stored", frame_id, capture.captured_ms)
@@ -157,7 +160,7 @@ def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: dupl
             return known
         if frames.extend(connection, earlier.capture_id, capture.captured_ms) is None:
             raise TryLater("the frame that shows the same picture has just been deleted")
-        activity.extend(connection, earlier.id, capture.captured_ms)
+        segments.extend(connection, earlier.id, capture.captured_ms)
         outcomes.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _sweep(home, capture)
     return Result("deduplicated", earlier.id, capture.captured_ms)

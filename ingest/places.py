@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
-from store.private_windows import is_browser
-from store.totals import site
+from store.privacy.defaults import is_browser
+from store.timeline.totals import site
 
 MAX_FILES = 20
 

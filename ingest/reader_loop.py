@@ -24,11 +24,13 @@ from ingest.home import Home
 from ingest.reading import IncrementalReader
 from ingest.suspect import CrashGuard
 from ingest.toolbars import BadgeReader
-from store import activity, frames, reading_queue, readings
-from store.errors import FrameNotFound, MediaGone, StoreBusy
-from store.frames import FrameRow
-from store.readings import Box as StoredBox
-from store.readings import DraftLine, DraftWord, TextDraft
+from store.core.errors import FrameNotFound, MediaGone, StoreBusy
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.ocr import reading_queue, readings
+from store.ocr.readings import Box as StoredBox
+from store.ocr.readings import DraftLine, DraftWord, TextDraft
+from store.timeline import segments
 
 log = logging.getLogger(__name__)
 
@@ -190,7 +192,7 @@ class ReaderLoop(threading.Thread):
             readings.add(connection, frame.id, draft, found, self._clock())
             if address is not None:
                 frames.set_browser_url(connection, frame.id, address)
-                activity.rebuild(connection, frame.captured_ms, frame.ended_ms + 1)
+                segments.rebuild(connection, frame.captured_ms, frame.ended_ms + 1)
         self._account.count("read")
 
     def _gone(self, frame: FrameRow, error: MediaGone) -> None:

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from ingest.images import InvalidImage
-from store.spool import Capture
-from store.toolbar_words import Toolbar
+from store.spool.queue import Capture
+from store.spool.toolbar_words import Toolbar
 
 MAX_MS = 2**43
 """A frame id is ``captured_ms * 1024 + n`` and stays below 2**53: good until the year 2248."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engines.chat import ChatModel, Completion, Message, ModelMalformed, RequestHook
-from store import tokenizer
-from store.observations import Fact, Observation
+from store.core import tokenizer
+from store.memory.observations import Fact, Observation
 
 MAX_TITLE_CHARS = 120
 MAX_NARRATIVE_CHARS = 800

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from engines.addresses import is_local, may_send_to
 from engines.chat import ChatModel
 from engines.chat_openai import OpenAIChatModel
-from store import providers
-from store.errors import SettingsError, StoreError
-from store.paths import DataDir
-from store.providers import Provider, key_of
-from store.settings import ChatModelSettings, ChatSettings
+from store.core.errors import SettingsError, StoreError
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.egress import providers
+from store.egress.providers import Provider, key_of
 
 log = logging.getLogger(__name__)
 

@@ -22,12 +22,13 @@ from engines.chat import (
 from ingest import refining
 from ingest.refining import Refined
 from ingest.refining_model import Endpoint, Refiner
-from store import memory_hours, readings
-from store.database import Database
-from store.frames import captured_ms_of
-from store.observations import Observation
-from store.sent import cost_of
-from store.sent_noting import EgressRecorder, RequestContext
+from store.core.database import Database
+from store.egress.egress_log import cost_of
+from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.frames.frames import captured_ms_of
+from store.memory import memory_hours
+from store.memory.observations import Observation
+from store.ocr import readings
 
 NOT_ITS_FAULT = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelUnauthorized)
 """What says nothing about the text that was sent: then the model is left alone for a while."""

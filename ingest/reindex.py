@@ -20,9 +20,11 @@ from engines.embedding import EmbedderUnavailable
 from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop, OpenEmbedder
 from ingest.home import AlreadyRunning, Home, only_worker
-from store import documents, text_index, vectors
-from store.backfill import Backfill, backfill
-from store.times import now_ms
+from store.core.times import now_ms
+from store.embeddings import vectors
+from store.frames import text_index
+from store.memory import documents
+from store.memory.backfill import Backfill, backfill
 
 _LOOK_EVERY_S = 1.0
 

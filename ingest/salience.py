@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from store import tokenizer
+from store.core import tokenizer
 
 MAX_CONCEPTS = 8
 MAX_FACTS = 5

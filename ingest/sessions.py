@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 
 from ingest.observing import duration_text
 from ingest.salience import is_to_do
-from store import activity, observations, summaries, visits
-from store.database import Database
-from store.gaps import Interval, merge_intervals
-from store.observations import HOUR_MS, Observation
-from store.summaries import SESSION_GAP_MS
+from store.core.database import Database
+from store.memory import observations, summaries
+from store.memory.observations import HOUR_MS, Observation
+from store.memory.summaries import SESSION_GAP_MS
+from store.timeline import segments, visits
+from store.timeline.gaps import Interval, merge_intervals
 
 _REACH_MS = 7 * 24 * HOUR_MS
 """A session that is longer is cut here, seen from the hour that changed."""
@@ -46,7 +47,7 @@ def _sessions(database: Database, hour: int) -> list[Interval]:
 def _summary(database: Database, start_ms: int, end_ms: int) -> tuple[dict[str, str | None], str | None]:
     """(fields, project) of a session."""
     found = observations.between(database, start_ms, end_ms)
-    totals = activity.totals(database, start_ms, end_ms)
+    totals = segments.totals(database, start_ms, end_ms)
     apps = ", ".join(
         f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:_MOST]
     )

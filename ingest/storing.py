@@ -20,9 +20,9 @@ from ingest.images import InvalidImage
 from ingest.pipeline import TryLater, store_entry
 from ingest.records import capture_from_entry_name, checked_capture
 from ingest.toolbars import BadgeReader
-from store import outcomes
-from store.errors import SpoolEntryInvalid, StoreBusy
-from store.spool import Capture, Entry
+from store.core.errors import SpoolEntryInvalid, StoreBusy
+from store.spool.queue import Capture, Entry
+from store.timeline import outcomes
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from store.paths import replace_file
+from store.core.paths import replace_file
 
 DEATHS = 3
 

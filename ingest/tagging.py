@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ingest import places
-from store import frame_tags
-from store.database import Database
+from store.core.database import Database
+from store.frames import tags
 
 AT_ONCE = 200
 """Frames in one transaction: about 20 ms."""
@@ -18,10 +18,10 @@ def tag_some(database: Database, clock: Callable[[], int]) -> bool:
     Reading, marking and noting how far it went are one transaction: killed in between, it is done again.
     """
     with database.read() as connection:
-        if not frame_tags.is_backfilling(connection):
+        if not tags.is_backfilling(connection):
             return False
     with database.write() as connection:
-        for frame in frame_tags.unmarked(connection, AT_ONCE):
+        for frame in tags.unmarked(connection, AT_ONCE):
             found = places.tags(frame.app_name, frame.window_name, frame.browser_url)
-            frame_tags.add_by_rule(connection, frame.id, found, clock())
+            tags.add_by_rule(connection, frame.id, found, clock())
     return True

@@ -21,8 +21,8 @@ from ingest.importers.progress import Progress
 from ingest.observations import ObservationLoop
 from ingest.refining_model import Refiners
 from ingest.worker import OpenMemory, Worker
-from store import reading_queue
-from store.times import now_ms
+from store.core.times import now_ms
+from store.ocr import reading_queue
 
 SOME_FAILED = 1
 _INTERRUPTED = 130

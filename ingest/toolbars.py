@@ -4,7 +4,7 @@ Capture names the windows of a picture whose state nobody knows, and where their
 first frames of each window wait until its toolbar was read (`ingest.chips`), enlarged if need be; after
 `READINGS` toolbars that did not say "private" the window counts as ordinary and is read again
 once in `AGAIN_MS`, in case it had no toolbar at first (full screen, or not painted yet). A frame of a
-private window is left out, capture is told (`store.toolbar_words`), and so are the frames of that
+private window is left out, capture is told (`store.spool.toolbar_words`), and so are the frames of that
 window that were stored since its toolbar was last read.
 
 Fails closed: without an engine, or before a toolbar has been painted, the frame is left out.
@@ -25,10 +25,10 @@ from PIL import Image, ImageStat
 
 from engines.ocr import OcrEngine, OcrError, OcrLine
 from ingest.chips import shows_incognito
-from store import toolbar_words
-from store.paths import DataDir
-from store.private_windows import private_toolbar_words as labels_of
-from store.toolbar_words import Toolbar
+from store.core.paths import DataDir
+from store.privacy.defaults import private_toolbar_words as labels_of
+from store.spool import toolbar_words
+from store.spool.toolbar_words import Toolbar
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from ipaddress import AddressValueError, IPv4Address
 from urllib.parse import urlsplit, urlunsplit
 
 from engines.ocr import OcrLine, OcrWord
-from store.private_windows import is_browser
+from store.privacy.defaults import is_browser
 
 MAX_URLS = 100
 MAX_LENGTH = 2048

@@ -23,9 +23,10 @@ from ingest.observations import ObservationLoop
 from ingest.reader_loop import OpenEngine, ReaderLoop
 from ingest.storing import SpoolConsumer
 from ingest.toolbars import BadgeReader
-from store import reading_queue, vectors
-from store.ingest_state import write_ingest_state
-from store.times import now_ms
+from store.core.times import now_ms
+from store.embeddings import vectors
+from store.ocr import reading_queue
+from store.spool.ingest_state import write_ingest_state
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from store import attachment_files, attachments, conversations
-from store.attachments import Attachment, Contents
-from store.database import Database
+from store.chats import attachment_files, attachments, conversations
+from store.chats.attachments import Attachment, Contents
+from store.core.database import Database
 from tests import documents
 from tests.factories import NOON_MS
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from store.database import Database, open_database
-from store.paths import DataDir
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
 from tests import demo_week, parallel
 from tests.demo_week import DemoHome
 from tests.factories import CASES

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 from ingest.daily_writing import DailySummaryWriter
-from store import zones
-from store.database import Database
-from store.observations import HOUR_MS
-from store.zones import DayClock
+from store.core import zones
+from store.core.database import Database
+from store.core.zones import DayClock
+from store.memory.observations import HOUR_MS
 from tests.factories import NOON_MS
 from tests.memories import put_observation
 

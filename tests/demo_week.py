@@ -12,9 +12,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import sample_week
-from store.paths import DataDir
-from store.sample_week import SampleWeek
+from store.core.paths import DataDir
+from store.timeline import sample_week
+from store.timeline.sample_week import SampleWeek
 
 ROOT = Path(__file__).resolve().parents[1]
 ZONE = "Europe/Berlin"

@@ -11,10 +11,11 @@ from typing import Any
 
 from PIL import Image
 
-from store import frames, media, readings
-from store.database import Database
-from store.paths import DataDir
-from store.spool import Capture
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames import frames, media
+from store.ocr import readings
+from store.spool.queue import Capture
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "cases"
 CASES = _SHARED if _SHARED.is_dir() else Path(__file__).parent / "cases"

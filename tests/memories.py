@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from store import observation_rows, summaries
-from store.database import Database, scalar
-from store.observations import HOUR_MS, Draft, Fact
+from store.core.database import Database, scalar
+from store.memory import observation_writer, summaries
+from store.memory.observations import HOUR_MS, Draft, Fact
 from tests.factories import NOON_MS
 
 _count = iter(range(1, 10**9))
@@ -54,12 +54,12 @@ def put_observation(database: Database, **changes: object) -> int:
     """An observation beside those there are; returns its id."""
     made = draft(**changes)  # type: ignore[arg-type]
     with database.write() as connection:
-        observation_rows.put(connection, made, made.start_ms)
+        observation_writer.put(connection, made, made.start_ms)
         return int(
             scalar(
                 connection,
                 "select id from observations where hour = ? and place = ?",
-                (made.hour, observation_rows.key(made.place)),
+                (made.hour, observation_writer.key(made.place)),
             )
         )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from store import calendars, imports, locations, messages, places
-from store.calendars import EventRecord
-from store.database import Database
-from store.locations import PointRecord
-from store.messages import MessageRecord
-from store.places import PlaceRecord
-from store.upserts import Upserted
+from store.core.database import Database
+from store.core.upserts import Upserted
+from store.sources import calendars, imports, locations, messages, places
+from store.sources.calendars import EventRecord
+from store.sources.locations import PointRecord
+from store.sources.messages import MessageRecord
+from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from store.settings import describe
+from store.core.settings import describe
 from webapp.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -79,13 +79,13 @@ def test_every_query_lives_in_the_store() -> None:
             calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
             used = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
             assert not used & {"execute", "executemany", "scalar"}, path
-            assert "store.database.rows" not in set(imported(path)), path
+            assert "store.core.database.rows" not in set(imported(path)), path
 
 
 MERGED = (
     ("webapp.assistant.prompt_blocks",),  # splitting the prompt
     ("webapp.assistant.identity",),  # the override
-    ("store.messages", "webapp.assistant.tools.messages"),  # days_radius
+    ("store.sources.messages", "webapp.assistant.tools.messages"),  # days_radius
     ("webapp.assistant.gates",),  # gates and descriptions
     ("webapp.insights", "webapp.personas", "webapp.api.insights", "webapp.api.personas"),  # client
 )

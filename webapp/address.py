@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import socket
 
-from store.errors import SettingsError
-from store.settings import WebSettings
+from store.core.errors import SettingsError
+from store.core.settings import WebSettings
 
 _BACKLOG = 128
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from flask import Flask
 from jinja2 import StrictUndefined
 
-from store import personas
-from store.database import Database
-from store.media import Media
-from store.settings import Settings
-from store.spool import MAX_IMAGE_BYTES, Spool
-from store.times import now_ms
+from store.chats import personas
+from store.core.database import Database
+from store.core.settings import Settings
+from store.core.times import now_ms
+from store.frames.media import Media
+from store.spool.queue import MAX_IMAGE_BYTES, Spool
 from webapp import access, errors, guards, leaving
 from webapp.assistant.agent_session import AgentDeps, registry
 from webapp.assistant.closing import ContextServices

@@ -16,8 +16,8 @@ from pathlib import Path, PurePath
 
 from werkzeug.datastructures import FileStorage
 
-from store import attachment_files, attachments
-from store.attachments import MAX_NAME_CHARS, Attachment, Contents
+from store.chats import attachment_files, attachments
+from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import conversations
+from store.chats import conversations
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.viewer import viewer

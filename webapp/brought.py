@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from flask import g, request
 
-from store import attachments
-from store.attachments import Attachment
-from store.errors import AttachmentNotFound
+from store.chats import attachments
+from store.chats.attachments import Attachment
+from store.core.errors import AttachmentNotFound
 from webapp import attaching
 from webapp.assistant.attached import MAX_FILES
 from webapp.errors import Problem

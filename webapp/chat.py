@@ -7,8 +7,9 @@ from dataclasses import replace
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store import conversations, drafts, frames
-from store.conversations import Chat
+from store.chats import conversations, drafts
+from store.chats.conversations import Chat
+from store.frames import frames
 from webapp import following, fragments, ranges
 from webapp.api.chat import turn_deps
 from webapp.assistant import closing

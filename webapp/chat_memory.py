@@ -5,7 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import context_sessions, conversations
+from store.chats import conversations
+from store.memory import chat_sessions
 from webapp import fragments
 from webapp.assistant import topics
 from webapp.errors import Problem
@@ -62,6 +63,6 @@ def topic(chat_id: int) -> Response:
 def switch(chat_id: int) -> Response:
     """Tell this chat's model of others, or not (``told=on``)."""
     is_off = request.form.get("told") != "on"
-    if not context_sessions.set_without_context(services().database, chat_id, is_off):
+    if not chat_sessions.set_without_context(services().database, chat_id, is_off):
         raise Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
     return fragments.redirect_to(f"/chat/{chat_id}/memory")

@@ -6,7 +6,7 @@ import apsw
 from flask import Blueprint, jsonify, request
 from flask import Response as FlaskResponse
 
-from store import context_sessions
+from store.memory import chat_sessions
 from webapp.assistant import closing
 from webapp.errors import Problem
 from webapp.services import services
@@ -34,9 +34,9 @@ def heard(session_id: int, what: str) -> FlaskResponse:
         return FlaskResponse(status=204)
     now_ms = own.clock()
     if what == "seen":
-        is_open = context_sessions.heartbeat(own.database, session_id, now_ms)
+        is_open = chat_sessions.heartbeat(own.database, session_id, now_ms)
     else:
-        is_open = context_sessions.show(own.database, session_id, what == "shown", now_ms)
+        is_open = chat_sessions.show(own.database, session_id, what == "shown", now_ms)
     if not is_open:
         raise Problem(409, "session_closed", "This window was taken for closed.")
     return FlaskResponse(status=204)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import click
 
-from store.errors import StoreError
+from store.core.errors import StoreError
 
 log = logging.getLogger(__name__)
 

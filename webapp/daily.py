@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, Response, make_response, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from store import zones
-from store.daily_summaries import DailySummary
-from store.zones import DayClock
+from store.core import zones
+from store.core.zones import DayClock
+from store.memory.daily_summaries import DailySummary
 from webapp import fragments
 from webapp.api import days as api
 from webapp.api.days import DayAnswer, day_or_404

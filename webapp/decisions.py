@@ -8,8 +8,8 @@ from dataclasses import replace
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from store import tool_calls
-from store.tool_calls import Scope, ToolCall
+from store.chats import tool_calls
+from store.chats.tool_calls import Scope, ToolCall
 from webapp import fragments
 from webapp.api.tool_calls import decide
 from webapp.assistant import again

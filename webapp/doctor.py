@@ -21,13 +21,16 @@ from engines.chat_listing import list_models
 from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
-from store import access_log, capture_state, ingest_state, stats, vectors
-from store.database import open_database
-from store.errors import DatabaseTooNew, DatabaseTooOld, StoreError
-from store.paths import DataDir
-from store.sent_noting import EgressRecorder, RequestContext
-from store.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
-from store.times import now_ms
+from store.core.database import open_database
+from store.core.errors import DatabaseTooNew, DatabaseTooOld, StoreError
+from store.core.paths import DataDir
+from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
+from store.core.times import now_ms
+from store.egress import access_log
+from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.embeddings import vectors
+from store.spool import ingest_state, process_state
+from store.timeline import stats
 from webapp.assistant.failures import turn_error
 from webapp.assistant.models import ChatModels
 
@@ -71,7 +74,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
 
 def check_display(data_dir: DataDir, source: str = "screen") -> Check:
     """What capture last said of the screen; without a daemon, whether there is a display at all."""
-    state = capture_state.read_capture_state(data_dir.spool)
+    state = process_state.read_capture_state(data_dir.spool)
     if state and state.state != "stopped" and now_ms() - state.written_ms < FRESH_MS:
         if state.state == "failing":
             return Check("Display", "X", state.detail or state.reason, "The screen is tried again by itself.")
@@ -94,7 +97,7 @@ def _linux_display() -> bool:
 
 
 def check_windows(data_dir: DataDir) -> Check:
-    state = capture_state.read_capture_state(data_dir.spool)
+    state = process_state.read_capture_state(data_dir.spool)
     if state is None or not state.window_source:
         return Check("Windows", "--", "known once capture runs")
     return Check("Windows", "OK", f"app and title come from {state.window_source}")

@@ -6,7 +6,7 @@ import apsw
 from flask import Blueprint, request
 from flask import Response as FlaskResponse
 
-from store import drafts
+from store.chats import drafts
 from webapp.assistant.records import MAX_MESSAGE_CHARS
 from webapp.errors import Problem
 from webapp.services import services

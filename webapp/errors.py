@@ -18,10 +18,10 @@ from flask import Flask, Response, g, render_template, request
 from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
-from store import errors as store_errors
-from store.insights import InsightNotFound
-from store.personas import BuiltInPersona, UnknownPersona
-from store.providers import ProviderNotFound, ProvidersUnreadable
+from store.chats.personas import BuiltInPersona, UnknownPersona
+from store.core import errors as store_errors
+from store.egress.providers import ProviderNotFound, ProvidersUnreadable
+from store.memory.insights import InsightNotFound
 from webapp.fragments import wants_fragment
 
 log = logging.getLogger(__name__)

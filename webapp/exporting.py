@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flask import Response, request
 
-from store import privacy
+from store.privacy import privacy
 from webapp.assistant.turn import UnknownChat, stored_turn
 from webapp.errors import Problem
 from webapp.export import bundle, markdown, page

@@ -11,7 +11,8 @@ from datetime import date
 from flask import Flask
 from flask import request as flask_request
 
-from store import days, frames, zones
+from store.core import days, zones
+from store.frames import frames
 from webapp import wording
 from webapp.viewer import Viewer, viewer
 

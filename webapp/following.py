@@ -15,7 +15,7 @@ from typing import Any
 
 from flask import Flask, Response, current_app, stream_with_context
 
-from store import conversations
+from store.chats import conversations
 from webapp.api.turn_events import event_body
 from webapp.assistant.records import FinalEvent
 from webapp.assistant.turn import stored_turn

@@ -5,7 +5,9 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import deletion, frame_tags, frames, kept, reading_queue, readings
+from store.deletion import deletion
+from store.frames import frames, kept, tags
+from store.ocr import reading_queue, readings
 from webapp import fragments
 from webapp.errors import Problem
 from webapp.services import services
@@ -48,9 +50,9 @@ def tag(frame_id: int) -> Response:
     try:
         with own.database.write() as connection:
             if off:
-                frame_tags.remove(connection, frame.id, off)
+                tags.remove(connection, frame.id, off)
             else:
-                frame_tags.add(connection, frame.id, words, own.clock())
+                tags.add(connection, frame.id, words, own.clock())
     except ValueError as error:
         raise Problem(422, "invalid_tag", f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     return fragments.redirect_to(_back(frame_id))

@@ -12,21 +12,16 @@ import shutil
 from dataclasses import dataclass
 from typing import Literal
 
-from store import (
-    capture_state,
-    frames,
-    ingest_state,
-    reading_queue,
-    readings,
-    sample_week,
-    stats,
-    tokenizer,
-    vectors,
-)
-from store.capture_state import CaptureState
-from store.database import Database
-from store.ingest_state import IngestState
-from store.search import Filters, search
+from store.core import tokenizer
+from store.core.database import Database
+from store.embeddings import vectors
+from store.frames import frames
+from store.ocr import reading_queue, readings
+from store.search.search import Filters, search
+from store.spool import ingest_state, process_state
+from store.spool.ingest_state import IngestState
+from store.spool.process_state import CaptureState
+from store.timeline import sample_week, stats
 from webapp.recording import current_pause
 from webapp.services import Services
 
@@ -65,7 +60,7 @@ class Health:
 def check(own: Services) -> Health:
     """All parts. Takes milliseconds: no model and no engine is asked."""
     now_ms = own.clock()
-    state = capture_state.read_capture_state(own.data_dir.spool)
+    state = process_state.read_capture_state(own.data_dir.spool)
     worker = ingest_state.read_ingest_state(own.data_dir.spool)
     parts = (
         capture_part(own, state, now_ms),

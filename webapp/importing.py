@@ -17,7 +17,7 @@ from typing import Any
 from flask import request
 from werkzeug.datastructures import FileStorage
 
-from store.imports import Kind
+from store.sources.imports import Kind
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 

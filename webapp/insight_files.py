@@ -12,9 +12,11 @@ from typing import Literal
 
 from flask import Response
 
-from store import frames, insights, privacy
-from store.insights import Insight, redacted
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.frames import frames
+from store.memory import insights
+from store.memory.insights import Insight, redacted
+from store.privacy import privacy
 from webapp import exporting
 from webapp.doors.calls import is_permitted
 from webapp.export import bundle, markdown

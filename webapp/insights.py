@@ -9,9 +9,12 @@ from typing import Any
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import anchors, days, frames, insights, personas
-from store.anchors import Anchor
-from store.insights import Insight
+from store.chats import anchors, personas
+from store.chats.anchors import Anchor
+from store.core import days
+from store.frames import frames
+from store.memory import insights
+from store.memory.insights import Insight
 from webapp import fragments, insight_files, ranges
 from webapp.assistant import about
 from webapp.assistant.errors import TurnRefused

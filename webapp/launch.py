@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, redirect, request
 from werkzeug.wrappers import Response
 
-from store.launch import use_login_code
+from store.egress.launch import use_login_code
 from webapp import sessions
 from webapp.access import check_launch_code, public
 from webapp.errors import Problem

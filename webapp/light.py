@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from store import frames, reading_queue, sample_week
-from store.capture_state import FOREVER_MS, CaptureState, Pause, read_capture_state, read_pause
+from store.frames import frames
+from store.ocr import reading_queue
+from store.spool.process_state import FOREVER_MS, CaptureState, Pause, read_capture_state, read_pause
+from store.timeline import sample_week
 from webapp import wording
 from webapp.services import Services
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import context_packs, context_preferences
+from store.memory import context_packs, context_preferences
 from webapp import fragments
 from webapp.services import services
 

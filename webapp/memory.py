@@ -5,9 +5,9 @@ from __future__ import annotations
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store import memory_timeline, observation_edits
-from store.memory_filters import ENTRY_TYPES
-from store.memory_timeline import BadAnchor, UnknownAnchor
+from store.memory import observation_edits, timeline
+from store.memory.memory_filters import ENTRY_TYPES
+from store.memory.timeline import BadAnchor, UnknownAnchor
 from webapp import fragments, ranges
 from webapp.api.memory import observation_or_404
 from webapp.errors import Problem
@@ -53,11 +53,11 @@ def around() -> Response:
     """What lies around an anchor, which is marked."""
     anchor = request.args.get("anchor", "")[:_MAX_CHARS]
     depth = request.args.get("depth", "")
-    steps = int(depth) if depth.isdecimal() and len(depth) < 3 else memory_timeline.TIMELINE_DEPTH
-    steps = min(steps, memory_timeline.MAX_DEPTH)
-    unit: memory_timeline.Unit = "hours" if request.args.get("unit") == "hours" else "records"
+    steps = int(depth) if depth.isdecimal() and len(depth) < 3 else timeline.TIMELINE_DEPTH
+    steps = min(steps, timeline.MAX_DEPTH)
+    unit: timeline.Unit = "hours" if request.args.get("unit") == "hours" else "records"
     try:
-        found = memory_timeline.get_context_timeline(
+        found = timeline.get_context_timeline(
             services().database, anchor, depth_before=steps, depth_after=steps, unit=unit
         )
     except BadAnchor as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import chat_digests, chat_summaries, context_preferences, context_sessions
-from store.chat_digests import Topic
-from store.context_sessions import ChatSession
-from store.documents import SUMMARY_FIELDS
+from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences
+from store.memory.chat_digests import Topic
+from store.memory.chat_sessions import ChatSession
+from store.memory.documents import SUMMARY_FIELDS
 from webapp import fragments
 from webapp.assistant import closing, topics
 from webapp.assistant.redaction import redacted
@@ -136,7 +136,7 @@ def merge(topic_id: int) -> Response:
 
 
 def _session(session_id: int) -> ChatSession:
-    found = context_sessions.get(services().database, session_id)
+    found = chat_sessions.get(services().database, session_id)
     if found is None:
         raise _no_session(session_id)
     return found

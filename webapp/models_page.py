@@ -11,8 +11,8 @@ from werkzeug.wrappers import Response
 from engines.chat import ModelError
 from engines.chat_check import Report
 from engines.chat_listing import PORTS, FoundServer, ListedModel, find_servers
-from store import providers
-from store.providers import TOOL_FORMATS, Provider, ProviderInvalid
+from store.egress import providers
+from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
 from webapp import fragments, providing
 from webapp.assistant.errors import UnknownModel
 from webapp.assistant.failures import turn_error

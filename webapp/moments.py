@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time
 
-from store import days
+from store.core import days
 from webapp.viewer import Viewer
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")

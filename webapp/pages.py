@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask, redirect
 from werkzeug.wrappers import Response
 
-from store import frames
+from store.frames import frames
 from webapp import (
     activity,
     blocks_page,

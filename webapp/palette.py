@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
 
-from store import apps, conversations
+from store.chats import conversations
+from store.frames import apps
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
 from webapp.views.goto import Goal, resolve_destination

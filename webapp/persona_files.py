@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from store.persona_words import PersonaInvalid, PersonaText
-from store.personas import MAX_PERSONAS
+from store.chats.persona_words import PersonaInvalid, PersonaText
+from store.chats.personas import MAX_PERSONAS
 
 FORMAT = 1
 MAX_BYTES = 1_000_000

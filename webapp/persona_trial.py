@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from store import activity, conversations, frames
+from store.chats import conversations
+from store.frames import frames
+from store.timeline import segments
 from webapp import markdown, wording
 from webapp.api.chat import turn_deps
 from webapp.assistant.errors import TurnRefused
@@ -51,7 +53,7 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
     last = frames.nearest(own.database, viewer.now_ms)
     if last is None:
         return []
-    found = activity.segments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
+    found = segments.segments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
     long_enough = [each for each in found if each.end_ms - each.start_ms >= _SHORTEST_MS] or found
     return [
         Moment(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import persona_words, personas
-from store.persona_words import PersonaInvalid, PersonaText
-from store.personas import Persona, Version
+from store.chats import persona_words, personas
+from store.chats.persona_words import PersonaInvalid, PersonaText
+from store.chats.personas import Persona, Version
 from webapp import fragments, persona_files, persona_trial
 from webapp.errors import Problem
 from webapp.persona_trial import Moment, Trial

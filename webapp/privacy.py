@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import apps, browser_words, deletion, privacy
-from store.deletion import Counts, Receipt
-from store.privacy import Decision, OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
-from store.private_windows import private_toolbar_words
+from store.deletion import deletion
+from store.deletion.deletion import Counts, Receipt
+from store.frames import apps
+from store.privacy import privacy
+from store.privacy.defaults import private_toolbar_words
+from store.privacy.privacy import Decision, OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
+from store.spool import window_hints
 from webapp import fragments, ranges
 from webapp.errors import Problem
 from webapp.ranges import NO_RANGE, Range
@@ -106,7 +109,7 @@ def maybe_private() -> Response:
 @blueprint.post("/privacy/browsers/forget")
 def forget_browser() -> Response:
     """A browser whose extension is gone counts as never paired."""
-    browser_words.forget(services().data_dir.spool, request.form.get("browser", ""))
+    window_hints.forget(services().data_dir.spool, request.form.get("browser", ""))
     return fragments.redirect_to("/privacy#browsers")
 
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import model_prompts
-from store.model_prompts import PromptChanged, PromptInvalid, PromptVersion
+from store.chats import prompts
+from store.chats.prompts import PromptChanged, PromptInvalid, PromptVersion
 from webapp import fragments
 from webapp.errors import Problem
 from webapp.models_page import models_page
@@ -35,7 +35,7 @@ def save() -> Response:
     text, base = _text(), form.get("base", "")
     by_itself = form.get("auto") == "1"
     try:
-        model_prompts.save(
+        prompts.save(
             own.database,
             name,
             text,
@@ -81,7 +81,7 @@ def restore() -> Response:
 def versions() -> Response:
     """Every version that is kept; ``from`` and ``to`` are compared."""
     name = request.args.get("model", "")
-    found = model_prompts.versions(services().database, name)
+    found = prompts.versions(services().database, name)
     if not found:
         raise Problem(404, "prompt_not_found", "This model never had a system prompt.")
     view = history(found, name, _number(request.args.get("from")), _number(request.args.get("to")))
@@ -109,8 +109,8 @@ def _put(shown: PromptEditor, text: str) -> Response:
     own, name = services(), shown.info.name
     if "system_prompt" in request.form:
         _keep_typed(name)
-    before = model_prompts.current(own.database, name)
-    kept = model_prompts.save(own.database, name, text, own.clock(), saved_by="person")
+    before = prompts.current(own.database, name)
+    kept = prompts.save(own.database, name, text, own.clock(), saved_by="person")
     is_changed = before is not None and kept is not None and kept.version != before.version
     return fragments.redirect_to(_address(name, undo=before.version if before and is_changed else None))
 
@@ -122,14 +122,14 @@ def _keep_typed(name: str) -> None:
     """
     own = services()
     with suppress(PromptInvalid, PromptChanged):
-        model_prompts.save(
+        prompts.save(
             own.database, name, _text(), own.clock(), saved_by="person", is_draft=True,
             based_on=request.form.get("base", ""),
         )  # fmt: skip
 
 
 def _version(name: str, number: int | None) -> PromptVersion:
-    for each in model_prompts.versions(services().database, name):
+    for each in prompts.versions(services().database, name):
         if each.version == number:
             return each
     raise Problem(404, "prompt_not_found", "This version is no longer kept.")

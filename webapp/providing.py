@@ -14,8 +14,9 @@ from engines import chat_check, chat_listing
 from engines.addresses import host_of, problem_of
 from engines.chat_check import Report
 from engines.chat_listing import ListedModel
-from store import model_prompts, providers
-from store.providers import Provider, ProviderInvalid
+from store.chats import prompts
+from store.egress import providers
+from store.egress.providers import Provider, ProviderInvalid
 from webapp.assistant.models import Endpoint, configured_names
 from webapp.assistant.sent_ledger import SentLedger
 from webapp.services import Services
@@ -54,7 +55,7 @@ def change(own: Services, provider: Provider, new_key: str | None) -> Provider:
     providers.change(own.data_dir, changed, configured_names(own.settings.chat))
     own.chat_models.reload()
     if changed.name != before.name:
-        model_prompts.rename(own.database, before.name, changed.name)
+        prompts.rename(own.database, before.name, changed.name)
     return changed
 
 

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
-from store.database import Database
-from store.errors import StoreError
-from store.memory import RetrievalQuery
-from store.sent_noting import EgressRecorder, RequestContext
-from store.settings import EmbeddingSettings
-from store.times import now_ms
+from store.core.database import Database
+from store.core.errors import StoreError
+from store.core.settings import EmbeddingSettings
+from store.core.times import now_ms
+from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.memory.search import RetrievalQuery
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _REMEMBERED = 256
 
 
 class Meaning(TypedDict):
-    """Keyword arguments of `store.search.search`."""
+    """Keyword arguments of `store.search.search.search`."""
 
     query_vector: npt.NDArray[np.floating] | None
     vector_model: str | None
@@ -51,7 +51,7 @@ class _Known:
 class QueryEmbedder:
     """Safe to share between threads. `problem` is the last sentence of what went wrong, else "".
 
-    What an endpoint is asked is noted in `database` before it leaves (`store.sent`).
+    What an endpoint is asked is noted in `database` before it leaves (`store.egress.egress_log`).
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class QueryEmbedder:
         return self.asked(text, turn_id=turn_id)
 
     def asking(self, text: str) -> RetrievalQuery:
-        """The same for a search of memory (`store.memory`)."""
+        """The same for a search of memory (`store.memory.search`)."""
         known = self.asked(text)
         return RetrievalQuery(text, known["query_vector"], known["vector_model"], known["vector_problem"])
 

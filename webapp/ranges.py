@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from store import days
+from store.core import days
 from webapp import wording
 from webapp.assistant.phrases import Calendar, Refusal, in_field, widened
 from webapp.moments import end_moment, moment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from store.capture_state import FOREVER_MS, Pause, read_pause, write_pause
-from store.paths import DataDir
+from store.core.paths import DataDir
+from store.spool.process_state import FOREVER_MS, Pause, read_pause, write_pause
 
 _MINUTE_MS = 60_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import entities, remembered
-from store.entities import Provenance
+from store.sources import entities, fact_curation
+from store.sources.entities import Provenance
 from webapp import fragments
 from webapp.api.remembered import entity_or_404, fact_or_404, merge
 from webapp.errors import Problem
@@ -73,7 +73,7 @@ def do_merge(entity_id: int) -> Response:
 def unmerge(entity_id: int) -> Response:
     """Let one that was merged stand by itself again."""
     with services().database.write() as connection:
-        remembered.unmerge(connection, entity_id)
+        fact_curation.unmerge(connection, entity_id)
     return fragments.redirect_to(f"/memory/entities/{entity_or_404(entity_id).id}")
 
 
@@ -116,7 +116,7 @@ def retract(fact_id: int) -> Response:
     fact_or_404(fact_id)
     own = services()
     with own.database.write() as connection:
-        remembered.retract(connection, fact_id, request.form.get("reason", ""), own.clock())
+        fact_curation.retract(connection, fact_id, request.form.get("reason", ""), own.clock())
     return fragments.redirect_to(_back(f"/memory/facts/{fact_id}"))
 
 
@@ -125,7 +125,7 @@ def restore(fact_id: int) -> Response:
     """Let it be recalled again."""
     fact_or_404(fact_id)
     with services().database.write() as connection:
-        remembered.restore_fact(connection, fact_id)
+        fact_curation.restore_fact(connection, fact_id)
     return fragments.redirect_to(_back(f"/memory/facts/{fact_id}"))
 
 
@@ -141,9 +141,9 @@ def correct(fact_id: int) -> Response:
         number, _ = entities.store_fact(
             connection, found.subject_id, found.predicate, Provenance(own.clock()), object_value=value
         )
-        remembered.restore_fact(connection, number)
+        fact_curation.restore_fact(connection, number)
         if number != fact_id:
-            remembered.retract(connection, fact_id, "corrected", own.clock())
+            fact_curation.retract(connection, fact_id, "corrected", own.clock())
     return fragments.redirect_to(_back(f"/memory/facts/{number}"))
 
 

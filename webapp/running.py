@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from store import locks
-from store.paths import DataDir, replace_file
+from store.core import locks
+from store.core.paths import DataDir, replace_file
 
 
 class AlreadyRunning(Exception):

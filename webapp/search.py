@@ -8,10 +8,10 @@ from typing import Literal
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import arrivals, saved_searches
-from store import names as store_names
-from store.saved_searches import SavedSearch
-from store.search import BadCursor
+from store.search import arrivals, saved_searches
+from store.search import names as store_names
+from store.search.saved_searches import SavedSearch
+from store.search.search import BadCursor
 from webapp import fragments, ranges
 from webapp.errors import Problem
 from webapp.services import services

@@ -10,8 +10,9 @@ from typing import Any
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import conversations, sent
-from store.sent import Purpose, SentRequest, SentTotal
+from store.chats import conversations
+from store.egress import egress_log
+from store.egress.egress_log import Purpose, SentRequest, SentTotal
 from webapp.assistant.failures import words_for
 from webapp.errors import Problem
 from webapp.services import services
@@ -56,8 +57,8 @@ def show() -> Response:
     before_id = int(before) if before.isdecimal() and len(before) < 19 else None
     own = services()
     only = next((purpose for purpose in _PURPOSES if purpose == request.args.get("purpose")), None)
-    found = sent.latest(own.database, PAGE + 1, before_id, only)
-    totals: list[SentTotal] = sent.totals_since(own.database, own.clock() - DAYS * _DAY_MS)
+    found = egress_log.latest(own.database, PAGE + 1, before_id, only)
+    totals: list[SentTotal] = egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS)
     html = render_template(
         "sent/sent.html",
         section="settings",
@@ -67,8 +68,8 @@ def show() -> Response:
         days=DAYS,
         purposes=_PURPOSES,
         only=only or "",
-        most_rows=sent.MAX_ROWS,
-        most_texts=sent.MAX_TEXTS,
+        most_rows=egress_log.MAX_ROWS,
+        most_texts=egress_log.MAX_TEXTS,
     )
     return make_response(html)
 
@@ -76,7 +77,7 @@ def show() -> Response:
 @blueprint.get("/settings/sent/<id:request_id>")
 def one(request_id: int) -> Response:
     """One request with its text."""
-    found = sent.get(services().database, request_id)
+    found = egress_log.get(services().database, request_id)
     if found is None:
         raise Problem(404, "request_not_found", "There is no such request, or it is too old.")
     html = render_template(
@@ -93,7 +94,7 @@ def for_answer(chat_id: int, n: int) -> Response:
     turn = conversations.turn(database, chat_id, n)
     if turn is None:
         raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
-    requests = [_view(each) for each in sent.of_turn(database, chat_id, n)]
+    requests = [_view(each) for each in egress_log.of_turn(database, chat_id, n)]
     html = render_template(
         "sent/requests.html", section="chat", requests=requests,
         back=f"/chat/{chat_id}#t{n}", title=f"What was sent for “{turn.question[:80]}”",

@@ -10,13 +10,15 @@ from dataclasses import replace
 
 from flask import Flask
 
-from store import apps, attachments, conversations, deletion, tool_calls
-from store.database import Database, open_database
-from store.errors import StoreError
-from store.media import Media
-from store.paths import DataDir
-from store.settings import Settings
-from store.times import now_ms
+from store.chats import attachments, conversations, tool_calls
+from store.core.database import Database, open_database
+from store.core.errors import StoreError
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.core.times import now_ms
+from store.deletion import deletion
+from store.frames import apps
+from store.frames.media import Media
 from webapp.access import launch_link
 from webapp.address import PortInUse, check_address, listen
 from webapp.app import create_app

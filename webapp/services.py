@@ -8,11 +8,11 @@ from typing import cast
 
 from flask import current_app
 
-from store.database import Database
-from store.media import Media
-from store.paths import DataDir
-from store.settings import Settings
-from store.spool import Spool
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.frames.media import Media
+from store.spool.queue import Spool
 from webapp.assistant.agent_session import AgentDeps
 from webapp.assistant.closing import ContextServices
 from webapp.assistant.live import LiveTurns

@@ -21,8 +21,8 @@ from flask_sock import Sock
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from simple_websocket import Server
 
-from store import conversations, tool_calls
-from store.tool_calls import Scope
+from store.chats import conversations, tool_calls
+from store.chats.tool_calls import Scope
 from webapp.api.chat_stream import StreamRequest, started_in_window
 from webapp.api.endpoint import parse_json
 from webapp.api.tool_calls import decide

@@ -7,10 +7,10 @@ from dataclasses import replace
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import import_names, imports
-from store.import_names import AcceptedNames
-from store.imports import KINDS, Import, ImportNotFound, Kind
-from store.zones import day_clock
+from store.core.zones import day_clock
+from store.sources import import_names, imports
+from store.sources.import_names import AcceptedNames
+from store.sources.imports import KINDS, Import, ImportNotFound, Kind
 from webapp import importing
 from webapp.api.import_names import import_or_404
 from webapp.errors import Problem

@@ -26,8 +26,8 @@ from typing import IO
 
 import click
 
-from store.paths import DataDir
-from store.settings import Settings, WebSettings
+from store.core.paths import DataDir
+from store.core.settings import Settings, WebSettings
 from webapp.access import launch_link
 from webapp.address import check_address, listen
 from webapp.running import supervisor_lock, web_address

@@ -5,8 +5,9 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from store import frames, sample_week
-from store.days import Day
+from store.core.days import Day
+from store.frames import frames
+from store.timeline import sample_week
 from webapp import fragments
 from webapp.errors import FieldError, Problem
 from webapp.moments import day_named, moment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import tool_modes, tool_rules
-from store.tool_modes import Mode
+from store.chats import tool_modes, tool_permissions
+from store.chats.tool_modes import Mode
 from webapp import fragments
 from webapp.assistant import destinations
 from webapp.assistant.agent_session import modes
@@ -48,5 +48,5 @@ def change(name: str) -> Response:
 @blueprint.post("/settings/tools/rules/<id:rule_id>/revoke")
 def revoke(rule_id: int) -> Response:
     """Take a standing approval back; one that is gone already is as wanted."""
-    tool_rules.revoke(services().database, rule_id)
+    tool_permissions.revoke(services().database, rule_id)
     return fragments.redirect_to("/settings/tools#rules")

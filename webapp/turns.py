@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store import answer_reports
+from store.chats import feedback
 from webapp import exporting, fragments
 from webapp.assistant.turn import TurnResult, UnknownChat, stored_turn
 from webapp.errors import Problem
@@ -24,13 +24,11 @@ def report(chat_id: int, n: int, source: int) -> Response:
     """Mark a source as wrong (``note`` says why), or take that back (``verdict=withdraw``)."""
     own = services()
     if request.form.get("verdict") == "withdraw":
-        answer_reports.withdraw(own.database, chat_id, n, source)
+        feedback.withdraw(own.database, chat_id, n, source)
     else:
         note = request.form.get("note", "")
-        is_source = source != answer_reports.WHOLE_ANSWER
-        if not (
-            is_source and answer_reports.report(own.database, chat_id, n, source, "wrong", note, own.clock())
-        ):
+        is_source = source != feedback.WHOLE_ANSWER
+        if not (is_source and feedback.report(own.database, chat_id, n, source, "wrong", note, own.clock())):
             raise Problem(404, "source_not_found", f"Turn {n} of chat {chat_id} cites no source {source}.")
     result = _turn(chat_id, n)
     if not fragments.wants_fragment():

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from flask import g, request
 
-from store import days
-from store.zones import host_zone, zone_named
+from store.core import days
+from store.core.zones import host_zone, zone_named
 from webapp.services import services
 
 ZONE_COOKIE = "zone"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import date, tzinfo
 
-from store import days
+from store.core import days
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from store.sample_week import Question, SampleWeek, Scene
+from store.timeline.sample_week import Question, SampleWeek, Scene
 
 
 @dataclass(frozen=True, slots=True)

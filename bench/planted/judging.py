@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 from bench.planted import Answer, Part
 from bench.planted.screens import Screen
 from engines.chat import Completion, Message, RequestHook, Schema
-from store.database import Database
-from store.settings import ChatSettings
+from store.core.database import Database
+from store.core.settings import ChatSettings
 from webapp.assistant.models import AnyModel, ChatModels
 from webapp.assistant.plan import TurnServices
 from webapp.assistant.records import Claim, TurnRequest, TurnResult

@@ -20,10 +20,12 @@ from ingest.demo.days import Moment, Options, Visit, all_visits, plan
 from ingest.demo.drawing import Canvas
 from ingest.demo.story import figures
 from ingest.reader_loop import draft_of
-from store import activity, frames, readings
-from store.database import Database
-from store.frames import Still
-from store.readings import Box, DraftLine, DraftWord, TextDraft
+from store.core.database import Database
+from store.frames import frames
+from store.frames.frames import Still
+from store.ocr import readings
+from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft
+from store.timeline import segments
 from webapp.assistant.sentences import duration
 
 ZONE = ZoneInfo("Europe/Berlin")
@@ -61,7 +63,7 @@ def fill(database: Database, engine: OcrEngine | None = None) -> dict[str, Scree
 def measured(database: Database, screens: Mapping[str, Screen]) -> dict[str, str]:
     """What code has measured of the week: the longest app with its time, and the one after it."""
     times = [screen.captured_ms for screen in screens.values()]
-    first, second, *_ = activity.totals(database, min(times), max(times) + 1).by_app
+    first, second, *_ = segments.totals(database, min(times), max(times) + 1).by_app
     return {"app": first.name or "", "spent": duration(first.duration_ms), "other_app": second.name or ""}
 
 
@@ -76,7 +78,7 @@ def _stored(
         readings.add(connection, frame_id, draft, (), 0)
         row = frames.get(database, frame_id)
         frames.extend(connection, row.capture_id, moment.ended_ms)
-        activity.heartbeat(connection, frames.get(database, frame_id))
+        segments.heartbeat(connection, frames.get(database, frame_id))
     stored = readings.current_reading(database, frame_id)
     assert stored is not None
     return Screen(frame_id, moment.captured_ms, lines, stored.text)

@@ -9,7 +9,7 @@ import numpy as np
 from capture.errors import DisplayLost, NoDisplay, PermissionRefused
 from capture.geometry import Rect
 from capture.screens import Monitor, Screenshot
-from store.times import now_ms
+from store.core.times import now_ms
 
 _MOST_DISPLAYS = 32
 _WHERE = (

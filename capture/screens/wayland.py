@@ -20,7 +20,7 @@ from PIL import Image, UnidentifiedImageError
 from capture.errors import DisplayLost
 from capture.geometry import Rect
 from capture.screens import Monitor, Screenshot, bgrx
-from store.times import now_ms
+from store.core.times import now_ms
 
 TIMEOUT_S = 5.0
 

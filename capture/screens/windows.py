@@ -11,7 +11,7 @@ from mss.exception import ScreenShotError
 from capture.errors import DisplayLost, NoDisplay
 from capture.geometry import Rect
 from capture.screens import Monitor, Screenshot
-from store.times import now_ms
+from store.core.times import now_ms
 
 _ERRORS = (ScreenShotError, OSError)
 

@@ -13,7 +13,7 @@ from capture.errors import DisplayLost, NoDisplay
 from capture.geometry import Rect
 from capture.screens import Monitor, Screenshot
 from capture.screens.x11_grab import GRAB_ERRORS, MssGrab, PillowGrab, open_grab
-from store.times import now_ms
+from store.core.times import now_ms
 
 _WHEN_NO_DISPLAY = (
     "Start capture inside the graphical session, or set DISPLAY; without a screen use capture.source"

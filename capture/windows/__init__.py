@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from capture.geometry import Rect
-from store.privacy import WindowFacts
-from store.private_windows import normalize_app_name
+from store.privacy.defaults import normalize_app_name
+from store.privacy.privacy import WindowFacts
 
 Kind = Literal["window", "popup", "dock", "desktop"]
 

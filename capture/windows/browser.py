@@ -16,9 +16,9 @@ from pathlib import Path
 
 from capture.stamps import file_stamp
 from capture.windows import WindowInfo, WindowSource
-from store import browser_words
-from store.browser_words import ExtensionReport, OrdinaryWindow
-from store.private_windows import is_browser
+from store.privacy.defaults import is_browser
+from store.spool import window_hints
+from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class ExtensionHints:
         self._words: list[ExtensionReport] = []
 
     def __call__(self) -> list[ExtensionReport]:
-        stamp = file_stamp(browser_words.extension_path(self._folder))
+        stamp = file_stamp(window_hints.extension_path(self._folder))
         if stamp != self._stamp:
             self._stamp = stamp
             self._words = self._read()
@@ -42,7 +42,7 @@ class ExtensionHints:
 
     def _read(self) -> list[ExtensionReport]:
         try:
-            return browser_words.read_reports(self._folder)
+            return window_hints.read_reports(self._folder)
         except (OSError, ValueError) as error:
             # Who is paired is not known any more: every browser counts as paired and silent.
             log.error("what the browser extension said cannot be read: %s", error)

@@ -4,7 +4,7 @@ Three things tell. The command line of the window's own process: ``chromium --in
 private windows only (a launcher that hands over to a browser that runs already ends, and owns no
 window). A title that said so once, since a window never ceases to be private: "New Incognito tab" is
 the title before the first page. And the toolbar, which ingest has read and told by a file
-(`store.toolbar_words`). What the extension says of a window counts before all of them.
+(`store.spool.toolbar_words`). What the extension says of a window counts before all of them.
 
 A window that a private one opens, such as a login, has no toolbar that could say so. So one that
 appears while a private window of its process is in view is private, too, unless it was there at the
@@ -21,9 +21,9 @@ from pathlib import Path
 
 from capture.stamps import file_stamp
 from capture.windows import WindowInfo, WindowSource
-from store import toolbar_words
-from store.private_windows import is_browser, is_started_private, private_state
-from store.toolbar_words import ToolbarHints
+from store.privacy.defaults import is_browser, is_started_private, private_state
+from store.spool import toolbar_words
+from store.spool.toolbar_words import ToolbarHints
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 from ingest.demo.days import LEFT_OUT, Away, Day, Moment, Visit
 from ingest.demo.drawing import Canvas, desktop
 from ingest.demo.fonts import Fonts
-from store.sample_week import SOURCE
-from store.spool import Capture, DecisionRun, LookReport
+from store.spool.queue import Capture, DecisionRun, LookReport
+from store.timeline.sample_week import SOURCE
 
 LOOK_MS = 5_000
 BATCH_MS = 300_000

@@ -24,8 +24,8 @@ from ingest.importers.items import CannotImport
 from ingest.importers.progress import Progress
 from ingest.importers.zones import zone_named
 from ingest.taking_in import SOME_FAILED, engine_of, run_import
-from store import reading_queue
-from store.settings import Settings
+from store.core.settings import Settings
+from store.ocr import reading_queue
 
 _MOST_READERS = 2
 

@@ -13,8 +13,8 @@ from ingest.demo.fonts import Fonts
 from ingest.demo.questions import questions
 from ingest.home import Home
 from ingest.importers.items import CannotImport, Item
-from store import sample_week
-from store.sample_week import Absence, Fact, SampleFrame, SampleWeek, Scene
+from store.timeline import sample_week
+from store.timeline.sample_week import Absence, Fact, SampleFrame, SampleWeek, Scene
 
 
 class SampleWeekGenerator:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from store.sample_week import Absence, Question, Scene
+from store.timeline.sample_week import Absence, Question, Scene
 
 _GAP_MINUTES = 5
 

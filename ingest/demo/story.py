@@ -14,7 +14,7 @@ from string import Template
 from typing import Any, cast
 
 from ingest.demo.surfaces import Surface
-from store.sample_week import FactKind
+from store.timeline.sample_week import FactKind
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from ingest.home import Home
 from ingest.importers.items import CannotImport, Item, Skipped
-from store import frames
-from store.errors import SpoolFull
+from store.core.errors import SpoolFull
+from store.frames import frames
 
 _POLL_S = 0.2
 _PATIENCE_S = 2.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from ingest.images import InvalidImage, check, media_type_of
 from ingest.importers.items import CannotImport, Item, Skipped, item
 from ingest.importers.times import taken_ms
-from store.spool import MAX_IMAGE_BYTES
+from store.spool.queue import MAX_IMAGE_BYTES
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp"}
 

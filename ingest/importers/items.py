@@ -6,7 +6,7 @@ import hashlib
 import uuid
 from dataclasses import dataclass
 
-from store.spool import Capture
+from store.spool.queue import Capture
 
 # Any fixed UUID serves: it only has to be the same in every import.
 _NAMESPACE = uuid.UUID("9d2b6a0e-6f5c-5c7e-9c1e-4e1f6a7d3b52")

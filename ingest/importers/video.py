@@ -23,7 +23,7 @@ from PIL import Image
 
 from ingest.importers.images import offset_min
 from ingest.importers.items import CannotImport, Item, Skipped, item
-from store.media import pixels_sha256
+from store.frames.media import pixels_sha256
 
 # A hair of tolerance: 0.9999 s is the frame of second 1 in a clip with rounded time stamps.
 _HAIR_S = 0.001

@@ -9,7 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ingest.importers.items import CannotImport
-from store.times import MAX_EPOCH_SECONDS, to_ms
+from store.core.times import MAX_EPOCH_SECONDS, to_ms
 
 
 def zone_named(name: str | None) -> tzinfo:

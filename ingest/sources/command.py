@@ -11,8 +11,8 @@ import click
 
 from ingest.home import Home
 from ingest.importers.zones import zone_named
-from store.imports import KINDS, Kind
-from store.times import now_ms
+from store.core.times import now_ms
+from store.sources.imports import KINDS, Kind
 
 _HELP: dict[Kind, str] = {
     "messages": "Import messages of FILE: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",

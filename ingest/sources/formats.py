@@ -26,7 +26,7 @@ from ingest.sources import (
 )
 from ingest.sources.source import Options, Source
 from ingest.sources.tables import Aliases, has_columns
-from store.imports import Kind
+from store.sources.imports import Kind
 
 Read = Callable[[Source, Options], Iterator[Any | Skipped]]
 

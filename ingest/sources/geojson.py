@@ -22,8 +22,8 @@ from ingest.sources.values import (
     text_of,
     written_ms,
 )
-from store.locations import PointRecord
-from store.places import RADIUS_M, PlaceRecord
+from store.sources.locations import PointRecord
+from store.sources.places import RADIUS_M, PlaceRecord
 
 _FEATURES = ("features", "[]")
 _TIMES = ("time", "timestamp", "datetime", "date", "when", "recorded_at")

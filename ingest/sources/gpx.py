@@ -12,7 +12,7 @@ from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import BadRecord, optional_number, past_ms, position, written_ms
 from ingest.sources.xml_stream import End, Start, xml_elements
-from store.locations import PointRecord
+from store.sources.locations import PointRecord
 
 _POINTS = frozenset({"trkpt", "rtept", "wpt"})
 

@@ -26,7 +26,7 @@ from ingest.sources.values import (
     sensible_ms,
     text_of,
 )
-from store.calendars import EventRecord
+from store.sources.calendars import EventRecord
 
 _EVENT = frozenset(
     {

@@ -19,7 +19,7 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import DuplicateCounter, made
 from ingest.sources.values import BadRecord, local_ms, name_of, past_ms, text_of
-from store.messages import MessageRecord
+from store.sources.messages import MessageRecord
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _TIME = rf"(?:{'|'.join(_MONTHS)}) \d\d, \d{{4}} +\d{{1,2}}:\d\d:\d\d [AP]M"

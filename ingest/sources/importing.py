@@ -18,12 +18,12 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.formats import SUFFIXES, Format, detect_format
 from ingest.sources.source import Options, Source, opened
 from ingest.sources.staging import Staging
-from store import calendars, imports, messages
-from store import locations as stored_locations
-from store import places as stored_places
-from store.imports import Kind
-from store.times import now_ms
-from store.upserts import Upserted
+from store.core.times import now_ms
+from store.core.upserts import Upserted
+from store.sources import calendars, imports, messages
+from store.sources import locations as stored_locations
+from store.sources import places as stored_places
+from store.sources.imports import Kind
 
 MAX_NOTES = 100
 """Records left out that are told one by one; all of them are counted by reason."""

@@ -13,8 +13,8 @@ from ingest.sources.source import Options, Source
 from ingest.sources.tables import csv_rows
 from ingest.sources.telling import made
 from ingest.sources.values import BadRecord, name_of, optional_number, past_ms, position, text_of, written_ms
-from store.locations import PointRecord
-from store.places import RADIUS_M, PlaceRecord
+from store.sources.locations import PointRecord
+from store.sources.places import RADIUS_M, PlaceRecord
 
 _POSITION = {"latitude": ("lat", "y"), "longitude": ("lon", "lng", "long", "x")}
 POINT_COLUMNS = {

@@ -21,7 +21,7 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import BadRecord, local_ms, name_of, past_ms, text_of
-from store.messages import MessageRecord
+from store.sources.messages import MessageRecord
 
 _MAX_MESSAGE_BYTES = 1_000_000
 """What is read of one message: its words stand before its attachments."""

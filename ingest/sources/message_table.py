@@ -13,7 +13,7 @@ from ingest.sources.source import Options, Source
 from ingest.sources.tables import csv_rows
 from ingest.sources.telling import DuplicateCounter, made
 from ingest.sources.values import BadRecord, name_of, past_ms, text_of, written_ms
-from store.messages import MessageRecord
+from store.sources.messages import MessageRecord
 
 MESSAGE_COLUMNS = {
     "time": ("timestamp", "date", "datetime", "sent", "sent_at", "date_time"),

@@ -13,7 +13,7 @@ from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import BadRecord, name_of, parse_number, past_ms, text_of
 from ingest.sources.xml_stream import Start, xml_elements
-from store.messages import MessageRecord
+from store.sources.messages import MessageRecord
 
 _RECEIVED, _SENT = "1", "2"
 _FROM = "137"  # PduHeaders.FROM of Android

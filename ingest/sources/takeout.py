@@ -23,7 +23,7 @@ from ingest.sources.values import (
     position_written,
     written_ms,
 )
-from store.locations import PointRecord
+from store.sources.locations import PointRecord
 
 _E7 = 1e7
 _RECORDS = ("locations", "[]")

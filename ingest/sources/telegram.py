@@ -15,7 +15,7 @@ from ingest.sources.json_stream import json_records
 from ingest.sources.source import Options, Source
 from ingest.sources.telling import made
 from ingest.sources.values import BadRecord, name_of, parse_number, past_ms, text_of, written_ms
-from store.messages import MessageRecord
+from store.sources.messages import MessageRecord
 
 _EVERY = ("chats", "list", "[]")
 _LEFT = ("left_chats", "list", "[]")

@@ -19,7 +19,7 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.sources.source import Dates, Options, Source
 from ingest.sources.telling import DuplicateCounter, made
 from ingest.sources.values import BadRecord, local_ms, name_of, past_ms, text_of
-from store.messages import MessageRecord
+from store.sources.messages import MessageRecord
 
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202c\ufeff"))
 WHATSAPP_LINE = re.compile(

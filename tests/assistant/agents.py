@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from store import tool_calls
-from store.database import Database
-from store.media import Media
-from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
-from store.tool_calls import Scope, ToolCall
+from store.chats import tool_calls
+from store.chats.tool_calls import Scope, ToolCall
+from store.core.database import Database
+from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
+from store.frames.media import Media
 from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel

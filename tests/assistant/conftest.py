@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from store.database import Database
-from store.paths import DataDir
-from store.settings import ChatSettings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import ChatSettings
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
 from webapp.assistant.models import ChatModels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from store.settings import ToolsSettings
+from store.core.settings import ToolsSettings
 from webapp.assistant.agent_session import registry
 from webapp.assistant.tool import Tool
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from store import activity
-from store.database import Database
-from store.frames import ID_STEP, FrameRow
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames.frames import ID_STEP, FrameRow
+from store.timeline import segments
 from tests.factories import store_frame
 
 
@@ -46,7 +46,7 @@ class Afternoon:
         """A frame that many minutes after 14:00, with a reading of `text`; its stretch of activity too."""
         frame = store_frame(self.database, self.data_dir, START_MS + round(minute * 60_000), text, **changes)
         with self.database.write() as connection:
-            activity.heartbeat(connection, frame)
+            segments.heartbeat(connection, frame)
         return frame
 
 

@@ -8,9 +8,9 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
-from store.database import Database
-from store.media import Media
-from store.settings import Settings, ToolsSettings
+from store.core.database import Database
+from store.core.settings import Settings, ToolsSettings
+from store.frames.media import Media
 from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
 from webapp.assistant.agent_session import registry

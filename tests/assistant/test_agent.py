@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from store import access_log, conversations, deletion, tool_calls, tool_log, tool_modes, tool_rules
-from store.database import Database
-from store.media import Media
-from store.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
+from store.chats import conversations, tool_calls, tool_log, tool_modes, tool_permissions
+from store.chats.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
+from store.core.database import Database
+from store.deletion import deletion
+from store.egress import access_log
+from store.frames.media import Media
 from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -307,12 +309,12 @@ def test_allowed_in_a_chat_means_in_this_chat(asking: TurnServices, stub: StubMo
     assert [(call.state, call.decided_by) for call in again.calls] == [("completed", "chat")]
     other = decided(asking, lambda call: tool_calls.deny(asking.database, call.id, NOW_MS))
     assert other.calls[0].state == "denied"
-    [rule] = tool_rules.rules(asking.database)
+    [rule] = tool_permissions.rules(asking.database)
     assert (rule.chat_id, rule.tool, rule.uses) == (first.result.chat_id, "read_file", 1)
     assert rule.scope == f"files below {folder}; results stay on this computer"
-    assert tool_rules.revoke(asking.database, rule.id)
-    assert not tool_rules.revoke(asking.database, rule.id)
-    assert tool_rules.use(asking.database, first.result.chat_id, "read_file", rule.scope) == ""
+    assert tool_permissions.revoke(asking.database, rule.id)
+    assert not tool_permissions.revoke(asking.database, rule.id)
+    assert tool_permissions.use(asking.database, first.result.chat_id, "read_file", rule.scope) == ""
 
 
 def test_always_and_off_are_kept(asking: TurnServices, stub: StubModel, folder: Path) -> None:

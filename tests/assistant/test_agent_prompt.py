@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.chat_extractive import ExtractiveModel
-from store.settings import ToolsSettings
+from store.core.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS
 from webapp.assistant import agent_prompt, prompt
 from webapp.assistant.agent_session import registry

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from store import answer_reports, conversations
-from store.answer_reports import WHOLE_ANSWER
-from store.database import Database, open_database, scalar
-from store.settings import ChatSettings
+from store.chats import conversations, feedback
+from store.chats.feedback import WHOLE_ANSWER
+from store.core.database import Database, open_database, scalar
+from store.core.settings import ChatSettings
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.demo_week import DemoHome
 from tests.stub_model import StubModel
@@ -127,7 +127,7 @@ def test_a_wrong_source_is_a_case_until_it_is_cited_no_more(
     stub.reply(reply("It has 12 sensors [[e1]].", ("e1", "12 sensors")))
     asked = ask("How many sensors?", end_ms=START_MS + HOUR_MS)
     wrong = next(item.frame_id for item in asked.evidence if item.n == 1)
-    answer_reports.report(database, asked.chat_id, asked.turn_id, 1, "wrong", "", NOW_MS)
+    feedback.report(database, asked.chat_id, asked.turn_id, 1, "wrong", "", NOW_MS)
     (found,) = of_reports(database)
     assert (found.message, found.start_ms, found.wrong) == ("How many sensors?", START_MS, {wrong})
     assert check(deps, found).why == "cites a source that was reported as wrong"
@@ -141,8 +141,8 @@ def test_a_right_answer_keeps_its_sources(
     good = reply("It has 12 sensors [[e1]], near room 9 [[e2]].", ("e1", "12 sensors"), ("e2", "room 9"))
     stub.reply(good).reply(reply("Fish [[e3]].", ("e3", "fish")))
     asked = ask("How many sensors?", end_ms=START_MS + HOUR_MS)
-    answer_reports.report(database, asked.chat_id, asked.turn_id, WHOLE_ANSWER, "right", "", NOW_MS)
-    answer_reports.report(database, asked.chat_id, asked.turn_id, 2, "wrong", "", NOW_MS)
+    feedback.report(database, asked.chat_id, asked.turn_id, WHOLE_ANSWER, "right", "", NOW_MS)
+    feedback.report(database, asked.chat_id, asked.turn_id, 2, "wrong", "", NOW_MS)
     (found,) = of_reports(database)
     assert (found.right, len(found.wrong)) == ({budget}, 1)
     checked = check(deps, found)
@@ -154,7 +154,7 @@ def test_a_verdict_without_frames_is_no_case(
 ) -> None:
     stub.reply(reply("I found nothing."))
     asked = ask("How many sensors?")
-    answer_reports.report(database, asked.chat_id, asked.turn_id, WHOLE_ANSWER, "wrong", "", NOW_MS)
+    feedback.report(database, asked.chat_id, asked.turn_id, WHOLE_ANSWER, "wrong", "", NOW_MS)
     assert list(of_reports(database)) == []
 
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import attachments, conversations, sent
-from store.attachments import Attachment
-from store.database import Database
-from store.settings import ContextSettings
+from store.chats import attachments, conversations
+from store.chats.attachments import Attachment
+from store.core.database import Database
+from store.core.settings import ContextSettings
+from store.egress import egress_log
 from tests.assistant.agents import agent_deps, offered, run
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, Afternoon, reply
@@ -213,7 +214,7 @@ def test_an_image_goes_as_one_part_to_a_model_that_can_see(database: Database, s
     assert "the picture is with this question" in content[0]["text"]
     assert (ran.result.mode, ran.result.sources) == ("agent", ("attachments",))
     # The ledger names the pictures and does not keep them.
-    (kept,) = sent.of_turn(database, ran.result.chat_id, 1)
+    (kept,) = egress_log.of_turn(database, ran.result.chat_id, 1)
     assert kept.pictures == 2 and kept.body and "base64" not in kept.body and two.sha256 in kept.body
 
 

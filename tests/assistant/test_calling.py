@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from store import sent
-from store.database import Database
-from store.errors import StoreBusy
-from store.settings import ChatModelSettings, ChatSettings
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.egress import egress_log
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -27,7 +27,7 @@ def test_what_was_sent_is_kept_to_the_byte(
     afternoon.show(1, "a line on the screen")
     stub.reply(reply("It said so [[e1]].", ("e1", "a line on the screen")))
     result = ask()
-    (kept,) = sent.of_turn(database, result.chat_id, result.turn_id)
+    (kept,) = egress_log.of_turn(database, result.chat_id, result.turn_id)
     assert kept.body is not None
     assert json.loads(kept.body) == stub.requests[0]
     assert kept.size_bytes == len(kept.body.encode()) == int(stub.headers[0]["content-length"])
@@ -48,7 +48,7 @@ def test_it_is_noted_before_it_leaves(
     noted: list[str] = []
 
     def look(_: object) -> str:
-        noted.extend(each.outcome for each in sent.latest(database))
+        noted.extend(each.outcome for each in egress_log.latest(database))
         database.close_thread()
         return "nothing"
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_noted_is_not_sent(
     def busy(*_: object) -> int:
         raise StoreBusy("another process writes")
 
-    monkeypatch.setattr(sent, "record", busy)
+    monkeypatch.setattr(egress_log, "record", busy)
     error = ask().error
     assert error is not None and error.code == "store_busy"
     assert stub.headers == []
@@ -78,14 +78,14 @@ def test_each_request_has_its_outcome(afternoon: Afternoon, stub: StubModel, dat
     stub.fail(503, "loading").fail(401, "no key")
     result = answer(TurnServices(database, models, lambda: NOW_MS), question())
     models.close()
-    found = sent.of_turn(database, result.chat_id, result.turn_id)
+    found = egress_log.of_turn(database, result.chat_id, result.turn_id)
     assert [each.outcome for each in found] == ["asked_again", "model_no_key"]
 
 
 def test_the_built_in_model_sends_nothing(ask: Ask, afternoon: Afternoon, database: Database) -> None:
     afternoon.show(1, "hello")
     ask(model="extractive")
-    assert sent.latest(database) == []
+    assert egress_log.latest(database) == []
 
 
 def question(**changes: object) -> TurnRequest:
@@ -115,7 +115,7 @@ def test_a_request_that_is_too_long_is_made_smaller_and_the_answer_says_so(
     result = ask()
     assert result.status == "done"
     assert len(stub.requests) == 1
-    first, second = sent.of_turn(database, result.chat_id, result.turn_id)
+    first, second = egress_log.of_turn(database, result.chat_id, result.turn_id)
     assert second.size_bytes < 0.65 * first.size_bytes
     assert (first.outcome, second.outcome) == ("context_too_long", "answered")
     assert any("refused the first request as too long" in warning for warning in result.warnings)
@@ -162,5 +162,5 @@ def test_the_cost_is_by_the_persons_own_prices(
     assert not usage.is_estimated
     expected = ((usage.input_tokens or 0) * 2 + (usage.output_tokens or 0) * 8) / 1e6
     assert (usage.cost, usage.currency) == (pytest.approx(expected), "EUR")
-    (kept,) = sent.of_turn(database, result.chat_id, result.turn_id)
+    (kept,) = egress_log.of_turn(database, result.chat_id, result.turn_id)
     assert (kept.cost, kept.currency) == (usage.cost, "EUR")

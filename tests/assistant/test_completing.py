@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from store.database import Database
-from store.frames import FrameRow
-from store.paths import DataDir
-from store.readings import Box, Line, Reading, Word
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames.frames import FrameRow
+from store.ocr.readings import Box, Line, Reading, Word
 from tests.factories import store_frame
 from webapp.assistant.evidence import judge
 from webapp.assistant.rows import rows

@@ -7,9 +7,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from store import decisions, deletion, media, vectors
-from store.database import Database
-from store.spool import DecisionRun, LookReport
+from store.core.database import Database
+from store.deletion import deletion
+from store.embeddings import vectors
+from store.frames import media
+from store.spool.queue import DecisionRun, LookReport
+from store.timeline import ledger
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -32,7 +35,7 @@ def looked(database: Database, *runs: tuple[str, str, int, int]) -> None:
     with database.write() as connection:
         for at in range(START_MS, end_ms, 600_000):
             inside = tuple(run for run in made if at <= run.start_ms < at + 600_000)
-            decisions.add_report(connection, LookReport(str(uuid.uuid4()), at, at + 600_000, 20, inside))
+            ledger.add_report(connection, LookReport(str(uuid.uuid4()), at, at + 600_000, 20, inside))
 
 
 RUNS = (

@@ -13,12 +13,15 @@ import pytest
 from PIL import Image
 
 from engines.addresses import host_of
-from store import access_log, deletion, privacy, sent, tool_calls, tool_modes
-from store.database import Database
-from store.frames import FrameRow
-from store.media import Media
-from store.privacy_rules import Rule
-from store.tool_calls import ToolCall
+from store.chats import tool_calls, tool_modes
+from store.chats.tool_calls import ToolCall
+from store.core.database import Database
+from store.deletion import deletion
+from store.egress import access_log, egress_log
+from store.frames.frames import FrameRow
+from store.frames.media import Media
+from store.privacy import privacy
+from store.privacy.rules import Rule
 from tests.assistant.agents import Ran, agent_deps, asked, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
@@ -55,8 +58,8 @@ def pictures(request: dict[str, Any]) -> list[str]:
     ]
 
 
-def ledger(deps: TurnServices) -> list[sent.SentRequest]:
-    return [row for row in sent.latest(deps.database) if row.purpose == "describe"]
+def ledger(deps: TurnServices) -> list[egress_log.SentRequest]:
+    return [row for row in egress_log.latest(deps.database) if row.purpose == "describe"]
 
 
 def test_only_a_model_that_can_see_is_offered_it(

@@ -11,8 +11,9 @@ from dataclasses import replace
 import pytest
 
 from engines.addresses import host_of
-from store import sent, tool_modes
-from store.database import Database
+from store.chats import tool_modes
+from store.core.database import Database
+from store.egress import egress_log
 from tests.assistant.agents import agent_deps, asked, decided, run
 from tests.assistant.helpers import START_MS, Afternoon
 from tests.stub_model import StubModel
@@ -79,7 +80,7 @@ def test_stop_ends_a_model_that_does_not(
         result, took_s = stopped(deps, asked(**HOUR | {"mode": mode}), stub)
     assert took_s < SOON_S
     assert result.error is None or result.error.code == "stopped"
-    assert [row.outcome for row in sent.latest(deps.database)] == ["stopped"]
+    assert [row.outcome for row in egress_log.latest(deps.database)] == ["stopped"]
 
 
 @pytest.mark.parametrize("mode", ["agent", "evidence"])
@@ -105,7 +106,7 @@ def test_a_description_that_never_ends_is_over_in_time(
     with no_thread_left():
         ran, _ = decided(replace(deps, agent=hurried), "once")
     assert (ran.calls[0].state, ran.result.status) == ("timed_out", "done")
-    assert [row.outcome for row in sent.latest(deps.database) if row.purpose == "describe"] != [""]
+    assert [row.outcome for row in egress_log.latest(deps.database) if row.purpose == "describe"] != [""]
 
 
 def test_stop_ends_a_description(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:

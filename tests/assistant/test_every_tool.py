@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from store.database import Database
-from store.settings import ChatModelSettings, ChatSettings, ToolsSettings
+from store.core.database import Database
+from store.core.settings import ChatModelSettings, ChatSettings, ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
 from tests.assistant.looking import Turn
 from tests.attaching import attached_chat

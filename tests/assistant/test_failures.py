@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from engines.chat import ModelError, ModelRefused
-from store import conversations, deletion
-from store import database as database_module
-from store.database import Database
-from store.errors import DeadlineExceeded, StoreBusy, StoreError
-from store.media import Media
+from store.chats import conversations
+from store.core import database as database_module
+from store.core.database import Database
+from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
+from store.deletion import deletion
+from store.frames.media import Media
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import Request, StubModel

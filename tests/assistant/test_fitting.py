@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from engines.chat import Message, RequestedCall
-from store.database import Database
+from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import Afternoon
 from tests.stub_model import StubModel

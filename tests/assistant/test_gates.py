@@ -10,13 +10,16 @@ from typing import Any
 import apsw
 import pytest
 
-from store import calendars, daily_summaries, places, preferences, tool_modes
-from store.calendars import EventRecord
-from store.database import Database
-from store.imports import PLACES_ENABLED
-from store.locations import PointRecord
-from store.places import PlaceRecord
-from store.settings import ToolsSettings
+from store.chats import tool_modes
+from store.core import preferences
+from store.core.database import Database
+from store.core.settings import ToolsSettings
+from store.memory import daily_summaries
+from store.sources import calendars, places
+from store.sources.calendars import EventRecord
+from store.sources.imports import PLACES_ENABLED
+from store.sources.locations import PointRecord
+from store.sources.places import PlaceRecord
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import put_events, put_places, put_points

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from store import deletion, sent
-from store.database import Database
-from store.media import Media
+from store.core.database import Database
+from store.deletion import deletion
+from store.egress import egress_log
+from store.frames.media import Media
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -94,7 +95,7 @@ def test_a_given_response_is_passed_on_and_ignored_where_unsupported(
 def test_what_was_sent_is_shown_as_messages(deps: TurnServices, stub: StubModel, database: Database) -> None:
     stub.call(("calculator", {"expression": "6*7"})).reply(reply("It is 42."))
     first = run(deps, message="What is 6*7?").result
-    last = sent.of_turn(database, first.chat_id, 1)[-1]
+    last = egress_log.of_turn(database, first.chat_id, 1)[-1]
     roles = [role for role, _ in sent_page._view(last).parts]
     assert roles == ["system", "user", "function_call", "function_call_output"]
     view = prompt_blocks.of_turn(database, first.chat_id, 1)

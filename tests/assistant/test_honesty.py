@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
-from store import decisions
-from store.database import Database
-from store.spool import DecisionRun, LookReport
+from store.core.database import Database
+from store.spool.queue import DecisionRun, LookReport
+from store.timeline import ledger
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
@@ -21,7 +21,7 @@ def test_an_empty_range_is_said_so_and_no_model_is_asked(
     pause = DecisionRun("", "paused", "by the person", START_MS, START_MS + 3 * HOUR_MS, 10)
     report = LookReport(str(uuid.uuid4()), START_MS, START_MS + 3 * HOUR_MS, 10, (pause,))
     with database.write() as connection:
-        decisions.add_report(connection, report)
+        ledger.add_report(connection, report)
     result = ask()
     assert stub.requests == []
     assert "There are no captures between 2026-11-20 14:00 and 2026-11-20 17:00" in result.answer_md

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import tool_modes
-from store.database import Database
+from store.chats import tool_modes
+from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
 from tests.memories import put_observation

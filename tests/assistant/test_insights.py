@@ -13,27 +13,20 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from store import (
-    anchors,
-    conversations,
-    deletion,
-    entities,
-    frame_tags,
-    imports,
-    insights,
-    locations,
-    personas,
-    presence,
-)
-from store.anchors import Anchor
-from store.database import Database
-from store.entities import Provenance
-from store.errors import StoreBusy
-from store.insights import Insight
-from store.locations import PointRecord
-from store.media import Media
-from store.paths import DataDir
-from store.persona_words import BUILT_IN, PersonaText
+from store.chats import anchors, conversations, personas
+from store.chats.anchors import Anchor
+from store.chats.persona_words import BUILT_IN, PersonaText
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames import tags
+from store.frames.media import Media
+from store.memory import insights
+from store.memory.insights import Insight
+from store.sources import entities, imports, locations, presence
+from store.sources.entities import Provenance
+from store.sources.locations import PointRecord
 from tests.assistant.agents import agent_deps, offered, run
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
@@ -123,7 +116,7 @@ def test_r0_17_the_parts_stand_in_their_order(
     anchor = frame_anchor(afternoon, browser_url="https://example.org/x")
     assert anchor.frame_id is not None
     with database.write() as connection:
-        frame_tags.add(connection, anchor.frame_id, "retention", NOW_MS)
+        tags.add(connection, anchor.frame_id, "retention", NOW_MS)
         learned = Provenance(NOW_MS, frame_id=anchor.frame_id)
         entities.store_entity(connection, "person", "Anna Bauer", learned, "runs operations")
         batch = imports.begin(connection, "location", "gpx", "track.gpx", NOW_MS)

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from store import daily_summaries, entities, frame_tags, privacy
-from store.database import Database
-from store.entities import Provenance
-from store.paths import DataDir
-from store.settings import ToolsSettings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import ToolsSettings
+from store.frames import tags
+from store.memory import daily_summaries
+from store.privacy import privacy
+from store.sources import entities
+from store.sources.entities import Provenance
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
 from tests.factories import store_frame
@@ -229,5 +232,5 @@ def test_tags_of_a_frame(database: Database, data_dir: DataDir) -> None:
     assert turn.answer("get_frame_tags", frame_id=frame.id)["note"] == "The frame has no tags."
     with database.write() as connection:
         for tag in ("work", "Anna"):
-            frame_tags.add(connection, frame.id, tag, NOW_MS)
+            tags.add(connection, frame.id, tag, NOW_MS)
     assert turn.answer("get_frame_tags", frame_id=frame.id)["tags"] == ["Anna", "work"]

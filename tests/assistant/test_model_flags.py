@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from store import model_prompts as stored_prompts
-from store.database import Database
+from store.chats import prompts as stored_prompts
+from store.core.database import Database
 from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel

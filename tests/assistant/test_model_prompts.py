@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from store import conversations, model_prompts, sent
-from store.database import Database
+from store.chats import conversations, prompts
+from store.core.database import Database
+from store.egress import egress_log
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
@@ -17,7 +18,7 @@ FORMS = ("", "functionary", "command-r", "llama31")
 
 
 def set_prompt(database: Database, content: str) -> None:
-    model_prompts.save(database, "stub", content, NOW_MS, saved_by="person")
+    prompts.save(database, "stub", content, NOW_MS, saved_by="person")
 
 
 def system_of(stub: StubModel, n: int = -1) -> str:
@@ -85,7 +86,9 @@ def test_c5_prompt_and_override_both_stand_there_word_for_word(
 
 def prefixes(database: Database, chat_id: int, turns: int) -> list[str]:
     return [
-        request.prefix_sha256 for n in range(1, turns + 1) for request in sent.of_turn(database, chat_id, n)
+        request.prefix_sha256
+        for n in range(1, turns + 1)
+        for request in egress_log.of_turn(database, chat_id, n)
     ]
 
 
@@ -132,7 +135,7 @@ def test_what_was_sent_is_taken_apart_into_its_blocks(
     stub.reply("ok")
     set_prompt(database, "Blank\n\nlines\n\n")
     result = ask(system_prompt="\n\nNow: I am\n\n")
-    (request,) = sent.of_turn(database, result.chat_id, 1)
+    (request,) = egress_log.of_turn(database, result.chat_id, 1)
     blocks = taken_apart(request.blocks, [system_of(stub)])
     assert [(block.number, block.text) for block in blocks[:2]] == [
         (1, "Blank\n\nlines\n\n"),

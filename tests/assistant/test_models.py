@@ -11,11 +11,11 @@ import pytest
 from engines.chat import Message, ModelNoKey, ModelUnknown
 from engines.chat_extractive import ExtractiveModel
 from engines.chat_openai import OpenAIChatModel
-from store import providers
-from store.errors import SettingsError
-from store.paths import DataDir
-from store.providers import Provider
-from store.settings import ChatModelSettings, ChatSettings
+from store.core.errors import SettingsError
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.egress import providers
+from store.egress.providers import Provider
 from tests.stub_model import StubModel
 from webapp.assistant.models import ChatModels
 from webapp.assistant.turn import UnknownModel

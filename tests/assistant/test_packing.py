@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.database import Database
-from store.filters import Filters
-from store.sample import SampledFrame
-from store.settings import ChatSettings
+from store.core.database import Database
+from store.core.settings import ChatSettings
+from store.search.filters import Filters
+from store.search.sample import SampledFrame
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import days
+from store.core import days
 from tests.factories import CASES
 from webapp.assistant.phrases import MOMENT_MARGIN_MS, Calendar, Found, Refusal, in_field, in_message
 

@@ -14,8 +14,8 @@ from bench.planted.judging import Tally, judge
 from bench.planted.screens import ZONE, Screen, fill, measured, values
 from ingest.demo import fonts
 from ingest.demo.days import SCRIPTS
-from store.database import Database, open_database
-from store.paths import DataDir
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
 
 BOUND = 0.03
 _TUNED = ("english", "chinese", "more", "fresh")

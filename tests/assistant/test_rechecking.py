@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from store import activity, conversations, deletion, readings
-from store.database import Database, scalar
-from store.media import Media
+from store.chats import conversations
+from store.core.database import Database, scalar
+from store.deletion import deletion
+from store.frames.media import Media
+from store.ocr import readings
+from store.timeline import segments
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
 from tests.factories import text_draft
@@ -120,7 +123,7 @@ def timed(ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices) -
     for minute in range(32, 42):
         afternoon.show(minute, QUOTE)
     with deps.database.write() as connection:
-        activity.rebuild(connection, 0, 2**42)
+        segments.rebuild(connection, 0, 2**42)
     stub.reply(reply("You set retention to 14 days, and used Code for 9 min [[e1]].", ("e1", QUOTE)))
     result = ask("How long did I work on retention?")
     assert [claim.state for claim in result.claims] == ["found"]

@@ -7,10 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from store import nearest, readings, search, vectors
-from store.database import Database
-from store.filters import Filters
-from store.frames import ID_STEP
+from store.core.database import Database
+from store.embeddings import knn, vectors
+from store.frames.frames import ID_STEP
+from store.ocr import readings
+from store.search import search
+from store.search.filters import Filters
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, insert_bare_frames, reply
 from tests.factories import text_draft
@@ -130,7 +132,7 @@ def test_meaning_finds_what_no_word_does(database: Database, busy: None) -> None
     direction = np.array([[1.0, 0.0]], dtype=np.float32)
     with database.write() as connection:
         vectors.add(connection, "frame", wanted, "test", [(0, 10, vectors.quantize(direction)[0])])
-    nearest.load_neighbours(database, "frame")
+    knn.load_neighbours(database, "frame")
     meaning = Meaning(query_vector=direction[0], vector_model="test", vector_problem=None)
     retrieval = found(database, "expiry", meaning=meaning)
     assert wanted in [entry.frame.id for entry in retrieval.entries]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from store.database import Database
-from store.errors import DeadlineExceeded
-from store.filters import Filters
+from store.core.database import Database
+from store.core.errors import DeadlineExceeded
+from store.search.filters import Filters
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon
 from webapp.assistant.retrieval import get_frame, retrieve, search_ocr
 
@@ -37,7 +37,7 @@ def test_the_deadline_stops_the_search_inside_the_database(
     database: Database, afternoon: Afternoon, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # SEA-10, R3.72
     afternoon.show(0, "one")
-    monkeypatch.setattr("store.database._STEPS_BETWEEN_CHECKS", 1)
+    monkeypatch.setattr("store.core.database._STEPS_BETWEEN_CHECKS", 1)
     with pytest.raises(DeadlineExceeded):
         retrieve(database, RANGE, (), NOW_MS, deadline_s=-1)
     assert retrieve(database, RANGE, (), NOW_MS).frames_in_range == 1

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.database import Database
-from store.filters import Filters
-from store.frames import ID_STEP
-from store.sample import count, ends_per_bucket
+from store.core.database import Database
+from store.frames.frames import ID_STEP
+from store.search.filters import Filters
+from store.search.sample import count, ends_per_bucket
 from tests.assistant.helpers import insert_bare_frames
 from tests.factories import CASES
 from webapp.assistant.sampling import MAX_FRAMES, Rule, even_selection, select_in

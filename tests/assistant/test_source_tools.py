@@ -7,11 +7,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from store import access_log, messages
-from store.calendars import EventRecord
-from store.database import Database
-from store.locations import PointRecord
-from store.places import PlaceRecord
+from store.core.database import Database
+from store.egress import access_log
+from store.sources import messages
+from store.sources.calendars import EventRecord
+from store.sources.locations import PointRecord
+from store.sources.places import PlaceRecord
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
 from tests.sources import message, put_events, put_messages, put_places, put_points

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from store import conversations, entities, messages, remembered, tool_calls
-from store.calendars import EventRecord
-from store.conversations import DELETED_ANSWER
-from store.database import Database
-from store.entities import Provenance
+from store.chats import conversations, tool_calls
+from store.chats.conversations import DELETED_ANSWER
+from store.core.database import Database
+from store.sources import entities, fact_curation, messages
+from store.sources.calendars import EventRecord
+from store.sources.entities import Provenance
 from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import message, put_events, put_messages
@@ -127,17 +128,17 @@ def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn
             entities.store_fact(connection, anna, "likes", learned, object_value=value)[0]
             for value in ("tea", "rum")
         )
-        remembered.retract(connection, rum, "she said no", NOW_MS)
+        fact_curation.retract(connection, rum, "she said no", NOW_MS)
     stub.call(("recall_entities", {"name": "anna"}))
     stub.reply("Anna likes tea.")
     with agent_deps(database, stub) as deps:
         ran = run(deps)
     [row] = told(stub)[0]["entities"]
     assert [fact["fact_id"] for fact in row["facts"]] == [tea]
-    [use] = remembered.uses_of_fact(database, tea)
+    [use] = fact_curation.uses_of_fact(database, tea)
     assert (use.chat_id, use.turn) == (ran.result.chat_id, ran.result.turn_id)
-    assert remembered.uses_of_entity(database, anna) == [use]
-    assert remembered.uses_of_fact(database, rum) == []
+    assert fact_curation.uses_of_entity(database, anna) == [use]
+    assert fact_curation.uses_of_fact(database, rum) == []
 
 
 def test_deleting_the_messages_takes_the_answer_along(database: Database, stub: StubModel) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from store import conversations, sent
-from store.database import Database
-from store.settings import ToolsSettings
+from store.chats import conversations
+from store.core.database import Database
+from store.core.settings import ToolsSettings
+from store.egress import egress_log
 from tests.assistant.agents import agent_deps, run
 from tests.stub_model import StubModel
 from tests.webapp.voices import FORMS, written
@@ -97,7 +98,7 @@ def test_a_model_that_chooses_well_scores_high_and_one_that_does_not_low(
     silent = total(choices_of(deps))
     assert silent.right.count == sum(not case.right for case in CASES)
     assert conversations.list_chats(database) == []
-    assert {each.purpose for each in sent.latest(database, 500)} == {"test"}
+    assert {each.purpose for each in egress_log.latest(database, 500)} == {"test"}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from store.settings import ToolsSettings
+from store.core.settings import ToolsSettings
 from tests.assistant.examples import EXAMPLES, examples_of
 from webapp.assistant.agent_session import registry
 from webapp.assistant.tool import Tool, invalid_arguments, tool

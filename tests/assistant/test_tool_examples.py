@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from store import daily_summaries, entities, messages
-from store.database import Database
-from store.entities import Provenance
+from store.core.database import Database
+from store.memory import daily_summaries
+from store.sources import entities, messages
+from store.sources.entities import Provenance
 from tests.assistant.examples import EXAMPLES
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from store import conversations, tool_rules
-from store.database import Database
+from store.chats import conversations, tool_permissions
+from store.core.database import Database
 from tests.assistant.agents import agent_deps, decided, run
 from tests.assistant.helpers import NOW_MS
 from tests.stub_model import StubModel
@@ -56,7 +56,7 @@ def test_another_folder_is_asked_about(database: Database, stub: StubModel, fold
         with agent_deps(database, stub, read_file_roots=(root,)) as deps:
             _, waited = decided(deps, "always")
         assert len(waited) == 1
-    assert [rule.scope.partition(";")[0] for rule in tool_rules.rules(database)] == [
+    assert [rule.scope.partition(";")[0] for rule in tool_permissions.rules(database)] == [
         f"files below {folder}/letters",
         f"files below {folder}/notes",
     ]
@@ -66,14 +66,19 @@ def test_rules_are_kept_once_counted_and_go_with_their_chat(database: Database) 
     chat, other = (conversations.create(database, title, NOW_MS) for title in ("one", "two"))
     with database.write() as connection:
         for now_ms in (NOW_MS, NOW_MS + 5):
-            tool_rules.allow(connection, "read_file", chat, "files", now_ms)
-        tool_rules.allow(connection, "web_search", None, "searches", NOW_MS + 9)
-    assert [tool_rules.use(database, each, "read_file", "files") for each in (chat, other)] == ["chat", ""]
-    assert tool_rules.use(database, chat, "read_file", "other files") == ""
-    assert tool_rules.use(database, other, "web_search", "searches") == "always"
-    assert [(rule.tool, rule.chat_id, rule.title, rule.uses) for rule in tool_rules.rules(database)] == [
+            tool_permissions.allow(connection, "read_file", chat, "files", now_ms)
+        tool_permissions.allow(connection, "web_search", None, "searches", NOW_MS + 9)
+    assert [tool_permissions.use(database, each, "read_file", "files") for each in (chat, other)] == [
+        "chat",
+        "",
+    ]
+    assert tool_permissions.use(database, chat, "read_file", "other files") == ""
+    assert tool_permissions.use(database, other, "web_search", "searches") == "always"
+    assert [
+        (rule.tool, rule.chat_id, rule.title, rule.uses) for rule in tool_permissions.rules(database)
+    ] == [
         ("web_search", None, "", 1),
         ("read_file", chat, "one", 1),
     ]
     conversations.delete(database, chat)
-    assert [rule.tool for rule in tool_rules.rules(database)] == ["web_search"]
+    assert [rule.tool for rule in tool_permissions.rules(database)] == ["web_search"]

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from store import deletion, tool_calls
-from store.database import Database
-from store.media import Media
+from store.chats import tool_calls
+from store.core.database import Database
+from store.deletion import deletion
+from store.frames.media import Media
 from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import START_MS, Afternoon
 from tests.stub_model import StubModel

@@ -6,10 +6,11 @@ from itertools import groupby
 
 import pytest
 
-from store import conversations, deletion
-from store.conversations import DELETED_ANSWER
-from store.database import Database
-from store.media import Media
+from store.chats import conversations
+from store.chats.conversations import DELETED_ANSWER
+from store.core.database import Database
+from store.deletion import deletion
+from store.frames.media import Media
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from store import sent, tool_modes, tool_rules
-from store.database import Database
-from store.errors import SettingsError
-from store.settings import ToolsSettings
+from store.chats import tool_modes, tool_permissions
+from store.core.database import Database
+from store.core.errors import SettingsError
+from store.core.settings import ToolsSettings
+from store.egress import egress_log
 from tests.assistant.agents import agent_deps, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS
 from tests.stub_model import StubModel
@@ -79,7 +80,7 @@ def test_it_asks_and_sends_what_was_shown(deps: TurnServices, stub: StubModel, s
     told = json.loads(stub.requests[1]["messages"][-1]["content"])
     assert told["results"] == [{"title": "Retention", "url": "https://example.org/a", "text": "Ninety days."}]
     assert "data" in told["note"] and ran.calls[0].state == "completed"
-    [row] = [row for row in sent.latest(deps.database) if row.purpose == "web_search"]
+    [row] = [row for row in egress_log.latest(deps.database) if row.purpose == "web_search"]
     assert row.body is not None and row.body.encode() == search.requests[0]
     assert (row.url, row.provider, row.is_local, row.outcome, row.pictures) == (
         search.url, "web_search", True, "answered", 0,
@@ -100,7 +101,7 @@ def test_a_denied_search_leaves_nothing(deps: TurnServices, stub: StubModel, sea
     stub.call(ASK).reply("Then I do not know.")
     ran, _ = decided(deps, None)
     assert (ran.calls[0].state, search.requests) == ("denied", [])
-    assert all(row.purpose != "web_search" for row in sent.latest(deps.database))
+    assert all(row.purpose != "web_search" for row in egress_log.latest(deps.database))
 
 
 def test_a_rule_holds_for_its_host_alone(
@@ -113,7 +114,7 @@ def test_a_rule_holds_for_its_host_alone(
     with StubSearch() as other, searching(database, stub, other.url) as elsewhere:
         ran, waited = decided(elsewhere, None)
         assert (len(waited), ran.calls[0].state, other.requests) == (1, "denied", [])
-    [rule] = tool_rules.rules(database)
+    [rule] = tool_permissions.rules(database)
     assert (rule.chat_id, rule.uses) == (None, 1)
 
 
@@ -121,7 +122,7 @@ def test_a_tool_turned_down_forgets_its_rules(deps: TurnServices, stub: StubMode
     stub.call(ASK).reply("Once.")
     decided(deps, "always")
     tool_modes.choose(deps.database, "web_search", "ask", NOW_MS)
-    assert tool_rules.rules(deps.database) == []
+    assert tool_permissions.rules(deps.database) == []
 
 
 def test_hostile_results_call_nothing(deps: TurnServices, stub: StubModel, search: StubSearch) -> None:
@@ -192,7 +193,7 @@ def test_a_slow_endpoint_ends_in_time(database: Database, stub: StubModel, searc
         if thread.name == "tool":
             thread.join(60)
     assert not [thread for thread in threading.enumerate() if thread.name == "tool"]
-    [row] = [row for row in sent.latest(database) if row.purpose == "web_search"]
+    [row] = [row for row in egress_log.latest(database) if row.purpose == "web_search"]
     assert row.outcome == "timeout"
 
 

@@ -18,9 +18,9 @@ from capture.privacy import Rules
 from capture.screens import Monitor, Pixels, Screenshot
 from capture.sources import Sources
 from capture.windows import WindowInfo
-from store.paths import DataDir
-from store.settings import CaptureSettings, PrivacySettings
-from store.spool import Capture, DecisionRun, LookReport, Spool
+from store.core.paths import DataDir
+from store.core.settings import CaptureSettings, PrivacySettings
+from store.spool.queue import Capture, DecisionRun, LookReport, Spool
 from tests.factories import NOON_MS
 
 SIZE = (320, 192)  # 10 x 6 tiles

@@ -8,8 +8,8 @@ import pytest
 
 from capture.windows import WindowInfo
 from capture.windows.browser import ExtensionHints, ExtensionWindows, fits
-from store import browser_words
-from store.browser_words import SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
+from store.spool import window_hints
+from store.spool.window_hints import SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
 from tests.capture.fakes import FakeWindows, window
 
 NEWS = OrdinaryWindow("News", "https://news.example/")
@@ -103,19 +103,19 @@ def test_words_that_cannot_be_read_make_every_browser_unknown(
 ) -> None:
     words = ExtensionHints(tmp_path)
     assert words() == []
-    browser_words.extension_path(tmp_path).write_bytes(b"{")
+    window_hints.extension_path(tmp_path).write_bytes(b"{")
     witnessed = ExtensionWindows(FakeWindows([chromium()]), words, lambda: NOW_MS)
     assert [(w.incognito, w.witnessed) for w in witnessed.windows()] == [(None, True)]
     assert "cannot be read" in caplog.text
-    browser_words.extension_path(tmp_path).unlink()
+    window_hints.extension_path(tmp_path).unlink()
     assert [w.witnessed for w in witnessed.windows()] == [False]
 
 
 def test_words_are_read_again_when_they_change(tmp_path: Path) -> None:
     words = ExtensionHints(tmp_path)
-    browser_words.save_report(tmp_path, "one", said(NEWS))
+    window_hints.save_report(tmp_path, "one", said(NEWS))
     assert words() == [said(NEWS)]
-    browser_words.save_report(tmp_path, "one", said())
+    window_hints.save_report(tmp_path, "one", said())
     assert words() == [said()]
 
 

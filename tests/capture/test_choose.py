@@ -6,8 +6,8 @@ import pytest
 
 from capture.choose import choose
 from capture.opening import open_sources, parse_source
-from store.errors import SettingsError
-from store.settings import CaptureSettings
+from store.core.errors import SettingsError
+from store.core.settings import CaptureSettings
 from tests.capture.fakes import FakeClock
 
 ALL_TOOLS = {"grim", "spectacle", "gnome-screenshot", "swaymsg", "hyprctl"}

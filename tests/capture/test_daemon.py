@@ -16,11 +16,11 @@ from capture.errors import DisplayLost, NoDisplay, SourceFailed
 from capture.geometry import Rect
 from capture.idle import Activity
 from capture.windows import WindowInfo
-from store.capture_state import FOREVER_MS, Pause, read_capture_state, write_pause
-from store.paths import DataDir
-from store.privacy import Rule, save_rules
-from store.settings import PrivacySettings
-from store.spool import Spool
+from store.core.paths import DataDir
+from store.core.settings import PrivacySettings
+from store.privacy.privacy import Rule, save_rules
+from store.spool.process_state import FOREVER_MS, Pause, read_capture_state, write_pause
+from store.spool.queue import Spool
 from tests.capture.fakes import (
     MONITOR,
     SECOND,

@@ -12,7 +12,7 @@ from PIL import Image
 
 from capture.errors import SourceEmpty
 from capture.screens.files import FolderScreen, VideoScreen
-from store.paths import DataDir
+from store.core.paths import DataDir
 from tests.capture.fakes import Bench, FakeClock, screen, spooled
 from tests.factories import picture
 

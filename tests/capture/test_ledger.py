@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capture.ledger import Ledger
-from store.spool import DecisionRun
+from store.spool.queue import DecisionRun
 
 ID = "capture-1"
 

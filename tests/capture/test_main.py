@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from store.capture_state import read_capture_state
-from store.paths import DataDir
-from store.spool import Spool
+from store.core.paths import DataDir
+from store.spool.process_state import read_capture_state
+from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from capture import processes
 from capture.windows import WindowInfo
 from capture.windows.marked import PrivateWindowDetector, ToolbarsRead
-from store import toolbar_words
-from store.toolbar_words import ToolbarHints
+from store.spool import toolbar_words
+from store.spool.toolbar_words import ToolbarHints
 from tests.capture.fakes import FakeWindows, window
 
 ORDINARY = ("chromium", "https://example.org")

@@ -9,9 +9,9 @@ from capture.geometry import Rect
 from capture.privacy import MASK_COLOUR, Rules, judge, mask
 from capture.screens import Monitor
 from capture.windows import Identity, WindowInfo
-from store.paths import DataDir
-from store.privacy import Rule, RuleSet, save_rules
-from store.settings import PrivacySettings
+from store.core.paths import DataDir
+from store.core.settings import PrivacySettings
+from store.privacy.privacy import Rule, RuleSet, save_rules
 from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
 
 MASKED = RuleSet((Rule(app="Vault", action="mask"),))

@@ -9,7 +9,7 @@ import pytest
 from capture.errors import SourceFailed
 from capture.windows import WindowInfo
 from capture.windows.guarded import NoWindows, UnknownWindows, WindowsWithTimeout
-from store.paths import DataDir
+from store.core.paths import DataDir
 from tests.capture.fakes import Bench, FakeWindows, window
 
 

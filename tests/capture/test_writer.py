@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from capture.writer import Writer, encode
-from store.errors import SpoolFull
-from store.paths import DataDir
-from store.spool import Spool
+from store.core.errors import SpoolFull
+from store.core.paths import DataDir
+from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
 from tests.factories import capture
 

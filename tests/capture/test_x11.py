@@ -31,10 +31,10 @@ from capture.screens.x11_grab import MssGrab, PillowGrab
 from capture.windows import WindowInfo
 from capture.windows.linux_x11 import X11Windows
 from capture.windows.x11_reading import compound_text
-from store.paths import DataDir
-from store.privacy import Rule, save_rules
-from store.settings import CaptureSettings, PrivacySettings
-from store.spool import Spool
+from store.core.paths import DataDir
+from store.core.settings import CaptureSettings, PrivacySettings
+from store.privacy.privacy import Rule, save_rules
+from store.spool.queue import Spool
 from tests.capture.fakes import Spooled, spooled
 
 pytestmark = pytest.mark.skipif(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from store.paths import DataDir
+from store.core.paths import DataDir
 from tests.end_to_end.pages_site import Site, ask_first, pages_site
 from tests.end_to_end.programs import PATIENCE_S, Recollect, chromium_path, x_display
 

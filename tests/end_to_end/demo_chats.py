@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from store import attachments, chat_digests, context_preferences, context_sessions, providers
-from store.conversations import StoredEvidence
-from store.filters import Filters
-from store.providers import Provider
-from store.search import search
+from store.chats import attachments
+from store.chats.conversations import StoredEvidence
+from store.egress import providers
+from store.egress.providers import Provider
+from store.memory import chat_digests, chat_sessions, context_preferences
+from store.search.filters import Filters
+from store.search.search import search
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
@@ -71,7 +73,7 @@ def pages(own: Services, chat: str, session_id: int) -> dict[str, str]:
     """Addresses of what there is to look at; the verbose log is on from here."""
     context_preferences.set_verbose(own.database, True, own.clock())
     chat_id = int(chat.rpartition("/")[2])
-    session = context_sessions.latest_of_chat(own.database, chat_id)
+    session = chat_sessions.latest_of_chat(own.database, chat_id)
     topic = chat_digests.topics(own.database)[0].id
     assert session is not None and attachments.of_chat(own.database, chat_id)
     return {

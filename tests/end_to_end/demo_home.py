@@ -20,15 +20,20 @@ from zoneinfo import ZoneInfo
 
 from ingest.daily_writing import DailySummaryWriter
 from ingest.observations import ObservationLoop
-from store import activity, apps, capture_state, entities, frames, readings, zones
-from store.database import Database, open_database
-from store.entities import Provenance
-from store.frames import Still
-from store.media import Media
-from store.paths import DataDir
-from store.readings import Box, DraftLine, DraftWord, TextDraft
-from store.spool import Capture
-from store.zones import DayClock
+from store.core import zones
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.zones import DayClock
+from store.frames import apps, frames
+from store.frames.frames import Still
+from store.frames.media import Media
+from store.ocr import readings
+from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft
+from store.sources import entities
+from store.sources.entities import Provenance
+from store.spool import process_state
+from store.spool.queue import Capture
+from store.timeline import segments
 from tests.factories import CASES
 
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -95,12 +100,12 @@ def remember(database: Database) -> None:
 
 def recording(data_dir: DataDir, now_ms: int) -> None:
     """Capture as it looks while it records."""
-    state = capture_state.CaptureState(
+    state = process_state.CaptureState(
         pid=1, started_ms=now_ms - 3_600_000, written_ms=now_ms - 900, looked_ms=now_ms - 2_000,
         kept_ms=now_ms - 9_000, state="recording", source="screen", window_source="x11",
         monitors=("DP-1",), looks=7_200, kept=640,
     )  # fmt: skip
-    capture_state.write_capture_state(data_dir.spool, state)
+    process_state.write_capture_state(data_dir.spool, state)
 
 
 def _day(database: Database, shelf: Media, choice: random.Random, morning: datetime, end: datetime) -> None:
@@ -136,7 +141,7 @@ def _frame(
         frames.extend(connection, capture_id, _ms(until))
     frame = frames.get(database, frame_id)
     with database.write() as connection:
-        activity.heartbeat(connection, frame)
+        segments.heartbeat(connection, frame)
 
 
 _stills: dict[tuple[Path, str], Still] = {}

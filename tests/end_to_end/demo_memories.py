@@ -6,13 +6,14 @@ import re
 
 from playwright.sync_api import Page
 
-from store import conversations, entities, import_names, imports, remembered
-from store.calendars import EventRecord
-from store.database import Database
-from store.entities import Provenance
-from store.locations import PointRecord
-from store.messages import MessageRecord
-from store.places import PlaceRecord
+from store.chats import conversations
+from store.core.database import Database
+from store.sources import entities, fact_curation, import_names, imports
+from store.sources.calendars import EventRecord
+from store.sources.entities import Provenance
+from store.sources.locations import PointRecord
+from store.sources.messages import MessageRecord
+from store.sources.places import PlaceRecord
 from tests.end_to_end import demo_home
 from tests.sources import put_events, put_messages, put_places, put_points
 
@@ -78,8 +79,8 @@ def _remember(database: Database) -> None:
         employed, _ = entities.store_fact(connection, ben, "works_at", learned, object_entity_id=firm)
         entities.store_fact(connection, ben, "is employed by", learned, object_value="Fabrikam")
         gone, _ = entities.store_fact(connection, ben, "birthday", learned, object_value="1 April")
-        remembered.retract(connection, gone, "he was joking", NOW_MS)
-        remembered.use(connection, turn.id, [ben, firm], [employed])
+        fact_curation.retract(connection, gone, "he was joking", NOW_MS)
+        fact_curation.use(connection, turn.id, [ben, firm], [employed])
 
 
 def tell(page: Page, origin: str, frame_id: int) -> dict[str, str]:

@@ -16,16 +16,17 @@ from typing import Any
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from store import conversations, providers, sent
-from store.calendars import EventRecord
-from store.database import Database
-from store.locations import PointRecord
-from store.messages import MessageRecord
-from store.paths import DataDir
-from store.providers import Provider
-from store.search import Filters, search
-from store.sent import OutgoingRequest
-from store.settings import Settings
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.egress import egress_log, providers
+from store.egress.egress_log import OutgoingRequest
+from store.egress.providers import Provider
+from store.search.search import Filters, search
+from store.sources.calendars import EventRecord
+from store.sources.locations import PointRecord
+from store.sources.messages import MessageRecord
 from tests.end_to_end import demo_home
 from tests.sources import put_events, put_messages, put_points
 from webapp import create_app
@@ -113,9 +114,9 @@ def _with_models(database: Database) -> None:
     leaving = OutgoingRequest(
         "test", NOW_MS, "cloud", "big", "https://api.example/v1/chat/completions", False, body, len(body)
     )
-    sent.record(database, leaving)
+    egress_log.record(database, leaving)
     day_ms = 24 * 3_600_000
-    sent.record(
+    egress_log.record(
         database,
         replace(leaving, purpose="embed", body=None, texts=12, first_ms=NOW_MS - day_ms, last_ms=NOW_MS),
     )
@@ -157,4 +158,4 @@ def _sent_for(site: Site) -> None:
         "answer", NOW_MS, "cloud", "big", "https://api.example/v1/chat/completions", False, body, len(body),
         turn.id,
     )  # fmt: skip
-    sent.record(site.own.database, leaving)
+    egress_log.record(site.own.database, leaving)

@@ -13,10 +13,10 @@ from pathlib import Path
 from flask import Flask
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from store.database import Database
-from store.paths import DataDir
-from store.search import Filters, search
-from store.settings import Settings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.search.search import Filters, search
 from tests.end_to_end import demo_chats, demo_home, demo_memories
 from tests.end_to_end.programs import chromium_path
 from tests.stub_model import StubModel

@@ -12,10 +12,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from store.database import Database, open_database
-from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
-from store.times import now_ms
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
+from store.core.times import now_ms
 from tests.end_to_end.relay import Relay
 from tests.stub_model import StubModel
 from webapp import create_app

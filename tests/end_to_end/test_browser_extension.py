@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from capture.privacy import MASK_COLOUR
-from store import browser_words
+from store.spool import window_hints
 from tests.end_to_end.programs import Recollect, chromium_path, eventually
 from webapp import access
 
@@ -110,4 +110,4 @@ def test_the_extension_s_id_follows_from_its_key() -> None:
     name = "".join(chr(ord("a") + int(digit, 16)) for digit in digest)
     assert f"chrome-extension://{name}" == access.EXTENSION_ORIGIN
     assert manifest["incognito"] == "not_allowed"
-    assert browser_words.SILENT_AFTER_MS > 60_000
+    assert window_hints.SILENT_AFTER_MS > 60_000

@@ -20,12 +20,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Browser, Page
 
-from store import conversations, readings
-from store.activity import heartbeat
-from store.conversations import StoredEvidence
-from store.database import Database, open_database, rows
-from store.frames import FrameRow, get_many
-from store.readings import Reading
+from store.chats import conversations
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database, open_database, rows
+from store.frames.frames import FrameRow, get_many
+from store.ocr import readings
+from store.ocr.readings import Reading
+from store.timeline.segments import heartbeat
 from tests.demo_week import ZONE, DemoHome
 from tests.end_to_end.pages_site import Site, served, visit
 from tests.factories import picture, store_frame

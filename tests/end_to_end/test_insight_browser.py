@@ -14,14 +14,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from store import insights, personas, providers
-from store.activity import heartbeat
-from store.database import Database, open_database
-from store.frames import FrameRow
-from store.paths import DataDir
-from store.providers import Provider
-from store.settings import Settings
-from store.times import now_ms
+from store.chats import personas
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.core.times import now_ms
+from store.egress import providers
+from store.egress.providers import Provider
+from store.frames.frames import FrameRow
+from store.memory import insights
+from store.timeline.segments import heartbeat
 from tests.factories import store_frame
 from tests.stub_model import Request, StubModel
 from webapp import create_app

@@ -10,9 +10,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from store.database import open_database, scalar
-from store.paths import DataDir
-from store.spool import Spool
+from store.core.database import open_database, scalar
+from store.core.paths import DataDir
+from store.spool.queue import Spool
 from tests.end_to_end.programs import PATIENCE_S, Recollect, x_display
 
 ROUNDS = 32

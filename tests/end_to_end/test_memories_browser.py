@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from store.filters import Filters
-from store.paths import DataDir
-from store.search import search
+from store.core.paths import DataDir
+from store.search.filters import Filters
+from store.search.search import search
 from tests.end_to_end import demo_home, demo_memories
 from tests.end_to_end.accessibility import assert_clean
 from tests.end_to_end.pages_site import Site, served, visit

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import apsw
 import pytest
 
-from store.capture_state import read_capture_state
-from store.paths import DataDir
+from store.core.paths import DataDir
+from store.spool.process_state import read_capture_state
 from tests.end_to_end.programs import Recollect, chromium_path, eventually
 
 SECRET = "zanzibar umbrella combination"

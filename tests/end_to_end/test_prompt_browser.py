@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from store import model_prompts, providers
-from store.database import Database, open_database
-from store.paths import DataDir
-from store.providers import Provider
-from store.settings import Settings
-from store.times import now_ms
+from store.chats import prompts
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.core.times import now_ms
+from store.egress import providers
+from store.egress.providers import Provider
 from tests.end_to_end.accessibility import assert_clean
 from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
@@ -44,7 +45,7 @@ class Site:
     chat: str = ""
 
     def prompt(self, model: str = QWEN) -> str:
-        return model_prompts.get_prompt(self.database, model)
+        return prompts.get_prompt(self.database, model)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def visit(browser: Browser, site: Site, **options: Any) -> Page:
 def page(browser: Browser, site: Site) -> Iterator[Page]:
     """The editor with nothing in it."""
     for model in (QWEN, "with-tools"):
-        model_prompts.save(site.database, model, "", now_ms(), saved_by="program")
+        prompts.save(site.database, model, "", now_ms(), saved_by="program")
     found = visit(browser, site)
     complaints: list[str] = []
     found.on("pageerror", lambda error: complaints.append(str(error)))
@@ -163,7 +164,7 @@ def test_too_long_a_text_stays_and_is_refused_in_words(page: Page, site: Site) -
 
 
 def test_a_change_elsewhere_is_shown_beside_ones_own(page: Page, site: Site) -> None:
-    model_prompts.save(site.database, QWEN, "by a program", now_ms(), saved_by="program")
+    prompts.save(site.database, QWEN, "by a program", now_ms(), saved_by="program")
     type_in(page, "mine")
     expect(page.locator("#prompt-facts")).to_contain_text("changed elsewhere by a program")
     assert site.prompt() == "by a program"
@@ -248,7 +249,7 @@ def test_without_scripts_a_button_saves(browser: Browser, site: Site) -> None:
 def asked(browser: Browser, site: Site) -> Site:
     """The site with a prompt, its history, and an answer by a model that was told it."""
     for text in ("First line.\nSecond line.", "First line.\nAnother line."):
-        model_prompts.save(site.database, QWEN, text, now_ms(), saved_by="person")
+        prompts.save(site.database, QWEN, text, now_ms(), saved_by="person")
     page = visit(browser, site)
     page.goto(f"{site.origin}/chat")
     page.fill("#message", "Which retention?")

@@ -12,13 +12,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from store import chat_summaries, context_preferences, context_sessions, providers
-from store.context_sessions import ChatSession
-from store.database import Database, open_database
-from store.paths import DataDir
-from store.providers import Provider
-from store.settings import ContextSettings, Settings
-from store.times import now_ms
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.settings import ContextSettings, Settings
+from store.core.times import now_ms
+from store.egress import providers
+from store.egress.providers import Provider
+from store.memory import chat_sessions, chat_summaries, context_preferences
+from store.memory.chat_sessions import ChatSession
 from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
 from tests.stub_model import StubModel
@@ -97,7 +98,7 @@ def session_of(page: Page, site: Site) -> ChatSession:
     """The session that the page's composer names, once it does."""
     page.locator("#message").focus()
     page.wait_for_function("() => Number(document.querySelector('[data-composer]').dataset.session) > 0")
-    found = context_sessions.get(site.database, int(page.locator("[name=session_id]").input_value()))
+    found = chat_sessions.get(site.database, int(page.locator("[name=session_id]").input_value()))
     assert found is not None
     return found
 
@@ -127,7 +128,7 @@ def test_a_window_that_was_taken_for_closed_goes_on(page: Page, site: Site) -> N
     page.goto(f"{site.origin}/chat")
     ask(page, QUESTIONS[0])
     opened = session_of(page, site)
-    context_sessions.close(site.database, opened.id, "stale", now_ms())
+    chat_sessions.close(site.database, opened.id, "stale", now_ms())
     is_in(site, opened, "open")
 
 
@@ -227,6 +228,6 @@ def check_drawer(page: Page) -> None:
 
 
 def current(site: Site, session: ChatSession) -> ChatSession:
-    found = context_sessions.get(site.database, session.id)
+    found = chat_sessions.get(site.database, session.id)
     assert found is not None
     return found

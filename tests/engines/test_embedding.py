@@ -24,7 +24,7 @@ from engines.embedding import (
     unit,
 )
 from engines.embedding_openai import TEXTS_AT_ONCE, OpenAIEmbedder
-from store.errors import StoreBusy
+from store.core.errors import StoreBusy
 from tests.fake_embedder import FakeEmbedder
 from tests.relevance.paraphrases import KINDS
 from tests.stub_embeddings import Endpoint

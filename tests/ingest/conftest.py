@@ -9,11 +9,11 @@ from PIL import Image
 
 from engines.ocr import Box, OcrEngine, OcrLine, OcrWord
 from ingest.home import Home, open_home
-from store.database import Database
-from store.observations import HOUR_MS
-from store.paths import DataDir
-from store.settings import Settings
-from store.spool import Capture, Entry
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.memory.observations import HOUR_MS
+from store.spool.queue import Capture, Entry
 from tests.factories import NOON_MS, capture, picture, webp
 from tests.ingest.remembering import Clock, Shoot, shooting
 

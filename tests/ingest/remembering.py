@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engines.chat import Completion, Message, ModelError, RequestHook, Schema
-from store import activity, frames
-from store.database import Database
-from store.frames import FrameRow
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.timeline import segments
 from tests.factories import store_frame
 
 MINUTE = 60_000
@@ -56,9 +57,9 @@ def shooting(database: Database, data_dir: DataDir) -> Shoot:
     def make(at_ms: int, text: str | None = "words", *, shown_ms: int = MINUTE, **changes: Any) -> FrameRow:
         frame = store_frame(database, data_dir, at_ms, text, **changes)
         with database.write() as connection:
-            activity.heartbeat(connection, frame)
+            segments.heartbeat(connection, frame)
             frames.extend(connection, frame.capture_id, at_ms + shown_ms)
-            activity.extend(connection, frame.id, at_ms + shown_ms)
+            segments.extend(connection, frame.id, at_ms + shown_ms)
         return frames.get(database, frame.id)
 
     return make

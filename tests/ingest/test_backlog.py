@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ingest.backlog import FRESH_IN_A_ROW, FRESH_MS, Backlog
 from ingest.home import Home
-from store import reading_queue, readings
+from store.ocr import reading_queue, readings
 from tests.factories import NOON_MS, store_frame, text_draft
 
 NOW_MS = NOON_MS + 10 * FRESH_MS

@@ -18,17 +18,19 @@ from ingest.daily_telling import DAILY_RETRY_MS
 from ingest.daily_writing import DailySummaryWriter
 from ingest.observations import ObservationLoop
 from ingest.refining_model import Endpoint, Refiner
-from store import daily_hours, daily_summaries, deletion, observation_edits, observations, zones
-from store.daily_hours import Hour, Point, Quote
-from store.daily_summaries import DailySummary
-from store.database import Database, rows
-from store.media import Media
-from store.memory_legs import RetrievalQuery
-from store.observations import HOUR_MS
-from store.paths import DataDir
-from store.spool import Spool
-from store.verify import verify
-from store.zones import DayClock
+from store.core import zones
+from store.core.database import Database, rows
+from store.core.paths import DataDir
+from store.core.zones import DayClock
+from store.deletion import deletion
+from store.frames.media import Media
+from store.memory import daily_hours, daily_summaries, observation_edits, observations
+from store.memory.daily_hours import Hour, Point, Quote
+from store.memory.daily_summaries import DailySummary
+from store.memory.observations import HOUR_MS
+from store.memory.retrievers import RetrievalQuery
+from store.spool.queue import Spool
+from store.verify.verify import verify
 from tests.factories import NOON_MS
 from tests.ingest.remembering import MINUTE, Clock, Scripted, Shoot
 

@@ -20,13 +20,14 @@ from ingest.demo.making import SampleWeekGenerator
 from ingest.home import Home, open_home
 from ingest.importers.items import CannotImport
 from ingest.pipeline import store_entry
-from store import activity, decisions, frames, sample_week
-from store.database import open_database, scalar
-from store.media import Media
-from store.sample_week import SampleWeek
-from store.settings import Settings
-from store.spool import Spool
-from store.verify import verify
+from store.core.database import open_database, scalar
+from store.core.settings import Settings
+from store.frames import frames
+from store.frames.media import Media
+from store.spool.queue import Spool
+from store.timeline import ledger, sample_week, segments
+from store.timeline.sample_week import SampleWeek
+from store.verify.verify import verify
 from tests import demo_week
 from tests.demo_week import DemoHome
 from tests.ingest.conftest import queue, taken
@@ -258,8 +259,8 @@ def test_ledger_index_and_pictures_agree(demo_home: DemoHome) -> None:
     database, data_dir, week = open_database(demo_home.data_dir), demo_home.data_dir, demo_home.week
     report = verify(database, Media(data_dir.media), Spool(data_dir.spool))
     assert report.problems == ()
-    assert decisions.reconcile(database, week.start_ms - 600_000, week.end_ms).difference == 0
-    assert decisions.gaps(database, week.start_ms, week.end_ms, week.end_ms + 1) == []
+    assert ledger.reconcile(database, week.start_ms - 600_000, week.end_ms).difference == 0
+    assert ledger.gaps(database, week.start_ms, week.end_ms, week.end_ms + 1) == []
     database.close_thread()
 
 
@@ -268,7 +269,7 @@ def test_time_by_app_is_the_time_that_was_spent(demo_home: DemoHome) -> None:
     spent: dict[str, int] = {}
     for scene in week.scenes:
         spent[scene.app_name] = spent.get(scene.app_name, 0) + scene.end_ms - scene.start_ms
-    totals = activity.totals(database, week.start_ms, week.end_ms)
+    totals = segments.totals(database, week.start_ms, week.end_ms)
     assert {total.name: total.duration_ms for total in totals.by_app} == spent
     database.close_thread()
 

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from ingest import duplicates
 from ingest.home import Home
-from store import frames
+from store.frames import frames
 from tests.factories import NOON_MS, capture, picture, store_frame
 
 FONTS = [

@@ -14,14 +14,19 @@ from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop
 from ingest.home import Home
 from ingest.worker import Worker
-from store import daily_summaries, deletion, message_search, reading_queue, readings, search, vectors
-from store.database import Database, rows
-from store.filters import Filters
-from store.ingest_state import read_ingest_state
-from store.media import Media
-from store.memory_legs import RetrievalQuery
-from store.spool import Spool
-from store.verify import verify
+from store.core.database import Database, rows
+from store.deletion import deletion
+from store.embeddings import vectors
+from store.frames.media import Media
+from store.memory import daily_summaries
+from store.memory.retrievers import RetrievalQuery
+from store.ocr import reading_queue, readings
+from store.search import search
+from store.search.filters import Filters
+from store.sources import message_search
+from store.spool.ingest_state import read_ingest_state
+from store.spool.queue import Spool
+from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame, text_draft
 from tests.fake_embedder import FakeEmbedder
 from tests.ingest.conftest import ScriptedEngine, opener, queue

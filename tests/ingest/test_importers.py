@@ -18,11 +18,11 @@ from ingest.importers import images, video
 from ingest.importers.feeding import ImportFeed
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.worker import Worker
-from store import frames
-from store.paths import DataDir
-from store.settings import Settings
-from store.spool import Spool
-from store.verify import verify
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.frames import frames
+from store.spool.queue import Spool
+from store.verify.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import ScriptedEngine, opener
 

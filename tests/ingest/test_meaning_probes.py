@@ -9,8 +9,8 @@ import pytest
 from engines.embedding import Embedder, open_embedder
 from ingest import reindex
 from ingest.home import Home
-from store import search
-from store.filters import Filters
+from store.search import search
+from store.search.filters import Filters
 from tests.factories import NOON_MS, store_frame
 
 SCREENS = {

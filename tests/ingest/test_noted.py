@@ -16,15 +16,20 @@ from ingest.home import Home
 from ingest.observations import ObservationLoop
 from ingest.refining_model import Refiners
 from ingest.taking_in import embedder_of
-from store import activity, deletion, frames, observations, providers, sent, vectors
-from store.database import Database
-from store.errors import StoreBusy
-from store.media import Media
-from store.observations import HOUR_MS, Observation
-from store.paths import DataDir
-from store.providers import Provider
-from store.sent import OutgoingRequest
-from store.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
+from store.deletion import deletion
+from store.egress import egress_log, providers
+from store.egress.egress_log import OutgoingRequest
+from store.egress.providers import Provider
+from store.embeddings import vectors
+from store.frames import frames
+from store.frames.media import Media
+from store.memory import observations
+from store.memory.observations import HOUR_MS, Observation
+from store.timeline import segments
 from tests.factories import NOON_MS, store_frame
 from tests.stub_embeddings import Endpoint
 from tests.stub_model import StubModel
@@ -60,9 +65,9 @@ def observed(home: Home, text: str = f"the {SECRET} stands here") -> int:
     """A frame that became an observation; returns its id."""
     frame = store_frame(home.database, home.data_dir, NOON_MS, text)
     with home.database.write() as connection:
-        activity.heartbeat(connection, frame)
+        segments.heartbeat(connection, frame)
         frames.extend(connection, frame.capture_id, NOON_MS + 60_000)
-        activity.extend(connection, frame.id, NOON_MS + 60_000)
+        segments.extend(connection, frame.id, NOON_MS + 60_000)
     return frame.id
 
 
@@ -87,7 +92,7 @@ def test_what_is_asked_for_better_words_is_kept_to_the_byte_and_goes_with_its_fr
     noted: list[str] = []
 
     def look(_: object) -> str:
-        noted.extend(each.outcome for each in sent.latest(home.database))
+        noted.extend(each.outcome for each in egress_log.latest(home.database))
         home.database.close_thread()
         return BETTER
 
@@ -97,7 +102,7 @@ def test_what_is_asked_for_better_words_is_kept_to_the_byte_and_goes_with_its_fr
     worked(home, refiners)
     assert noted == ["sent"]
     assert only_observation(home.database).title == "Better"
-    [kept] = sent.latest(home.database)
+    [kept] = egress_log.latest(home.database)
     assert kept.body is not None and SECRET in kept.body
     assert json.loads(kept.body) == stub.requests[0]
     assert kept.size_bytes == len(kept.body.encode()) == int(stub.headers[0]["content-length"])
@@ -109,7 +114,7 @@ def test_what_is_asked_for_better_words_is_kept_to_the_byte_and_goes_with_its_fr
 
     receipt = deletion.delete_frames(home.database, Media(home.data_dir.media), [frame_id])
     assert (receipt.verified, receipt.counts.sent) == (True, 1)
-    [after] = sent.latest(home.database)
+    [after] = egress_log.latest(home.database)
     assert (after.body, after.size_bytes) == (None, kept.size_bytes)
     home.database.close_thread()
     for path in home.data_dir.home.rglob("*"):
@@ -121,7 +126,7 @@ def test_a_deletion_elsewhere_leaves_the_text(home: Home, refiners: Refiners) ->
     later = store_frame(home.database, home.data_dir, NOON_MS + 3 * HOUR_MS, "another")
     worked(home, refiners)
     deletion.delete_frames(home.database, Media(home.data_dir.media), [later.id])
-    [kept] = sent.latest(home.database)
+    [kept] = egress_log.latest(home.database)
     assert kept.body is not None
 
 
@@ -130,7 +135,7 @@ def test_an_answer_that_is_none_is_noted_as_such(home: Home, refiners: Refiners,
     stub.reply("no json")
     observed(home)
     worked(home, refiners)
-    assert [each.outcome for each in sent.latest(home.database)] == ["model_malformed"]
+    assert [each.outcome for each in egress_log.latest(home.database)] == ["model_malformed"]
 
 
 def test_what_cannot_be_noted_is_not_sent_for_better_words(
@@ -140,7 +145,7 @@ def test_what_cannot_be_noted_is_not_sent_for_better_words(
         raise StoreBusy("another process writes")
 
     observed(home)
-    monkeypatch.setattr(sent, "record", busy)
+    monkeypatch.setattr(egress_log, "record", busy)
     with pytest.raises(StoreBusy):
         worked(home, refiners)
     assert stub.headers == []
@@ -158,9 +163,9 @@ def test_what_is_deleted_while_it_is_read_is_not_sent(
         return texts
 
     monkeypatch.setattr(refining_noted, "texts_of", deleted_then)
-    with pytest.raises(sent.StaleRequest):
+    with pytest.raises(egress_log.StaleRequest):
         worked(home, refiners)
-    assert stub.headers == [] and sent.latest(home.database) == []
+    assert stub.headers == [] and egress_log.latest(home.database) == []
 
 
 # -- who may be asked -------------------------------------------------------------------------
@@ -236,7 +241,7 @@ def test_texts_sent_for_meaning_are_counted_and_not_kept_twice(home: Home, embed
     while loop.step():
         pass
     loop.close()
-    newest, first = sent.latest(home.database)
+    newest, first = egress_log.latest(home.database)
     # Opening asks for the length of the vectors, with a word of our own.
     assert (first.purpose, first.texts, first.first_ms) == ("embed", 1, None)
     assert first.body is not None and json.loads(first.body) == embeddings.requests[0]
@@ -256,7 +261,7 @@ def test_entries_of_memory_are_sent_without_a_time(home: Home, embeddings: Endpo
     loop = embedding(home, embeddings)
     loop.step()
     loop.close()
-    kept = sent.latest(home.database)[0]
+    kept = egress_log.latest(home.database)[0]
     assert kept.texts > 0 and (kept.body, kept.first_ms, kept.last_ms) == (None, None, None)
 
 
@@ -268,7 +273,7 @@ def test_a_refused_text_is_noted_with_each_request(home: Home, embeddings: Endpo
     while loop.step():
         pass
     loop.close()
-    outcomes = [each.outcome for each in sent.latest(home.database)]
+    outcomes = [each.outcome for each in egress_log.latest(home.database)]
     assert sorted(outcomes) == ["answered", "answered", "texts_refused", "texts_refused"]
     assert len(embeddings.requests) == len(outcomes)
 
@@ -277,14 +282,14 @@ def test_what_cannot_be_noted_is_not_sent_for_meaning(
     home: Home, embeddings: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_frame(home.database, home.data_dir, NOON_MS, f"the {SECRET}")
-    record = sent.record
+    record = egress_log.record
 
     def busy(database: Database, leaving: OutgoingRequest, *still: object) -> int:
         if leaving.body is None:
             raise StoreBusy("another process writes")
         return record(database, leaving)
 
-    monkeypatch.setattr(sent, "record", busy)
+    monkeypatch.setattr(egress_log, "record", busy)
     loop = embedding(home, embeddings)
     with pytest.raises(StoreBusy):
         loop.step()

@@ -17,17 +17,20 @@ from engines.chat import (
 from ingest import observing, places, refining, salience
 from ingest.observations import ObservationLoop
 from ingest.refining_model import Endpoint, Refiner, Refiners
-from store import decisions, deletion, memory, observation_edits, observations, readings, refinements
-from store.database import Database, rows, scalar
-from store.errors import SettingsError
-from store.frames import FrameRow
-from store.media import Media
-from store.memory_legs import RetrievalQuery
-from store.observations import HOUR_MS, Fact, Observation
-from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings
-from store.spool import Spool
-from store.verify import verify
+from store.core.database import Database, rows, scalar
+from store.core.errors import SettingsError
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.deletion import deletion
+from store.frames.frames import FrameRow
+from store.frames.media import Media
+from store.memory import observation_edits, observations, refinements, search
+from store.memory.observations import HOUR_MS, Fact, Observation
+from store.memory.retrievers import RetrievalQuery
+from store.ocr import readings
+from store.spool.queue import Spool
+from store.timeline import ledger
+from store.verify.verify import verify
 from tests.factories import NOON_MS, text_draft
 from tests.ingest.remembering import MINUTE, Clock, Scripted, Shoot
 
@@ -79,7 +82,7 @@ def test_time_in_which_nobody_was_there_is_not_active(database: Database, shoot:
     derive(database, clock)
     assert [one.active_ms for one in observations.between(database, NOON_MS, clock())] == [20 * MINUTE]
     with database.write() as connection:
-        decisions.add(connection, "deduped", "idle", NOON_MS + 5 * MINUTE, NOON_MS + 15 * MINUTE, looks=0)
+        ledger.add(connection, "deduped", "idle", NOON_MS + 5 * MINUTE, NOON_MS + 15 * MINUTE, looks=0)
     derive(database, clock)
     assert [one.active_ms for one in observations.between(database, NOON_MS, clock())] == [10 * MINUTE]
 
@@ -132,8 +135,8 @@ def test_concepts_stand_out(titles: list[str], lines: list[str], expected: list[
     [
         ("retention.py - recall", ["retention.py"]),
         (
-            "edit store/purge.py, ~/notes/a.md and C:\\x\\b.txt.",
-            ["store/purge.py", "~/notes/a.md", "C:\\x\\b.txt"],
+            "edit store/deletion/registry.py, ~/notes/a.md and C:\\x\\b.txt.",
+            ["store/deletion/registry.py", "~/notes/a.md", "C:\\x\\b.txt"],
         ),
         ("see example.com or v1.2 or e.g. this", []),
         ("https://host.org/path/file.html", []),
@@ -232,7 +235,7 @@ def test_sessions_are_summarised_when_they_are_over(database: Database, shoot: S
     shoot(NOON_MS + 100 * MINUTE, window_name="later")
     clock.now_ms = NOON_MS + 125 * MINUTE
     derive(database, clock)
-    page = memory.search_sessions(database, RetrievalQuery(""), now_ms=clock.now_ms)
+    page = search.search_sessions(database, RetrievalQuery(""), now_ms=clock.now_ms)
     [session] = [entry.body for entry in page.entries]
     assert (session.start_ms, session.end_ms) == (NOON_MS, NOON_MS + 21 * MINUTE)  # type: ignore[union-attr]
     assert session.fields == {  # type: ignore[union-attr]
@@ -301,7 +304,7 @@ def test_a_deletion_takes_along_what_was_made_of_its_frames(
         for (number,) in rows(connection, "select id from memory_documents"):
             import numpy as np
 
-            from store import vectors
+            from store.embeddings import vectors
 
             vectors.add(connection, "document", number, "m", [(0, 1, np.ones(4, np.int8))])
     assert home_has(data_dir, SECRET)
@@ -380,7 +383,7 @@ def test_a_model_puts_settled_observations_into_better_words(
     # Only what stands on the frame it names is believed.
     assert one.facts == (Fact("Retention is set to 14 days", frame.id),)
     assert len(model.asked) == 1 and f"[frame {frame.id}]" in model.asked[0]
-    page = memory.search_memory(database, RetrievalQuery('"better title"'), now_ms=clock())
+    page = search.search_memory(database, RetrievalQuery('"better title"'), now_ms=clock())
     assert [entry.id for entry in page.entries] == [one.id]
     assert derive(database, clock, model) == 0
 

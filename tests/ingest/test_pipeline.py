@@ -8,10 +8,13 @@ import pytest
 from ingest.home import Home
 from ingest.images import InvalidImage
 from ingest.pipeline import Result, TryLater, store_entry
-from store import activity, decisions, frame_tags, frames, media, reading_queue
-from store.privacy import Rule, save_rules
-from store.spool import DecisionRun, LookReport
-from store.verify import verify
+from store.frames import frames, media
+from store.frames import tags as frame_tags
+from store.ocr import reading_queue
+from store.privacy.privacy import Rule, save_rules
+from store.spool.queue import DecisionRun, LookReport
+from store.timeline import ledger, segments
+from store.verify.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import queue, taken
 
@@ -27,7 +30,7 @@ def test_a_capture_becomes_a_browsable_frame(home: Home) -> None:
     assert (frame.status, frame.stored_ms, frame.app_name) == ("stored", NOON_MS + 700, "Code")
     assert frame.pixels_sha256 == media.pixels_sha256(picture(5))
     assert home.media.image(frame).tobytes() == picture(5).tobytes()
-    assert [s.app_name for s in activity.segments(home.database, NOON_MS, NOON_MS + 1000)] == ["Code"]
+    assert [s.app_name for s in segments.segments(home.database, NOON_MS, NOON_MS + 1000)] == ["Code"]
 
 
 @pytest.mark.parametrize(
@@ -77,9 +80,9 @@ def test_the_same_picture_again_extends_the_frame(home: Home, source: str) -> No
     assert [result.outcome for result in outcomes] == ["stored", "deduplicated", "deduplicated"]
     assert len({result.frame_id for result in outcomes}) == 1
     assert frames.get(home.database, outcomes[0].frame_id or 0).ended_ms == NOON_MS + 2000
-    (segment,) = activity.segments(home.database, NOON_MS - 1, NOON_MS + DAY_MS)
+    (segment,) = segments.segments(home.database, NOON_MS - 1, NOON_MS + DAY_MS)
     assert (segment.start_ms, segment.end_ms) == (NOON_MS, NOON_MS + 2000)
-    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 2
+    assert ledger.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 2
     assert len(home.media.files()) == 1
 
 
@@ -99,7 +102,7 @@ def test_the_daemons_frames_are_all_kept(home: Home) -> None:
         assert store_entry(home, taken(home), NOON_MS).outcome == "stored"
     home.spool.put(LookReport(BATCH, NOON_MS, NOON_MS + 2000, looks=2))
     assert store_entry(home, taken(home), NOON_MS).outcome == "report"
-    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).difference == 0
+    assert ledger.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).difference == 0
 
 
 def test_a_report_extends_the_frame_that_stayed_on_the_screen(home: Home) -> None:
@@ -112,7 +115,7 @@ def test_a_report_extends_the_frame_that_stayed_on_the_screen(home: Home) -> Non
     store_entry(home, entry, NOON_MS)
     frame = frames.by_capture_id(home.database, record.capture_id)
     assert frame is not None and frame.ended_ms == NOON_MS + 9_000
-    assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 17
+    assert ledger.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 17
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ingest.home import Home
-from store import frames, ingest_state
-from store.verify import verify
+from store.frames import frames
+from store.spool import ingest_state
+from store.verify.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import queue
 

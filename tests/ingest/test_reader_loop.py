@@ -14,9 +14,12 @@ from ingest.backlog import Backlog
 from ingest.home import Home
 from ingest.reader_loop import RETRY_AFTER_MS, ReaderLoop
 from ingest.suspect import DEATHS, CrashGuard
-from store import activity, frames, readings, search
-from store.filters import Filters
-from store.frames import FrameRow
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.search import search
+from store.search.filters import Filters
+from store.timeline import segments
 from tests.factories import NOON_MS, store_frame
 from tests.ingest.conftest import ScriptedEngine, opener
 
@@ -76,12 +79,12 @@ def test_the_address_field_of_a_browser_fills_in_what_capture_did_not_know(home:
         window_name="Orders",
     )
     with home.database.write() as connection:
-        activity.heartbeat(connection, frame)
+        segments.heartbeat(connection, frame)
     Desk(home, opener(ScriptedEngine(text))).work()
     assert fresh(home, frame).browser_url == "https://example.com/orders/17"
     by_url = Filters(NOON_MS, NOON_MS + 1, browser_url="example.com/orders")
     assert [hit.frame_id for hit in search.search(home.database, "", by_url).hits] == [frame.id]
-    (segment,) = activity.segments(home.database, NOON_MS, NOON_MS + 1000)
+    (segment,) = segments.segments(home.database, NOON_MS, NOON_MS + 1000)
     assert segment.browser_url == "https://example.com/orders/17"
 
 

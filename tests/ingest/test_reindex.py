@@ -12,9 +12,13 @@ from ingest import __main__ as program
 from ingest import reindex
 from ingest.home import Home
 from ingest.reindex import Indexed
-from store import conversations, memory, search, text_index, vectors
-from store.filters import Filters
-from store.verify import verify
+from store.chats import conversations
+from store.embeddings import vectors
+from store.frames import text_index
+from store.memory import search as memory
+from store.search import search
+from store.search.filters import Filters
+from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.memories import put_observation

@@ -14,11 +14,12 @@ from ingest.account import WorkerStats
 from ingest.backlog import Backlog
 from ingest.home import Home
 from ingest.storing import SpoolConsumer
-from store import decisions, frames
-from store.database import open_database
-from store.media import Media
-from store.spool import Spool
-from store.verify import verify
+from store.core.database import open_database
+from store.frames import frames
+from store.frames.media import Media
+from store.spool.queue import Spool
+from store.timeline import ledger as decisions
+from store.verify.verify import verify
 from tests.factories import NOON_MS, picture, webp
 from tests.ingest.conftest import queue
 

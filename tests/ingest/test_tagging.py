@@ -8,10 +8,10 @@ import pytest
 
 from ingest import places, tagging
 from ingest.observations import ObservationLoop
-from store import frame_tags
-from store.database import Database
-from store.paths import DataDir
-from store.times import now_ms
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.times import now_ms
+from store.frames import tags as frame_tags
 from tests.factories import NOON_MS, store_frame
 
 FRAMES = 7

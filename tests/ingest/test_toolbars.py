@@ -19,9 +19,12 @@ from ingest.home import Home
 from ingest.images import InvalidImage
 from ingest.pipeline import Result, TryLater, store_entry
 from ingest.toolbars import AGAIN_MS, READINGS, BadgeReader
-from store import decisions, frames, toolbar_words, verify
-from store.spool import Capture, DecisionRun, LookReport
-from store.toolbar_words import Toolbar
+from store.frames import frames
+from store.spool import toolbar_words
+from store.spool.queue import Capture, DecisionRun, LookReport
+from store.spool.toolbar_words import Toolbar
+from store.timeline import ledger
+from store.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import ScriptedEngine, queue, taken
 
@@ -189,7 +192,7 @@ def test_a_private_window_is_never_stored_and_capture_is_told(
     assert home.media.files() == []
     known = frames.outcome(home.database, record.capture_id)
     assert known is not None and (known.outcome, known.reason) == ("excluded", "private_window")
-    ((decision),) = decisions.daily(home.database, NOON_MS, NOON_MS + DAY_MS)
+    ((decision),) = ledger.daily(home.database, NOON_MS, NOON_MS + DAY_MS)
     assert (decision.decision, decision.reason, decision.looks) == ("excluded", "ingest_private_window", 2)
 
 
@@ -242,9 +245,9 @@ def test_the_ledger_adds_up_when_frames_are_taken_back(home: Home, put: Callable
     run = DecisionRun("DP-1", "deduped", "unchanged", NOON_MS + 4000, NOON_MS + 9000, 5, second.capture_id)
     home.spool.put(LookReport(BATCH, NOON_MS, NOON_MS + 90_000, READINGS + 7, (run,)))
     store_all(home, toolbars)
-    sums = decisions.reconcile(home.database, NOON_MS - 1, NOON_MS + DAY_MS)
+    sums = ledger.reconcile(home.database, NOON_MS - 1, NOON_MS + DAY_MS)
     assert (sums.difference, sums.kept, sums.excluded, sums.deduped) == (0, READINGS, 7, 0)
-    gaps = decisions.gaps(home.database, NOON_MS + 4000, NOON_MS + 9000, NOON_MS + DAY_MS)
+    gaps = ledger.gaps(home.database, NOON_MS + 4000, NOON_MS + 9000, NOON_MS + DAY_MS)
     assert [gap.reason for gap in gaps] == ["excluded"]
     assert verify.verify(home.database, home.media, home.spool).problems == ()
 

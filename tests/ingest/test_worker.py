@@ -11,9 +11,11 @@ from engines.ocr import OcrEngine, OcrError, OcrLine, OcrUnavailable
 from ingest import memory, worker
 from ingest.home import AlreadyRunning, Home, only_worker
 from ingest.worker import RESTART_EXIT_CODE, Worker
-from store import frames, ingest_state, reading_queue
-from store.settings import OcrSettings, Settings
-from store.verify import verify
+from store.core.settings import OcrSettings, Settings
+from store.frames import frames
+from store.ocr import reading_queue
+from store.spool import ingest_state
+from store.verify.verify import verify
 from tests.factories import NOON_MS, picture, store_frame
 from tests.ingest.conftest import ScriptedEngine, opener, queue
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from store.database import Database
-from store.search import search
+from store.core.database import Database
+from store.search.search import search
 from tests.factories import NOON_MS
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.screens import relevance_set

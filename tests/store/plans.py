@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from store.database import Database, rows
+from store.core.database import Database, rows
 
 _PLANNED = ("select", "with", "insert", "update", "delete")
 

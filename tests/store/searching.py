@@ -7,11 +7,12 @@ from typing import Any
 
 import apsw
 
-from store import frames, readings
-from store.database import Database
-from store.filters import Filters
-from store.frames import Still
-from store.search import Hit, Page, search
+from store.core.database import Database
+from store.frames import frames
+from store.frames.frames import Still
+from store.ocr import readings
+from store.search.filters import Filters
+from store.search.search import Hit, Page, search
 from tests.factories import NOON_MS, capture, text_draft
 
 ALWAYS = Filters(0, 2 * NOON_MS)

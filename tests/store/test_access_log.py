@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from store import access_log
-from store.access_log import Access, DoorUse
-from store.database import Database
+from store.core.database import Database
+from store.egress import access_log
+from store.egress.access_log import Access, DoorUse
 from tests.factories import NOON_MS
 
 

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import activity, frames, gaps
-from store.activity import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS
-from store.database import Database, open_database, rows
-from store.frames import Still
-from store.line import ShownFrame, fold_intervals
-from store.paths import DataDir
-from store.totals import Kind, Total, intervals, of_segments, site
+from store.core.database import Database, open_database, rows
+from store.core.paths import DataDir
+from store.frames import frames
+from store.frames.activity_intervals import ShownFrame, fold_intervals
+from store.frames.frames import Still
+from store.timeline import gaps, segments
+from store.timeline.segments import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS
+from store.timeline.totals import Kind, Total, intervals, of_segments, site
 from tests.factories import NOON_MS, capture
 
 SECOND = 1_000
@@ -42,7 +43,7 @@ def put(
     )
     with database.write() as connection:
         frame_id = frames.insert(connection, record, STILL, 0)
-        activity.heartbeat(connection, frames.get(database, frame_id))
+        segments.heartbeat(connection, frames.get(database, frame_id))
     if ended_ms is not None:
         stay(database, frame_id, ended_ms)
     return frame_id
@@ -52,14 +53,14 @@ def stay(database: Database, frame_id: int, ended_ms: int) -> None:
     row = frames.get(database, frame_id)
     with database.write() as connection:
         frames.extend(connection, row.capture_id, NOON_MS + ended_ms)
-        activity.extend(connection, frame_id, NOON_MS + ended_ms)
+        segments.extend(connection, frame_id, NOON_MS + ended_ms)
 
 
 def line(database: Database, start_ms: int = 0, end_ms: int = 3_600_000) -> list[tuple[int, int, str | None]]:
     """(start, end, app) of the segments, counted from noon."""
     return [
         (segment.start_ms - NOON_MS, segment.end_ms - NOON_MS, segment.app_name)
-        for segment in activity.segments(database, NOON_MS + start_ms, NOON_MS + end_ms)
+        for segment in segments.segments(database, NOON_MS + start_ms, NOON_MS + end_ms)
     ]
 
 
@@ -121,7 +122,7 @@ def test_long_stretch_is_stored_in_pieces_and_read_as_one(database: Database) ->
         put(database, second * SECOND, "Code")
     assert line(database) == [(0, 870 * SECOND, "Code")]
     assert len(stored(database)) == 900_000 // PIECE_MS
-    assert activity.segments(database, NOON_MS, NOON_MS + 900 * SECOND)[0].frames == 30
+    assert segments.segments(database, NOON_MS, NOON_MS + 900 * SECOND)[0].frames == 30
 
 
 def test_frame_of_a_monitor_without_the_focus_is_not_activity(database: Database) -> None:
@@ -139,11 +140,11 @@ def test_known_focus_beats_a_frame_that_cannot_tell(database: Database) -> None:
 def test_mirror_on_a_second_monitor_changes_no_total(database: Database, data_dir: DataDir) -> None:
     """ACT-3."""
 
-    def day(where: Database, monitors: Sequence[str]) -> activity.Totals:
+    def day(where: Database, monitors: Sequence[str]) -> segments.Totals:
         for second in range(0, 600, 7):
             for monitor in monitors:
                 put(where, second * SECOND, "ABC"[second // 100 % 3], focused=None, monitor=monitor)
-        return activity.totals(where, NOON_MS, NOON_MS + 600 * SECOND)
+        return segments.totals(where, NOON_MS, NOON_MS + 600 * SECOND)
 
     mirrored = open_database(DataDir(data_dir.home / "mirrored"))
     assert day(mirrored, ["DP-1", "DP-2"]) == day(database, ["DP-1"])
@@ -154,7 +155,7 @@ def test_six_minutes_in_four_cannot_happen(database: Database) -> None:
     """ACT-1: A-B-B-B-A over four minutes."""
     for minute, app in enumerate("ABBBA"):
         put(database, minute * MINUTE, app)
-    found = activity.totals(database, NOON_MS, NOON_MS + 4 * MINUTE)
+    found = segments.totals(database, NOON_MS, NOON_MS + 4 * MINUTE)
     assert found.covered_ms <= found.wall_ms == 4 * MINUTE
     assert {total.name: total.duration_ms for total in found.by_app} == {"A": 0, "B": 2 * MINUTE}
 
@@ -165,7 +166,7 @@ def test_four_minutes_of_alternation_are_four_minutes(database: Database, switch
     for start in range(0, 240, switch_s):
         put(database, start * SECOND, "AB"[start // switch_s % 2], ended_ms=(start + switch_s) * SECOND - 500)
     stay(database, max(frame for frame in _ids(database)), 240 * SECOND)
-    found = activity.totals(database, NOON_MS, NOON_MS + 4 * MINUTE)
+    found = segments.totals(database, NOON_MS, NOON_MS + 4 * MINUTE)
     assert found.covered_ms == 4 * MINUTE
     assert sum(total.duration_ms for total in found.by_app) == 4 * MINUTE
     if 240 % (2 * switch_s) == 0:
@@ -181,7 +182,7 @@ def test_the_intervals_of_a_total_are_its_sum(database: Database) -> None:
     put(database, 0, "Chrome", window="News", url="https://www.news.example/a", ended_ms=20 * SECOND)
     put(database, 20 * SECOND, "Code", ended_ms=30 * SECOND)
     put(database, 30 * SECOND, "Firefox", window="News", url="https://news.example/b", ended_ms=50 * SECOND)
-    line_ = activity.segments(database, NOON_MS, NOON_MS + MINUTE)
+    line_ = segments.segments(database, NOON_MS, NOON_MS + MINUTE)
     found = of_segments(line_, NOON_MS, NOON_MS + MINUTE)
     assert [(total.name, total.duration_ms) for total in found.by_site] == [("news.example", 40_000)]
     kinds: tuple[tuple[Kind, tuple[Total, ...]], ...] = (
@@ -215,7 +216,7 @@ def test_idle_and_locked_time_is_nobodys(database: Database) -> None:
     for second in range(0, 601, 10):
         put(database, second * SECOND, "Code")
     put(database, 30 * MINUTE, "Code")
-    found = activity.totals(database, NOON_MS, NOON_MS + 30 * MINUTE)
+    found = segments.totals(database, NOON_MS, NOON_MS + 30 * MINUTE)
     assert found.covered_ms == 10 * MINUTE
 
 
@@ -223,7 +224,7 @@ def test_totals_name_windows_and_urls_of_their_app(database: Database) -> None:
     put(database, 0, "Chrome", window="News", url="https://news.example/")
     put(database, 8 * SECOND, "Chrome", window="Mail", url="https://mail.example/")
     put(database, 10 * SECOND, "Code", window="main.py")
-    found = activity.totals(database, NOON_MS, NOON_MS + MINUTE)
+    found = segments.totals(database, NOON_MS, NOON_MS + MINUTE)
     assert [(total.name, total.duration_ms) for total in found.by_app] == [("Chrome", 10_000), ("Code", 0)]
     assert [(total.app_name, total.name) for total in found.by_window] == [
         ("Chrome", "News"), ("Chrome", "Mail"), ("Code", "main.py"),
@@ -234,7 +235,7 @@ def test_totals_name_windows_and_urls_of_their_app(database: Database) -> None:
 
 def test_segment_of_a_frame_reaches_over_its_pieces(database: Database) -> None:
     ids = [put(database, second * SECOND, "Code") for second in range(0, 900, 30)]
-    found = activity.segment_of(database, frames.get(database, ids[15]))
+    found = segments.segment_of(database, frames.get(database, ids[15]))
     assert found is not None
     assert (found.first_frame_id, found.last_frame_id) == (ids[0], ids[-1])
 
@@ -338,7 +339,7 @@ def fill(database: Database, looks: Sequence[Look], order: Sequence[int], late_r
 def rebuilt(database: Database) -> list[tuple[object, ...]]:
     with database.write() as connection:
         connection.execute("delete from segments")
-        activity.rebuild(connection, 0, 2**42)
+        segments.rebuild(connection, 0, 2**42)
     return stored(database)
 
 
@@ -366,7 +367,7 @@ def test_rebuild_of_what_was_touched_is_the_rebuild_of_all(
     gone = data.draw(st.lists(st.sampled_from(found), unique=True, min_size=1))
     with shared.write() as connection:
         connection.executemany("delete from frames where id = ?", [(frame_id,) for frame_id, _, _ in gone])
-        activity.rebuild(connection, min(g[1] for g in gone), max(g[2] for g in gone) + 1)
+        segments.rebuild(connection, min(g[1] for g in gone), max(g[2] for g in gone) + 1)
     partial = stored(shared)
     assert partial == rebuilt(shared)
 
@@ -378,9 +379,9 @@ def test_segments_never_overlap_and_totals_never_exceed_the_wall_clock(
 ) -> None:
     """ACT-1: any frames, any order."""
     fill(shared, looks, range(len(looks)), False)
-    found = activity.segments(shared, NOON_MS, NOON_MS + 400_000)
+    found = segments.segments(shared, NOON_MS, NOON_MS + 400_000)
     for before, after in pairwise(found):
         assert before.end_ms <= after.start_ms
-    total = activity.totals(shared, NOON_MS, NOON_MS + 400_000)
+    total = segments.totals(shared, NOON_MS, NOON_MS + 400_000)
     assert sum(t.duration_ms for t in total.by_app) == total.covered_ms <= total.wall_ms
     assert sum(t.duration_ms for t in total.by_window) == total.covered_ms

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from store import answer_reports, conversations, deletion
-from store.answer_reports import MAX_NOTE_CHARS, WHOLE_ANSWER, Report
-from store.conversations import StoredTurn
-from store.database import Database
-from store.media import Media
-from store.paths import DataDir
+from store.chats import conversations, feedback
+from store.chats.conversations import StoredTurn
+from store.chats.feedback import MAX_NOTE_CHARS, WHOLE_ANSWER, Report
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.store.test_conversations import ask, shown
 
@@ -21,20 +22,20 @@ def answered(database: Database, data_dir: DataDir, asked_ms: int = 10) -> tuple
 
 
 def say(database: Database, turn: StoredTurn, n: int, verdict: str = "wrong", note: str = "") -> bool:
-    return answer_reports.report(database, turn.chat_id, turn.n, n, verdict, note, 50)  # type: ignore[arg-type]
+    return feedback.report(database, turn.chat_id, turn.n, n, verdict, note, 50)  # type: ignore[arg-type]
 
 
 def test_a_report_comes_back_with_its_turn_and_its_frame(database: Database, data_dir: DataDir) -> None:
     turn, frame_id = answered(database, data_dir)
     assert say(database, turn, 1, note="  it shows Tuesday ")
     assert say(database, turn, WHOLE_ANSWER, "right")
-    (found,) = answer_reports.reported_turns(database)
+    (found,) = feedback.reported_turns(database)
     assert found.turn == conversations.turn(database, turn.chat_id, 1)
     assert found.reports == (
         Report(0, "right", "", 50, None),
         Report(1, "wrong", "it shows Tuesday", 50, frame_id),
     )
-    assert answer_reports.of_turns(database, [turn.id, 99]) == {turn.id: found.reports}
+    assert feedback.of_turns(database, [turn.id, 99]) == {turn.id: found.reports}
 
 
 def test_a_second_verdict_replaces_the_first_and_can_be_taken_back(
@@ -43,12 +44,12 @@ def test_a_second_verdict_replaces_the_first_and_can_be_taken_back(
     turn, frame_id = answered(database, data_dir)
     say(database, turn, 1, note="n" * 2 * MAX_NOTE_CHARS)
     say(database, turn, 1, "right", "n" * 2 * MAX_NOTE_CHARS)
-    assert answer_reports.of_turns(database, [turn.id]) == {
+    assert feedback.of_turns(database, [turn.id]) == {
         turn.id: (Report(1, "right", "n" * MAX_NOTE_CHARS, 50, frame_id),)
     }
-    assert answer_reports.withdraw(database, turn.chat_id, turn.n, 1)
-    assert not answer_reports.withdraw(database, turn.chat_id, turn.n, 1)
-    assert answer_reports.reported_turns(database) == []
+    assert feedback.withdraw(database, turn.chat_id, turn.n, 1)
+    assert not feedback.withdraw(database, turn.chat_id, turn.n, 1)
+    assert feedback.reported_turns(database) == []
 
 
 def test_only_what_an_answer_cites_can_be_reported(database: Database, data_dir: DataDir) -> None:
@@ -56,8 +57,8 @@ def test_only_what_an_answer_cites_can_be_reported(database: Database, data_dir:
     running = ask(database, turn.chat_id)
     assert not say(database, turn, 2)
     assert not say(database, running, WHOLE_ANSWER)
-    assert not answer_reports.report(database, 99, 1, 1, "wrong", "", 50)
-    assert answer_reports.reported_turns(database) == []
+    assert not feedback.report(database, 99, 1, 1, "wrong", "", 50)
+    assert feedback.reported_turns(database) == []
 
 
 def test_turns_come_in_the_order_they_were_asked(database: Database, data_dir: DataDir) -> None:
@@ -65,14 +66,14 @@ def test_turns_come_in_the_order_they_were_asked(database: Database, data_dir: D
     earlier, _ = answered(database, data_dir, 20)
     for turn in (later, earlier):
         say(database, turn, 1)
-    assert [found.turn.id for found in answer_reports.reported_turns(database)] == [earlier.id, later.id]
+    assert [found.turn.id for found in feedback.reported_turns(database)] == [earlier.id, later.id]
 
 
 def test_a_deleted_frame_leaves_the_report_without_it(database: Database, data_dir: DataDir) -> None:
     turn, frame_id = answered(database, data_dir)
     say(database, turn, 1)
     deletion.delete_frames(database, Media(data_dir.media), [frame_id])
-    (found,) = answer_reports.reported_turns(database)
+    (found,) = feedback.reported_turns(database)
     assert found.reports == (Report(1, "wrong", "", 50, None),)
 
 
@@ -80,4 +81,4 @@ def test_a_deleted_chat_takes_its_reports_along(database: Database, data_dir: Da
     turn, _ = answered(database, data_dir)
     say(database, turn, 1)
     conversations.delete(database, turn.chat_id)
-    assert answer_reports.reported_turns(database) == []
+    assert feedback.reported_turns(database) == []

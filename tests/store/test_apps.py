@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import apps
-from store.apps import SLOTS, free_slot, preferred_slot
-from store.database import Database
+from store.core.database import Database
+from store.frames import apps
+from store.frames.apps import SLOTS, free_slot, preferred_slot
 from tests.factories import NOON_MS
 from tests.store.test_activity import SECOND, put
 

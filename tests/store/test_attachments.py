@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from store import attachment_files, attachments, conversations
-from store.database import Database, scalar
-from store.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
-from store.media import Media
-from store.paths import DataDir
-from store.spool import Spool
-from store.verify import verify
+from store.chats import attachment_files, attachments, conversations
+from store.core.database import Database, scalar
+from store.core.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
+from store.core.paths import DataDir
+from store.frames.media import Media
+from store.spool.queue import Spool
+from store.verify.verify import verify
 from tests.attaching import ask, attach
 from tests.factories import NOON_MS
 

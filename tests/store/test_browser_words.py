@@ -7,45 +7,45 @@ from pathlib import Path
 
 import pytest
 
-from store import browser_words
-from store.browser_words import MAX_COPIES, SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
+from store.spool import window_hints
+from store.spool.window_hints import MAX_COPIES, SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
 
 NEWS = OrdinaryWindow("News", "https://news.example/")
 
 
 def test_each_copy_replaces_its_own_word(tmp_path: Path) -> None:
-    browser_words.save_report(tmp_path, "one", ExtensionReport("Chromium", 1, (NEWS,)))
-    browser_words.save_report(tmp_path, "two", ExtensionReport("Brave", 2))
-    browser_words.save_report(tmp_path, "one", ExtensionReport("Chromium", 3))
-    assert browser_words.read_reports(tmp_path) == [
+    window_hints.save_report(tmp_path, "one", ExtensionReport("Chromium", 1, (NEWS,)))
+    window_hints.save_report(tmp_path, "two", ExtensionReport("Brave", 2))
+    window_hints.save_report(tmp_path, "one", ExtensionReport("Chromium", 3))
+    assert window_hints.read_reports(tmp_path) == [
         ExtensionReport("Brave", 2),
         ExtensionReport("Chromium", 3),
     ]
-    assert browser_words.extension_path(tmp_path).stat().st_mode & 0o077 == 0 or os.name == "nt"
+    assert window_hints.extension_path(tmp_path).stat().st_mode & 0o077 == 0 or os.name == "nt"
 
 
 def test_nothing_said_is_nothing_heard(tmp_path: Path) -> None:
-    assert browser_words.read_reports(tmp_path) == []
+    assert window_hints.read_reports(tmp_path) == []
 
 
 def test_the_longest_silent_copies_make_room(tmp_path: Path) -> None:
     for number in range(MAX_COPIES + 5):
-        browser_words.save_report(tmp_path, str(number), ExtensionReport("Chromium", number))
-    assert [word.said_ms for word in browser_words.read_reports(tmp_path)] == list(range(5, MAX_COPIES + 5))
+        window_hints.save_report(tmp_path, str(number), ExtensionReport("Chromium", number))
+    assert [word.said_ms for word in window_hints.read_reports(tmp_path)] == list(range(5, MAX_COPIES + 5))
 
 
 def test_a_forgotten_browser_counts_as_never_paired(tmp_path: Path) -> None:
-    browser_words.save_report(tmp_path, "one", ExtensionReport("Chromium", 1))
-    browser_words.save_report(tmp_path, "two", ExtensionReport("Brave", 2))
-    browser_words.forget(tmp_path, "Chromium")
-    assert browser_words.read_reports(tmp_path) == [ExtensionReport("Brave", 2)]
+    window_hints.save_report(tmp_path, "one", ExtensionReport("Chromium", 1))
+    window_hints.save_report(tmp_path, "two", ExtensionReport("Brave", 2))
+    window_hints.forget(tmp_path, "Chromium")
+    assert window_hints.read_reports(tmp_path) == [ExtensionReport("Brave", 2)]
 
 
 def test_a_deletion_leaves_no_title_of_a_closed_browser(tmp_path: Path) -> None:
-    browser_words.save_report(tmp_path, "closed", ExtensionReport("Chromium", 0, (NEWS,)))
-    browser_words.save_report(tmp_path, "open", ExtensionReport("Brave", SILENT_AFTER_MS, (NEWS,)))
-    browser_words.drop_silent(tmp_path, SILENT_AFTER_MS + 1)
-    assert browser_words.read_reports(tmp_path) == [
+    window_hints.save_report(tmp_path, "closed", ExtensionReport("Chromium", 0, (NEWS,)))
+    window_hints.save_report(tmp_path, "open", ExtensionReport("Brave", SILENT_AFTER_MS, (NEWS,)))
+    window_hints.drop_silent(tmp_path, SILENT_AFTER_MS + 1)
+    assert window_hints.read_reports(tmp_path) == [
         ExtensionReport("Chromium", 0),
         ExtensionReport("Brave", SILENT_AFTER_MS, (NEWS,)),
     ]
@@ -56,9 +56,9 @@ def test_a_deletion_leaves_no_title_of_a_closed_browser(tmp_path: Path) -> None:
     [b"{", b"[1]", b"3", b'{"a": 1}', b'{"a": {"browser": "x"}}', b"\xff", b'{"a": {"windows": 1}}'],
 )
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, content: bytes) -> None:
-    browser_words.extension_path(tmp_path).write_bytes(content)
+    window_hints.extension_path(tmp_path).write_bytes(content)
     with pytest.raises(ValueError):
-        browser_words.read_reports(tmp_path)
+        window_hints.read_reports(tmp_path)
 
 
 @pytest.mark.parametrize(

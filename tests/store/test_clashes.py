@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from store import entities, predicates, remembered
-from store.database import Database
-from store.entities import Provenance
+from store.core.database import Database
+from store.sources import entities, fact_curation, predicates
+from store.sources.entities import Provenance
 from tests.factories import NOON_MS
 
 
@@ -15,7 +15,7 @@ def groups(database: Database, *said: tuple[str, str]) -> list[set[str]]:
         anna, _ = entities.store_entity(connection, "person", "Anna", Provenance(NOON_MS))
         for predicate, value in said:
             entities.store_fact(connection, anna, predicate, Provenance(NOON_MS), object_value=value)
-    found = remembered.conflicts(entities.facts_of(database, [anna]))
+    found = fact_curation.conflicts(entities.facts_of(database, [anna]))
     return [{fact.object_value or "" for fact in group} for group in found]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from store import conversations
-from store.conversation_search import MAX_WORDS, find_chats
-from store.database import Database
+from store.chats import conversations
+from store.chats.conversation_search import MAX_WORDS, find_chats
+from store.core.database import Database
 
 
 def talk(database: Database, at_ms: int, *turns: tuple[str, str]) -> int:

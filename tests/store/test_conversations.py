@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from peewee import IntegrityError
 
-from store import conversations
-from store.conversations import DELETED_ANSWER, Chat, StoredEvidence, StoredMessage, StoredTurn
-from store.database import Database, rows
-from store.paths import DataDir
+from store.chats import conversations
+from store.chats.conversations import DELETED_ANSWER, Chat, StoredEvidence, StoredMessage, StoredTurn
+from store.core.database import Database, rows
+from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.store.plans import plans
 

@@ -9,12 +9,12 @@ import time
 import apsw
 import pytest
 
-from store import conversations
-from store import database as store_database
-from store.database import Database, open_database, rows, scalar
-from store.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
-from store.paths import DataDir
-from store.schema import Preference
+from store.chats import conversations
+from store.core import database as store_database
+from store.core.database import Database, open_database, rows, scalar
+from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
+from store.core.paths import DataDir
+from store.core.schema import Preference
 
 ENDLESS = "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
 

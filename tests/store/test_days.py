@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import days
+from store.core import days
 from tests.factories import CASES
 
 VECTORS = json.loads((CASES / "local_days.json").read_text(encoding="utf-8"))

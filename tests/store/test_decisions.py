@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import activity, decisions, frames, gaps
-from store.database import Database, rows
-from store.decisions import DecisionCount, Gap, Reconciliation
-from store.frames import Still
-from store.spool import DecisionRun, LookReport
+from store.core.database import Database, rows
+from store.frames import frames
+from store.frames.frames import Still
+from store.spool.queue import DecisionRun, LookReport
+from store.timeline import gaps, ledger, segments
+from store.timeline.ledger import DecisionCount, Gap, Reconciliation
 from tests.factories import NOON_MS, capture
 
 SECOND = 1_000
@@ -39,7 +40,7 @@ def report(database: Database, start_ms: int, end_ms: int, *runs: DecisionRun, k
         runs,
     )
     with database.write() as connection:
-        decisions.add_report(connection, batch)
+        ledger.add_report(connection, batch)
     return batch
 
 
@@ -48,14 +49,14 @@ def put(database: Database, at_ms: int, **changes: Any) -> frames.FrameRow:
     with database.write() as connection:
         frame_id = frames.insert(connection, record, STILL, 0)
         frame = frames.get(database, frame_id)
-        activity.heartbeat(connection, frame)
+        segments.heartbeat(connection, frame)
     return frame
 
 
 def told(
     database: Database, start_ms: int, end_ms: int, now_ms: int = LATER_MS
 ) -> list[tuple[int, int, str]]:
-    found = decisions.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, now_ms)
+    found = ledger.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, now_ms)
     return [(gap.start_ms - NOON_MS, gap.end_ms - NOON_MS, gap.reason) for gap in found]
 
 
@@ -73,35 +74,35 @@ def test_every_look_is_accounted_for(database: Database) -> None:
         kept=2,
     )  # fmt: skip
     put(database, 100, batch_id=batch.batch_id)
-    assert decisions.reconcile(database, NOON_MS, LATER_MS).difference == 1
+    assert ledger.reconcile(database, NOON_MS, LATER_MS).difference == 1
     put(database, 200, batch_id=batch.batch_id)
-    found = decisions.reconcile(database, NOON_MS, LATER_MS)
+    found = ledger.reconcile(database, NOON_MS, LATER_MS)
     assert found == Reconciliation(looks=15, kept=2, deduped=5, excluded=3, paused=4, failed=1)
     assert found.difference == 0
 
 
 def test_import_counts_as_its_own_look(database: Database) -> None:
     put(database, 0, source="folder")
-    assert decisions.reconcile(database, NOON_MS, LATER_MS) == Reconciliation(1, 1, 0, 0, 0, 0)
+    assert ledger.reconcile(database, NOON_MS, LATER_MS) == Reconciliation(1, 1, 0, 0, 0, 0)
 
 
 def test_batch_is_entered_once(database: Database) -> None:
     batch = report(database, 0, SECOND, run("excluded", 0, 500, 2))
     with database.write() as connection:
-        assert decisions.add_report(connection, batch) is False
-    assert decisions.reconcile(database, NOON_MS, LATER_MS).excluded == 2
+        assert ledger.add_report(connection, batch) is False
+    assert ledger.reconcile(database, NOON_MS, LATER_MS).excluded == 2
 
 
 def test_counts_say_how_many_looks_and_how_long(database: Database) -> None:
     batch = report(database, 0, 10 * SECOND, run("excluded", 0, 6_000, 12), kept=1)
     put(database, 8_000, batch_id=batch.batch_id)
     put(database, 9_000, source="video")
-    assert decisions.daily(database, NOON_MS, LATER_MS) == [
+    assert ledger.daily(database, NOON_MS, LATER_MS) == [
         DecisionCount("excluded", "rule", 12, 6_000),
         DecisionCount("kept", "screen", 1, 0),
         DecisionCount("kept", "video", 1, 0),
     ]
-    assert decisions.daily(database, LATER_MS, LATER_MS + SECOND) == []
+    assert ledger.daily(database, LATER_MS, LATER_MS + SECOND) == []
 
 
 def test_deduped_run_extends_its_frame_and_its_activity(database: Database) -> None:
@@ -109,14 +110,14 @@ def test_deduped_run_extends_its_frame_and_its_activity(database: Database) -> N
     frame = put(database, 0)
     report(database, 0, MINUTE, run("deduped", 500, MINUTE, 120, capture_id=frame.capture_id))
     assert frames.get(database, frame.id).ended_ms == NOON_MS + MINUTE
-    segment = activity.segment_of(database, frame)
+    segment = segments.segment_of(database, frame)
     assert segment is not None
     assert segment.end_ms == NOON_MS + MINUTE
 
 
 def test_deduped_run_of_an_unknown_frame_is_still_counted(database: Database) -> None:
     report(database, 0, MINUTE, run("deduped", 0, MINUTE, 9, capture_id=str(uuid.uuid4())))
-    assert decisions.reconcile(database, NOON_MS, LATER_MS).deduped == 9
+    assert ledger.reconcile(database, NOON_MS, LATER_MS).deduped == 9
 
 
 # -- gaps ---------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ def test_what_no_look_covers_is_not_running(database: Database) -> None:
 
 def test_looks_a_few_seconds_apart_are_continuous(database: Database) -> None:
     report(database, 0, MINUTE)
-    report(database, MINUTE + activity.CONTINUOUS_MS, 2 * MINUTE)
+    report(database, MINUTE + segments.CONTINUOUS_MS, 2 * MINUTE)
     assert told(database, 0, 2 * MINUTE) == []
 
 
@@ -266,7 +267,7 @@ def test_gaps_do_not_overlap_and_stay_in_the_range(database: Database) -> None:
     report(
         database, 0, MINUTE, run("paused", 0, 40_000, 3), run("excluded", 20_000, 70_000, 3, monitor="DP-2")
     )
-    found = decisions.gaps(database, NOON_MS + 5_000, NOON_MS + 90_000, LATER_MS)
+    found = ledger.gaps(database, NOON_MS + 5_000, NOON_MS + 90_000, LATER_MS)
     assert found == [
         Gap(NOON_MS + 5_000, NOON_MS + 40_000, "paused"),
         Gap(NOON_MS + 40_000, NOON_MS + 70_000, "excluded"),

@@ -12,27 +12,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from store import (
-    activity,
-    answers,
-    conversations,
-    decisions,
-    deletion,
-    erasure,
-    frames,
-    migrations,
-    remains,
-    saved_searches,
-    text_index,
-)
-from store.conversations import DELETED_ANSWER, StoredEvidence
-from store.database import Database, open_database, rows, scalar
-from store.errors import FrameNotFound
-from store.media import Media
-from store.paths import DataDir
-from store.saved_searches import SavedSearch
-from store.spool import LookReport, Spool
-from store.verify import verify
+from store.chats import conversations
+from store.chats.conversations import DELETED_ANSWER, StoredEvidence
+from store.core import migrations
+from store.core.database import Database, open_database, rows, scalar
+from store.core.errors import FrameNotFound
+from store.core.paths import DataDir
+from store.deletion import chat_hooks, deletion, erasure
+from store.frames import frames, text_index
+from store.frames.media import Media
+from store.search import saved_searches
+from store.search.saved_searches import SavedSearch
+from store.spool import residual_files
+from store.spool.queue import LookReport, Spool
+from store.timeline import ledger, segments
+from store.verify.verify import verify
 from tests.factories import NOON_MS, capture, store_frame, webp
 from tests.store.plans import plans
 
@@ -62,7 +56,7 @@ def noise(seed: int) -> Image.Image:
 def put(database: Database, data_dir: DataDir, at_ms: int, text: str, **changes: Any) -> frames.FrameRow:
     frame = store_frame(database, data_dir, at_ms, text, **{"image": noise(at_ms), **changes})
     with database.write() as connection:
-        activity.heartbeat(connection, frame)
+        segments.heartbeat(connection, frame)
     return frames.get(database, frame.id)
 
 
@@ -283,10 +277,10 @@ def test_frame_that_reaches_into_the_range_loses_that_time(
     frame = put(database, data_dir, NOON_MS - 60_000, "word")
     with database.write() as connection:
         frames.extend(connection, frame.capture_id, NOON_MS + 60_000)
-        activity.extend(connection, frame.id, NOON_MS + 60_000)
+        segments.extend(connection, frame.id, NOON_MS + 60_000)
     deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=LATER_MS)
     assert frames.get(database, frame.id).ended_ms == NOON_MS - 1
-    [segment] = activity.segments(database, NOON_MS - 60_000, LATER_MS)
+    [segment] = segments.segments(database, NOON_MS - 60_000, LATER_MS)
     assert segment.end_ms == NOON_MS - 1
 
 
@@ -311,10 +305,10 @@ def test_activity_is_folded_again_from_what_is_left(
     for n in range(6):
         put(database, data_dir, NOON_MS + n * SECOND, "word", app_name="Code" if n != 3 else "Mail")
     deletion.delete_range(database, media, NOON_MS + 3 * SECOND, NOON_MS + 4 * SECOND)
-    [segment] = activity.segments(database, NOON_MS, LATER_MS)
+    [segment] = segments.segments(database, NOON_MS, LATER_MS)
     assert (segment.app_name, segment.frames) == ("Code", 5)
     with database.read() as connection:
-        assert activity.stored_line(connection) == activity.folded_line(connection)
+        assert segments.stored_line(connection) == segments.folded_line(connection)
 
 
 def test_looks_stay_counted(database: Database, data_dir: DataDir, media: Media, spool: Spool) -> None:
@@ -323,17 +317,17 @@ def test_looks_stay_counted(database: Database, data_dir: DataDir, media: Media,
     put(database, data_dir, NOON_MS, "word", batch_id=batch_id)
     spool.put(capture(NOON_MS + 1, batch_id=batch_id), webp(noise(1)))
     with database.write() as connection:
-        decisions.add_report(connection, LookReport(batch_id, NOON_MS, END_MS, 2))
+        ledger.add_report(connection, LookReport(batch_id, NOON_MS, END_MS, 2))
     deletion.delete_range(database, media, NOON_MS, END_MS)
-    found = decisions.reconcile(database, NOON_MS, LATER_MS)
+    found = ledger.reconcile(database, NOON_MS, LATER_MS)
     assert (found.looks, found.kept, found.difference) == (2, 2, 0)
 
 
 def test_empty_range_still_leaves_a_tombstone(database: Database, media: Media) -> None:
     with database.write() as connection:
-        decisions.add_report(connection, LookReport("b", NOON_MS, END_MS, 5))
+        ledger.add_report(connection, LookReport("b", NOON_MS, END_MS, 5))
     deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=LATER_MS)
-    assert decisions.gaps(database, NOON_MS, END_MS, LATER_MS) == [decisions.Gap(NOON_MS, END_MS, "deleted")]
+    assert ledger.gaps(database, NOON_MS, END_MS, LATER_MS) == [ledger.Gap(NOON_MS, END_MS, "deleted")]
 
 
 def test_tombstone_ends_now(database: Database, data_dir: DataDir, media: Media) -> None:
@@ -450,7 +444,7 @@ def test_words_of_the_persons_own_question_are_no_reason(
 
 
 def test_phrases_are_words_and_runs_of_three() -> None:
-    assert answers.trigrams("A red fox, 开会了") == {
+    assert chat_hooks.trigrams("A red fox, 开会了") == {
         "red",
         "fox",
         "a red fox",
@@ -458,7 +452,7 @@ def test_phrases_are_words_and_runs_of_three() -> None:
         "fox 开 会",
         "开 会 了",
     }
-    assert answers.trigrams("") == set()
+    assert chat_hooks.trigrams("") == set()
 
 
 # -- crashes ------------------------------------------------------------------------------
@@ -491,8 +485,8 @@ def test_sweep_finishes_what_a_crash_left(
     owner, name = {
         "pictures": (Media, "remove"),
         "index": (text_index, "merge"),
-        "spool": (remains, "discard"),
-        "copies": (remains, "drop"),
+        "spool": (residual_files, "discard"),
+        "copies": (residual_files, "drop"),
         "checkpoint": (Database, "checkpoint"),
     }[step]
     with monkeypatch.context() as patched, pytest.raises(Crash):
@@ -517,7 +511,7 @@ def test_crash_in_the_middle_of_the_rows_changes_nothing(
     def die(*_: object) -> None:
         raise Crash
 
-    monkeypatch.setattr(activity, "rebuild", die)
+    monkeypatch.setattr(segments, "rebuild", die)
     with pytest.raises(Crash):
         deletion.delete_range(database, media, NOON_MS, END_MS)
     assert media.exact(frames.get(database, frame.id))
@@ -548,7 +542,7 @@ def test_capture_that_a_worker_is_storing_meanwhile_is_waited_for(
         store_frame(database, data_dir, NOON_MS, "word", capture_id=str(uuid.uuid4()))
         spool.finish(name)
 
-    monkeypatch.setattr("store.deletion.time.sleep", work)
+    monkeypatch.setattr("store.deletion.deletion.time.sleep", work)
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
     assert (receipt.frames, receipt.verified, media.files()) == (1, True, [])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import apsw
 import pytest
 
-from store import conversations, drafts
-from store.database import Database, scalar
+from store.chats import conversations, drafts
+from store.core.database import Database, scalar
 
 
 def test_each_place_has_one_draft(database: Database) -> None:

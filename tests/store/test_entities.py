@@ -6,11 +6,15 @@ from datetime import date
 
 import pytest
 
-from store import conversations, daily_summaries, deletion, entities, frame_tags, tool_calls
-from store.database import Database, scalar
-from store.entities import EntityNotFound, Provenance
-from store.media import Media
-from store.paths import DataDir
+from store.chats import conversations, tool_calls
+from store.core.database import Database, scalar
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames import tags
+from store.frames.media import Media
+from store.memory import daily_summaries
+from store.sources import entities
+from store.sources.entities import EntityNotFound, Provenance
 from tests.factories import NOON_MS, store_frame
 
 DAY_MS = 86_400_000
@@ -154,15 +158,15 @@ def test_what_was_learned_from_a_deleted_frame_goes(
     say(database, anna, "likes", "tea", frame_id=frame.id)
     say(database, both, "likes", "rum", frame_id=kept.id)
     with database.write() as connection:
-        assert frame_tags.add(connection, frame.id, "Work", NOON_MS)
-        assert not frame_tags.add(connection, frame.id, "work", NOON_MS)
-        assert frame_tags.add(connection, kept.id, "work", NOON_MS)
+        assert tags.add(connection, frame.id, "Work", NOON_MS)
+        assert not tags.add(connection, frame.id, "work", NOON_MS)
+        assert tags.add(connection, kept.id, "work", NOON_MS)
     receipt = deletion.delete_range(database, media, NOON_MS, NOON_MS + 1000)
     assert (receipt.verified, receipt.counts.knowledge, receipt.counts.tags) == (True, 2, 1)
     assert names(database) == ["Ben"]
     assert [fact.object_value for fact in entities.facts_of(database)] == ["rum"]
     assert entities.get(database, both).frames == (kept.id,)
-    assert frame_tags.of_frame(database, kept.id) == ["work"]
+    assert tags.of_frame(database, kept.id) == ["work"]
 
 
 @pytest.mark.parametrize("is_elsewhere", [False, True])

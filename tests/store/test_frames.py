@@ -6,11 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import frames, reading_queue
-from store.database import Database, open_database
-from store.errors import FrameNotFound
-from store.paths import DataDir
-from store.times import MAX_EPOCH_SECONDS, to_ms, to_seconds
+from store.core.database import Database, open_database
+from store.core.errors import FrameNotFound
+from store.core.paths import DataDir
+from store.core.times import MAX_EPOCH_SECONDS, to_ms, to_seconds
+from store.frames import frames
+from store.ocr import reading_queue
 from tests.factories import NOON_MS, store_frame
 
 

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import fusion, vectors
-from store.database import Database, open_database
-from store.frames import captured_ms_of
-from store.media import Media
-from store.paths import DataDir
-from store.search import BadCursor, Filters, Page, search
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.embeddings import vectors
+from store.frames.frames import captured_ms_of
+from store.frames.media import Media
+from store.search import fusion
+from store.search.search import BadCursor, Filters, Page, search
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.store.searching import ALWAYS, add_frame, ids
@@ -76,7 +77,7 @@ def test_frames_in_both_lists_are_counted_once(
     database: Database, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     """Also where only the newest were ranked, and where there are more than are counted."""
-    monkeypatch.setattr("store.search.TOTAL_LIMIT", limit)
+    monkeypatch.setattr("store.search.search.TOTAL_LIMIT", limit)
     for module in ("finder", "search"):
         monkeypatch.setattr(f"store.{module}.RANKED_BLOCK", 3)
     both = [add(database, "authentication setup", n) for n in range(8)]
@@ -131,7 +132,7 @@ def test_rare_frame_is_found_behind_many_nearer_ones(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SEA-7: what a filter lets through is looked for before any limit."""
-    monkeypatch.setattr("store.nearest.RESCORED", 5)
+    monkeypatch.setattr("store.embeddings.knn.RESCORED", 5)
     rare = add(database, "login page of the system", app_name="Mail")
     for n in range(20):
         add(database, "authentication setup", 1 + n, app_name="Code")
@@ -190,7 +191,7 @@ def test_nothing_embedded_yet_is_said(database: Database) -> None:
 def test_frames_that_the_index_has_no_room_for_are_told(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.vector_index.MAX_BYTES", 5 * (16 + 8))
+    monkeypatch.setattr("store.embeddings.vector_index.MAX_BYTES", 5 * (16 + 8))
     found = [add(database, "the login system", n) for n in range(20)]
     page = ask(database, "authentication setup")
     since_ms = page.meaning_since_ms
@@ -210,14 +211,14 @@ def test_filters_that_leave_no_frame_are_not_taken_for_missing_vectors(database:
 
 def test_index_being_loaded_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     frame_id = add(database, "login system")
-    monkeypatch.setattr("store.vector_index.is_ready", lambda *_: False)
+    monkeypatch.setattr("store.embeddings.vector_index.is_ready", lambda *_: False)
     page = ask(database, "login")
     assert (ids(page), page.fallback_reason) == ([frame_id], "index_building")
 
 
 def test_deleted_frame_is_found_by_no_vector(database: Database, data_dir: DataDir) -> None:
     """Also by the index that has it in memory already."""
-    from store import deletion
+    from store.deletion import deletion
 
     gone = add(database, "login system")
     kept = add(database, "login page", 1)
@@ -297,7 +298,7 @@ def test_frames_that_come_in_between_repeat_none_and_hide_none(database: Databas
     late = add(database, "login login login authentication", 5)
     second = ask(database, "login", limit=4, cursor=first.next_cursor)
     gone = ids(first)[0]
-    from store import deletion
+    from store.deletion import deletion
 
     deletion.delete_frames(database, Media(database.data_dir.media), [gone])
     rest: list[int] = []

@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from store import activity, decisions, frames, gaps, idle, visits
-from store.database import Database, rows
-from store.frames import Still
-from store.spool import DecisionRun, LookReport
+from store.core.database import Database, rows
+from store.frames import frames
+from store.frames.frames import Still
+from store.spool.queue import DecisionRun, LookReport
+from store.timeline import gaps, idle, ledger, segments, visits
 from tests.factories import NOON_MS, capture
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -25,7 +26,7 @@ def show(database: Database, start_ms: int, end_ms: int, app: str = "Code", **ch
     record = capture(NOON_MS + start_ms, app_name=app, batch_id=batch, focused=True, **changes)
     with database.write() as connection:
         frame_id = frames.insert(connection, record, STILL, 0)
-        activity.heartbeat(connection, frames.get(database, frame_id))
+        segments.heartbeat(connection, frames.get(database, frame_id))
     looks = (end_ms - start_ms) // 500
     enter(
         database, batch, start_ms, end_ms, 1 + looks,
@@ -56,16 +57,16 @@ def run(
 def enter(database: Database, batch: str, start_ms: int, end_ms: int, looks: int, *runs: DecisionRun) -> None:
     report = LookReport(batch, NOON_MS + start_ms, NOON_MS + end_ms, looks, runs)
     with database.write() as connection:
-        decisions.add_report(connection, report)
+        ledger.add_report(connection, report)
 
 
 def line(database: Database, end_ms: int = HOUR) -> list[tuple[int, int, str | None]]:
-    found = activity.segments(database, NOON_MS, NOON_MS + end_ms)
+    found = segments.segments(database, NOON_MS, NOON_MS + end_ms)
     return [(each.start_ms - NOON_MS, each.end_ms - NOON_MS, each.app_name) for each in found]
 
 
 def told(database: Database, end_ms: int) -> list[tuple[int, int, str]]:
-    found = decisions.gaps(database, NOON_MS, NOON_MS + end_ms, LATER_MS)
+    found = ledger.gaps(database, NOON_MS, NOON_MS + end_ms, LATER_MS)
     return [(gap.start_ms - NOON_MS, gap.end_ms - NOON_MS, gap.reason) for gap in found]
 
 
@@ -76,15 +77,15 @@ def test_ten_minutes_active_ten_idle_ten_locked_are_three_totals_of_ten(database
         database, str(uuid.uuid4()), 20 * MINUTE, 30 * MINUTE, 1200,
         run("paused", "locked", 20 * MINUTE, 30 * MINUTE, 1200),
     )  # fmt: skip
-    found = activity.totals(database, NOON_MS, NOON_MS + 30 * MINUTE)
+    found = segments.totals(database, NOON_MS, NOON_MS + 30 * MINUTE)
     assert [(total.name, total.duration_ms) for total in found.by_app] == [("Code", 10 * MINUTE)]
     assert told(database, 30 * MINUTE) == [
         (10 * MINUTE, 20 * MINUTE, "idle"),
         (20 * MINUTE, 30 * MINUTE, "locked"),
     ]
     assert idle.duration_ms(database, NOON_MS, NOON_MS + 30 * MINUTE) == 10 * MINUTE
-    assert decisions.reconcile(database, NOON_MS, LATER_MS).difference == 0
-    by_reason = {each.reason: each for each in decisions.daily(database, NOON_MS, LATER_MS)}
+    assert ledger.reconcile(database, NOON_MS, LATER_MS).difference == 0
+    by_reason = {each.reason: each for each in ledger.daily(database, NOON_MS, LATER_MS)}
     assert (by_reason["idle"].looks, by_reason["idle"].duration_ms) == (0, 10 * MINUTE)
 
 
@@ -93,7 +94,7 @@ def test_a_stretch_around_idle_time_is_two_that_lead_to_their_own_frames(databas
     still = show(database, 2 * MINUTE, 20 * MINUTE)
     last = show(database, 20 * MINUTE, 21 * MINUTE)
     rest(database, 5 * MINUTE, 15 * MINUTE)
-    before, after = activity.segments(database, NOON_MS, NOON_MS + HOUR)
+    before, after = segments.segments(database, NOON_MS, NOON_MS + HOUR)
     assert (before.first_frame_id, before.last_frame_id, before.frames) == (first, still, 2)
     assert (after.first_frame_id, after.last_frame_id, after.frames) == (still, last, 2)
     assert line(database) == [(0, 5 * MINUTE, "Code"), (15 * MINUTE, 21 * MINUTE, "Code")]
@@ -105,10 +106,10 @@ def test_a_part_between_two_looks_leads_to_the_frame_before_it(database: Databas
         for second in (0, 50):
             record = capture(NOON_MS + second * SECOND, app_name="Code", source="folder")
             ids.append(frames.insert(connection, record, STILL, 0))
-            activity.heartbeat(connection, frames.get(database, ids[-1]))
+            segments.heartbeat(connection, frames.get(database, ids[-1]))
     enter(database, str(uuid.uuid4()), 0, 0, 0, run("deduped", "idle", -MINUTE, 10 * SECOND, 0))
     enter(database, str(uuid.uuid4()), 0, 0, 0, run("deduped", "idle", 20 * SECOND, HOUR, 0))
-    [part] = activity.segments(database, NOON_MS, NOON_MS + HOUR)
+    [part] = segments.segments(database, NOON_MS, NOON_MS + HOUR)
     assert (part.first_frame_id, part.last_frame_id, part.frames) == (ids[0], ids[0], 0)
 
 
@@ -117,7 +118,7 @@ def test_a_frame_kept_while_nobody_was_there_is_in_no_stretch(database: Database
     show(database, 0, 5 * MINUTE, "Player")
     frame_id = show(database, 5 * MINUTE, 10 * MINUTE, "Player")
     rest(database, 2 * MINUTE, 9 * MINUTE)
-    assert activity.segment_of(database, frames.get(database, frame_id)) is None
+    assert segments.segment_of(database, frames.get(database, frame_id)) is None
     assert line(database) == [(0, 2 * MINUTE, "Player"), (9 * MINUTE, 10 * MINUTE, "Player")]
     [first] = [gap for gap in told(database, 10 * MINUTE) if gap[2] == "idle"]
     assert first == (2 * MINUTE, 9 * MINUTE, "idle")
@@ -158,7 +159,7 @@ def test_four_minutes_of_alternation_with_input_stay_four_minutes(database: Data
     for start in range(0, 240, 30):
         show(database, start * SECOND, (start + 30) * SECOND, "AB"[start // 30 % 2])
     rest(database, 240 * SECOND, 600 * SECOND)
-    found = activity.totals(database, NOON_MS, NOON_MS + 10 * MINUTE)
+    found = segments.totals(database, NOON_MS, NOON_MS + 10 * MINUTE)
     assert {total.name: total.duration_ms for total in found.by_app} == {"A": 2 * MINUTE, "B": 2 * MINUTE}
 
 
@@ -199,19 +200,19 @@ def test_totals_never_exceed_the_time_that_was_not_idle(database: Database) -> N
             rest(database, *stretches[-1])
         start_ms, end_ms = sorted((draw.randrange(at_ms), draw.randrange(at_ms + MINUTE)))
         whole = gaps.clipped(gaps.merge_intervals(stretches), start_ms, end_ms)
-        found = activity.totals(database, NOON_MS + start_ms, NOON_MS + end_ms)
+        found = segments.totals(database, NOON_MS + start_ms, NOON_MS + end_ms)
         idle_ms = sum(end - start for start, end in whole)
         assert idle.duration_ms(database, NOON_MS + start_ms, NOON_MS + end_ms) == idle_ms
         assert sum(total.duration_ms for total in found.by_app) == found.covered_ms
         assert found.covered_ms <= found.wall_ms - idle_ms
         used = [
             (each.start_ms - NOON_MS, each.end_ms - NOON_MS)
-            for each in activity.segments(database, NOON_MS + start_ms, NOON_MS + end_ms)
+            for each in segments.segments(database, NOON_MS + start_ms, NOON_MS + end_ms)
         ]
         assert gaps.subtract_intervals(used, whole) == gaps.merge_intervals(
             part for part in used if part[0] < part[1]
         )
-        for gap in decisions.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, LATER_MS):
+        for gap in ledger.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, LATER_MS):
             if gap.reason == "idle":
                 part = (gap.start_ms - NOON_MS, gap.end_ms - NOON_MS)
                 assert (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from store import conversations, entities, import_names, imports, messages, places, remembered
-from store.database import Database
-from store.entities import Entity, Provenance
-from store.import_names import AcceptedNames, Forgotten, Name
-from store.imports import Import
-from store.messages import MessageRecord
-from store.places import PlaceRecord
+from store.chats import conversations
+from store.core.database import Database
+from store.sources import entities, fact_curation, import_names, imports, messages, places
+from store.sources.entities import Entity, Provenance
+from store.sources.import_names import AcceptedNames, Forgotten, Name
+from store.sources.imports import Import
+from store.sources.messages import MessageRecord
+from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import put_messages, put_places
 
@@ -113,7 +114,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
         if more in ("fact", "retracted"):
             fact, _ = entities.store_fact(connection, bob, "likes", Provenance(NOON_MS), object_value="tea")
             if more == "retracted":
-                remembered.retract(connection, fact, "no", NOON_MS)
+                fact_curation.retract(connection, fact, "no", NOON_MS)
         elif more == "frame":
             connection.execute("insert into entity_frames (entity_id, frame_id) values (?, 7)", (bob,))
         elif more == "description":
@@ -129,7 +130,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
     elif more == "merge":
         robert = by_a_person(database, "Robert")
         with database.write() as connection:
-            remembered.merge(connection, bob, robert, NOON_MS)
+            fact_curation.merge(connection, bob, robert, NOON_MS)
     elif more == "import":
         later = messages_import(database, sent("Bob", 99, "+49170222"))
         assert import_names.accept_names(database, later, None, NOON_MS) == AcceptedNames(noted=1)

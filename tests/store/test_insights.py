@@ -10,18 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import anchors, conversations, deletion, insights, kept, memory
-from store.anchors import Anchor, AnchoredChat
-from store.conversations import DELETED_ANSWER, StoredEvidence
-from store.database import Database, rows, scalar
-from store.insight_search import search_insights
-from store.insights import Insight, InsightFilter, InsightNotFound
-from store.kept import RetentionReason
-from store.media import Media
-from store.memory_legs import RetrievalQuery
-from store.paths import DataDir
-from store.spool import Spool
-from store.verify import verify
+from store.chats import anchors, conversations
+from store.chats.anchors import Anchor, AnchoredChat
+from store.chats.conversations import DELETED_ANSWER, StoredEvidence
+from store.core.database import Database, rows, scalar
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames import kept
+from store.frames.kept import RetentionReason
+from store.frames.media import Media
+from store.memory import insights, search
+from store.memory.insight_search import search_insights
+from store.memory.insights import Insight, InsightFilter, InsightNotFound
+from store.memory.retrievers import RetrievalQuery
+from store.spool.queue import Spool
+from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame
 from tests.store.test_deletion import SECRET, places_with, put_secret
 
@@ -91,7 +94,7 @@ def test_the_database_itself_refuses_a_second_current_one(database: Database) ->
 def test_r0_31_exactly_one_is_current_after_any_steps(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
-    from store.database import open_database
+    from store.core.database import open_database
 
     database = open_database(DataDir(tmp_path_factory.mktemp("home")))
     there: list[int] = []
@@ -144,7 +147,7 @@ def test_insights_are_found_by_their_words(database: Database) -> None:
     )
 
     def found(words: str) -> list[tuple[str, int]]:
-        page = memory.search_memory(database, RetrievalQuery(words), ("insight",), now_ms=LATER_MS)
+        page = search.search_memory(database, RetrievalQuery(words), ("insight",), now_ms=LATER_MS)
         return [(entry.type, entry.id) for entry in page.entries]
 
     assert found("retention") == [("insight", first.id)]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from store import conversations, deletion, kept, reading_queue, readings
-from store.conversations import StoredEvidence
-from store.database import Database, rows
-from store.errors import FrameNotFound
-from store.kept import PinnedUsage, RetentionReason
-from store.media import Media
-from store.paths import DataDir
+from store.chats import conversations
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database, rows
+from store.core.errors import FrameNotFound
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames import kept
+from store.frames.kept import PinnedUsage, RetentionReason
+from store.frames.media import Media
+from store.ocr import reading_queue, readings
 from tests.factories import NOON_MS, store_frame, text_draft
 
 LATER_MS = NOON_MS + 60_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from store import launch
-from store.database import Database, rows
+from store.core.database import Database, rows
+from store.egress import launch
 
 
 def use(database: Database, code: str, expires_ms: int, now_ms: int) -> bool:

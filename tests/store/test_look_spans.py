@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store.database import Database, rows
-from store.gaps import Interval, merge_intervals
-from store.line import CONTINUOUS_MS
+from store.core.database import Database, rows
+from store.frames.activity_intervals import CONTINUOUS_MS
+from store.timeline.gaps import Interval, merge_intervals
 
 BATCHES = st.lists(
     st.tuples(st.integers(0, 400_000), st.integers(0, 30_000)).map(lambda part: (part[0], sum(part))),

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from store import media
-from store.database import Database
-from store.errors import MediaGone
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.errors import MediaGone
+from store.core.paths import DataDir
+from store.frames import media
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 
 

@@ -10,15 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import conversations, documents, memory, observation_edits, observation_rows, vectors
-from store.backfill import backfill
-from store.database import Database, rows, scalar
-from store.documents import DocumentId, parse_id
-from store.memory import MemoryPage
-from store.memory_filters import MEMORY_WINDOW_MS, MemoryFilters
-from store.memory_legs import RetrievalQuery
-from store.observations import Fact
-from store.summaries import get_prompts, get_sessions
+from store.chats import conversations
+from store.core.database import Database, rows, scalar
+from store.embeddings import vectors
+from store.memory import documents, observation_edits, observation_writer, search
+from store.memory.backfill import backfill
+from store.memory.documents import DocumentId, parse_id
+from store.memory.memory_filters import MEMORY_WINDOW_MS, MemoryFilters
+from store.memory.observations import Fact
+from store.memory.retrievers import RetrievalQuery
+from store.memory.search import MemoryPage
+from store.memory.summaries import get_prompts, get_sessions
 from tests.factories import CASES, NOON_MS
 from tests.memories import draft, put_observation, put_session
 from tests.store.plans import plans
@@ -143,11 +145,11 @@ def test_r4_7_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is
     database: Database,
 ) -> None:
     number = ask_prompt(database, "zebra crossing")
-    assert keys(memory.search_user_prompts(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == [
+    assert keys(search.search_user_prompts(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == [
         ("prompt", number)
     ]
     conversations.delete(database, 1)
-    assert keys(memory.search_memory(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == []
+    assert keys(search.search_memory(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == []
     assert document_ids(database) == set()
 
 
@@ -172,7 +174,7 @@ def test_an_unchanged_text_keeps_its_document_and_its_vectors(database: Database
     number = put_observation(database, place="here", narrative="same", title="one")
     embed(database)
     with database.write() as connection:
-        observation_rows.put(connection, draft(place="here", narrative="same", title="two"), NOON_MS)
+        observation_writer.put(connection, draft(place="here", narrative="same", title="two"), NOON_MS)
     with database.read() as connection:
         waiting = rows(
             connection,
@@ -203,7 +205,7 @@ def test_r4_27_meaning_finds_other_words(database: Database, question: str, said
     }
     put_observation(database, title="pasta", narrative="cooking tomato pasta")
     embed(database)
-    page = memory.search_memory(database, asking(question), now_ms=NOON_MS)
+    page = search.search_memory(database, asking(question), now_ms=NOON_MS)
     assert (page.strategy, page.fallback_reason) == ("semantic", None)
     assert set(keys(page)) == expected
 
@@ -215,9 +217,9 @@ def test_r4_8_r4_9_r4_31_each_search_has_its_type(database: Database) -> None:
     embed(database)
     options = {"now_ms": NOON_MS}
     for asked in (asking("login"), RetrievalQuery("login")):
-        assert keys(memory.search_observations(database, asked, **options)) == [("observation", one)]
-        assert keys(memory.search_sessions(database, asked, **options)) == [("session", two)]
-        assert keys(memory.search_user_prompts(database, asked, **options)) == [("prompt", three)]
+        assert keys(search.search_observations(database, asked, **options)) == [("observation", one)]
+        assert keys(search.search_sessions(database, asked, **options)) == [("session", two)]
+        assert keys(search.search_user_prompts(database, asked, **options)) == [("prompt", three)]
 
 
 def test_r4_10_an_error_of_the_vector_query_falls_back_and_is_logged(
@@ -228,9 +230,9 @@ def test_r4_10_an_error_of_the_vector_query_falls_back_and_is_logged(
     def broken(*args: object, **options: object) -> object:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr("store.nearest.nearest", broken)
+    monkeypatch.setattr("store.embeddings.knn.nearest", broken)
     with caplog.at_level(logging.INFO):
-        page = memory.search_memory(database, asking("login"), now_ms=NOON_MS)
+        page = search.search_memory(database, asking("login"), now_ms=NOON_MS)
     assert (keys(page), page.strategy, page.fallback_reason) == (
         [("observation", number)], "fts", "vector_query_failed",
     )  # fmt: skip
@@ -242,21 +244,21 @@ def test_r4_11_no_hit_by_meaning_falls_back(database: Database) -> None:
     number = put_observation(database, title="zebra", narrative="zebra")
     embed(database)
     asked = RetrievalQuery("zebra", meaning("login"), MODEL)
-    page = memory.search_memory(database, asked, now_ms=NOON_MS)
+    page = search.search_memory(database, asked, now_ms=NOON_MS)
     assert (keys(page), page.fallback_reason) == ([("observation", number)], "no_vector_hits")
 
 
 def test_r4_11_hits_all_outside_the_window_fall_back(database: Database) -> None:
     put_observation(database, start_ms=NOON_MS - 200 * DAY_MS, title="login", narrative="login")
     embed(database)
-    page = memory.search_memory(database, asking("authentication"), now_ms=NOON_MS)
+    page = search.search_memory(database, asking("authentication"), now_ms=NOON_MS)
     assert (keys(page), page.strategy, page.fallback_reason) == ([], "fts", "all_hits_outside_window")
 
 
 def test_r4_12_without_embeddings_words_answer(database: Database) -> None:
     number = put_observation(database, narrative="login 登录系统")
     for text in ("login", "登录", '"login 登录"', "log*"):
-        page = memory.search_memory(database, RetrievalQuery(text), now_ms=NOON_MS)
+        page = search.search_memory(database, RetrievalQuery(text), now_ms=NOON_MS)
         assert (keys(page), page.fallback_reason) == ([("observation", number)], "no_embeddings"), text
 
 
@@ -265,7 +267,7 @@ def test_c14_words_and_meaning_are_one_list(database: Database) -> None:
     both = put_observation(database, start_ms=NOON_MS - 9, title="login", narrative="login today")
     session = put_session(database, learned="the login of pasta")
     embed(database)
-    page = memory.search_memory(database, asking("login"), now_ms=NOON_MS)
+    page = search.search_memory(database, asking("login"), now_ms=NOON_MS)
     assert (page.strategy, page.fallback_reason) == ("hybrid", None)
     assert keys(page)[0] == ("observation", both)
     assert set(keys(page)) == {("session", session), *(("observation", one) for one in (both, *near))}
@@ -277,12 +279,12 @@ def test_c14_words_and_meaning_are_one_list(database: Database) -> None:
 def test_c14_a_word_is_found_however_many_are_nearer_by_meaning(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.memory_legs.MEMORY_CANDIDATES", 5)
+    monkeypatch.setattr("store.memory.retrievers.MEMORY_CANDIDATES", 5)
     for n in range(10):
         put_observation(database, start_ms=NOON_MS - n, title="bug", narrative="error issue problem")
     number = put_observation(database, title="invoice48213", narrative="lunch pizza restaurant")
     embed(database)
-    page = memory.search_memory(
+    page = search.search_memory(
         database, RetrievalQuery("invoice48213", meaning("bug"), MODEL), now_ms=NOON_MS
     )
     assert ("observation", number) in keys(page)[:2]
@@ -293,7 +295,7 @@ def test_exact_words_are_not_answered_by_meaning(database: Database, text: str) 
     put_observation(database, title="sign", narrative="sign")
     number = put_observation(database, title="login", narrative="login today")
     embed(database)
-    page = memory.search_memory(database, RetrievalQuery(text, meaning("login"), MODEL), now_ms=NOON_MS)
+    page = search.search_memory(database, RetrievalQuery(text, meaning("login"), MODEL), now_ms=NOON_MS)
     assert (keys(page), page.strategy, page.fallback_reason) == (
         [("observation", number)], "fts", "exact_query",
     )  # fmt: skip
@@ -305,8 +307,8 @@ def test_r4_13_stages_log_counts_and_never_the_question(
     put_observation(database, narrative="login", title="login")
     embed(database)
     with caplog.at_level(logging.DEBUG):
-        memory.search_memory(database, asking("login secretword"), now_ms=NOON_MS)
-        memory.search_memory(database, RetrievalQuery("secretword"), now_ms=NOON_MS)
+        search.search_memory(database, asking("login secretword"), now_ms=NOON_MS)
+        search.search_memory(database, RetrievalQuery("secretword"), now_ms=NOON_MS)
     assert "2 matches, 2 within the window" in caplog.text
     assert "falls back to keywords: no_embeddings" in caplog.text
     assert "secretword" not in caplog.text
@@ -316,7 +318,7 @@ def test_r4_15_and_r4_16_one_entry_per_type_and_id_with_its_best_document(databa
     one = put_observation(database, title="login", narrative="login login", facts=[("login", 1)])
     two = put_session(database, notes="login")
     assert one == two
-    page = memory.search_memory(database, RetrievalQuery("login"), now_ms=NOON_MS)
+    page = search.search_memory(database, RetrievalQuery("login"), now_ms=NOON_MS)
     assert sorted(keys(page)) == [("observation", 1), ("session", 1)]
     assert [entry.start_ms for entry in page.entries] == [NOON_MS, NOON_MS]
     assert all(entry.snippet[slice(*entry.highlights[0])] == "login" for entry in page.entries)
@@ -348,19 +350,19 @@ def test_c11_the_window_is_in_milliseconds_and_only_without_a_range(
     if with_vectors:
         embed(database)
     asked = asking("login") if with_vectors else RetrievalQuery("login")
-    assert keys(memory.search_memory(database, asked, now_ms=NOON_MS)) == [("observation", recent)]
+    assert keys(search.search_memory(database, asked, now_ms=NOON_MS)) == [("observation", recent)]
     with_range = MemoryFilters(start_ms=NOON_MS - 121 * DAY_MS, end_ms=NOON_MS - 100 * DAY_MS)
-    assert keys(memory.search_memory(database, asked, filters=with_range, now_ms=NOON_MS)) == [
+    assert keys(search.search_memory(database, asked, filters=with_range, now_ms=NOON_MS)) == [
         ("observation", older)
     ]
-    everything = memory.search_memory(database, asked, filters=MemoryFilters(start_ms=0), now_ms=NOON_MS)
+    everything = search.search_memory(database, asked, filters=MemoryFilters(start_ms=0), now_ms=NOON_MS)
     assert {number for _, number in keys(everything)} == {recent, older, ancient}
 
 
 def test_the_edge_of_the_window_is_where_the_days_end(database: Database) -> None:
     for end_ms, found in ((NOON_MS - MEMORY_WINDOW_MS, 0), (NOON_MS - MEMORY_WINDOW_MS + 1, 1)):
         put_observation(database, start_ms=end_ms - 1_000, active_ms=1_000, narrative="edge", place="p")
-        assert len(keys(memory.search_memory(database, RetrievalQuery("edge"), now_ms=NOON_MS))) == found
+        assert len(keys(search.search_memory(database, RetrievalQuery("edge"), now_ms=NOON_MS))) == found
 
 
 def test_r4_33_the_limit_comes_after_the_date_filter(database: Database) -> None:
@@ -373,7 +375,7 @@ def test_r4_33_the_limit_comes_after_the_date_filter(database: Database) -> None
     )
     for asked in (asking("login"), RetrievalQuery("login")):
         embed(database)
-        assert keys(memory.search_memory(database, asked, now_ms=NOON_MS, limit=1)) == [
+        assert keys(search.search_memory(database, asked, now_ms=NOON_MS, limit=1)) == [
             ("observation", recent)
         ]
 
@@ -387,17 +389,17 @@ def test_c13_the_best_match_is_not_lost_to_newer_weaker_ones(database: Database)
         for n in range(25)
     ]
     embed(database)
-    page = memory.search_memory(database, asking("authentication"), now_ms=NOON_MS)
+    page = search.search_memory(database, asking("authentication"), now_ms=NOON_MS)
     assert keys(page)[0] == ("observation", best) and len(page.entries) == 20
     # Equal scores: the newer one first.
     assert [number for _, number in keys(page)[1:]] == weaker[:19]
-    by_date = memory.search_memory(database, asking("authentication"), now_ms=NOON_MS, order="date")
+    by_date = search.search_memory(database, asking("authentication"), now_ms=NOON_MS, order="date")
     assert ("observation", best) == keys(by_date)[-1]
 
 
 def test_blank_text_gives_the_newest(database: Database) -> None:
     ids = [put_observation(database, start_ms=NOON_MS - n * DAY_MS) for n in range(3)]
-    page = memory.search_memory(database, RetrievalQuery("  "), now_ms=NOON_MS, limit=2)
+    page = search.search_memory(database, RetrievalQuery("  "), now_ms=NOON_MS, limit=2)
     assert (keys(page), page.strategy) == ([("observation", ids[0]), ("observation", ids[1])], "newest")
 
 
@@ -406,9 +408,9 @@ def test_r4_25_recent_context_mixes_types_newest_first_within_a_project(database
     one = put_observation(database, start_ms=NOON_MS - 1, project="recall")
     prompt = ask_prompt(database, "q", NOON_MS)
     put_observation(database, start_ms=NOON_MS - 100 * DAY_MS, project="recall")
-    page = memory.get_recent_context(database, now_ms=NOON_MS)
+    page = search.get_recent_context(database, now_ms=NOON_MS)
     assert keys(page) == [("prompt", prompt), ("observation", one), ("session", session)]
-    page = memory.get_recent_context(database, now_ms=NOON_MS, project="Recall")
+    page = search.get_recent_context(database, now_ms=NOON_MS, project="Recall")
     assert keys(page) == [("observation", one), ("session", session)]
 
 
@@ -420,9 +422,9 @@ def test_r4_26_metadata_first_then_meaning(database: Database) -> None:
     embed(database)
     options = {"now_ms": NOON_MS}
     for page in (
-        memory.find_by_concept(database, "retention", asking("authentication"), **options),
-        memory.find_by_file(database, "RETENTION.py", asking("authentication"), **options),
-        memory.find_by_type(database, "coding", asking("authentication"), **options),
+        search.find_by_concept(database, "retention", asking("authentication"), **options),
+        search.find_by_file(database, "RETENTION.py", asking("authentication"), **options),
+        search.find_by_type(database, "coding", asking("authentication"), **options),
     ):
         # What means it comes first, the others that have it follow.
         assert keys(page) == [("observation", near), ("observation", far)]
@@ -435,7 +437,7 @@ def test_a_hundred_nearer_documents_of_other_kinds_lose_none_that_is_asked_for(d
     wanted = put_observation(database, title="w", narrative="login setup", kind="coding")
     embed(database)
     filters = MemoryFilters(kind="coding")
-    assert keys(memory.search_memory(database, asking("login"), filters=filters, now_ms=NOON_MS)) == [
+    assert keys(search.search_memory(database, asking("login"), filters=filters, now_ms=NOON_MS)) == [
         ("observation", wanted)
     ]
 
@@ -450,7 +452,7 @@ def test_filters_follow_what_a_person_wrote(database: Database) -> None:
         (MemoryFilters(project="a"), 0), (MemoryFilters(project="b"), 1),
     ):  # fmt: skip
         assert (
-            len(keys(memory.search_memory(database, RetrievalQuery(""), filters=filters, now_ms=NOON_MS)))
+            len(keys(search.search_memory(database, RetrievalQuery(""), filters=filters, now_ms=NOON_MS)))
             == found
         ), filters
 
@@ -459,20 +461,20 @@ def test_filters_follow_what_a_person_wrote(database: Database) -> None:
 @given(st.text(max_size=60), st.text(max_size=20))
 def test_no_text_is_an_error(database: Database, text: str, name: str) -> None:
     filters = MemoryFilters(project=name, concept=name, file=name, kind=name)
-    memory.search_memory(database, RetrievalQuery(text), filters=filters, now_ms=NOON_MS)
-    memory.search_memory(database, RetrievalQuery(text), now_ms=NOON_MS)
+    search.search_memory(database, RetrievalQuery(text), filters=filters, now_ms=NOON_MS)
+    search.search_memory(database, RetrievalQuery(text), now_ms=NOON_MS)
 
 
 def test_the_shared_queries_are_no_errors(database: Database) -> None:
     put_observation(database, narrative="words to find: C++ and retention")
     text = (CASES / "search_queries.json").read_text(encoding="utf-8")
     for line in text.splitlines():
-        memory.search_memory(database, RetrievalQuery(line.strip()), now_ms=NOON_MS)
+        search.search_memory(database, RetrievalQuery(line.strip()), now_ms=NOON_MS)
 
 
 def test_a_search_by_words_walks_the_index_first(database: Database) -> None:
     put_observation(database)
-    used = plans(database, lambda: memory.search_memory(database, RetrievalQuery("work"), now_ms=NOON_MS))
+    used = plans(database, lambda: search.search_memory(database, RetrievalQuery("work"), now_ms=NOON_MS))
     assert any("memory_fts VIRTUAL TABLE INDEX" in line for line in used)
     assert not any(line.startswith("SCAN d") and "memory_fts" not in line for line in used), used
 
@@ -480,6 +482,6 @@ def test_a_search_by_words_walks_the_index_first(database: Database) -> None:
 def test_r4_37_facts_know_their_frames(database: Database) -> None:
     number = put_observation(database, facts=[("a line", 7), ("mine", 8)])
     observation_edits.edit(database, number, {"facts": ["mine", "theirs"]}, NOON_MS)
-    page = memory.search_memory(database, RetrievalQuery("theirs"), now_ms=NOON_MS)
+    page = search.search_memory(database, RetrievalQuery("theirs"), now_ms=NOON_MS)
     body: Sequence[Fact] = page.entries[0].body.facts  # type: ignore[union-attr]
     assert list(body) == [Fact("mine", 8), Fact("theirs", None)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from store import conversations, observation_edits
-from store.database import Database, scalar
-from store.memory_timeline import (
+from store.chats import conversations
+from store.core.database import Database, scalar
+from store.memory import observation_edits
+from store.memory.timeline import (
     BadAnchor,
     ContextTimeline,
     Unit,

@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from store import daily_summaries, message_search, messages, source_search, vectors
-from store.database import Database, open_database
-from store.memory_legs import RetrievalQuery
-from store.message_search import MessagePage
-from store.messages import Filters
-from store.paths import DataDir
-from store.source_search import Corpus, Mode
-from store.upserts import clean_text
-from store.vectors import quantize
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.core.upserts import clean_text
+from store.embeddings import vectors
+from store.embeddings.vectors import quantize
+from store.memory import daily_summaries, source_search
+from store.memory.retrievers import RetrievalQuery
+from store.memory.source_search import Corpus, Mode
+from store.sources import message_search, messages
+from store.sources.message_search import MessagePage
+from store.sources.messages import Filters
 from tests.factories import CASES, NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.sources import message, put_messages

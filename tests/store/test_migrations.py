@@ -15,14 +15,16 @@ from pathlib import Path
 import apsw
 import pytest
 
-from store import attachments, deletion, migrations, tokenizer
-from store.database import Database, open_database, rows, scalar
-from store.errors import DatabaseTooNew, DatabaseTooOld
-from store.media import Media
-from store.migrations import check_version, migrate
-from store.paths import DataDir
-from store.spool import Spool
-from store.verify import verify
+from store.chats import attachments
+from store.core import migrations, tokenizer
+from store.core.database import Database, open_database, rows, scalar
+from store.core.errors import DatabaseTooNew, DatabaseTooOld
+from store.core.migrations import check_version, migrate
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from store.spool.queue import Spool
+from store.verify.verify import verify
 
 HOME_0_1_0 = Path(__file__).parents[1] / "cases" / "home-0.1.0.tar.gz"
 _TOKEN = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|\w+|[^\w\s]""")

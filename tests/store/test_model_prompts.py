@@ -6,29 +6,29 @@ from typing import Any
 
 import pytest
 
-from store import model_prompts
-from store.database import Database, open_database
-from store.model_prompts import DRAFT_MS, MAX_CHARS, MAX_VERSIONS, PromptChanged, PromptInvalid, PromptVersion
-from store.paths import DataDir
+from store.chats import prompts
+from store.chats.prompts import DRAFT_MS, MAX_CHARS, MAX_VERSIONS, PromptChanged, PromptInvalid, PromptVersion
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
 
 QWEN = "library/qwen3:8b"
 
 
 def save(database: Database, content: str, at_ms: int = 1, model: str = QWEN, **options: object) -> Any:
-    return model_prompts.save(database, model, content, at_ms, **{"saved_by": "person", **options})  # type: ignore[arg-type]
+    return prompts.save(database, model, content, at_ms, **{"saved_by": "person", **options})  # type: ignore[arg-type]
 
 
 def texts(database: Database) -> list[tuple[int, str]]:
-    return [(each.version, each.content) for each in model_prompts.versions(database, QWEN)]
+    return [(each.version, each.content) for each in prompts.versions(database, QWEN)]
 
 
 def test_r2_1_a_prompt_is_saved_loaded_and_cleared(database: Database) -> None:
     assert save(database, " Be brief.\n") == PromptVersion(
-        QWEN, 1, " Be brief.\n", model_prompts.sha256_of(" Be brief.\n"), "person", False, 1, 1
+        QWEN, 1, " Be brief.\n", prompts.sha256_of(" Be brief.\n"), "person", False, 1, 1
     )
-    assert model_prompts.get_prompt(database, QWEN) == " Be brief.\n"
+    assert prompts.get_prompt(database, QWEN) == " Be brief.\n"
     save(database, "", 2)
-    assert model_prompts.get_prompt(database, QWEN) == ""
+    assert prompts.get_prompt(database, QWEN) == ""
     assert texts(database) == [(2, ""), (1, " Be brief.\n")]
 
 
@@ -39,15 +39,15 @@ def test_r2_2_it_survives_a_restart_and_differs_from_model_to_model(
     save(database, "Two.", model="other")
     database.close_thread()
     again = open_database(data_dir)
-    assert [model_prompts.get_prompt(again, model) for model in (QWEN, "other")] == ["One.", "Two."]
+    assert [prompts.get_prompt(again, model) for model in (QWEN, "other")] == ["One.", "Two."]
     again.close_thread()
 
 
 def test_r2_3_an_unknown_model_has_none(database: Database) -> None:
-    assert model_prompts.get_prompt(database, "nobody") == ""
-    assert model_prompts.current(database, "nobody") is None
+    assert prompts.get_prompt(database, "nobody") == ""
+    assert prompts.current(database, "nobody") is None
     assert save(database, "  \n", model="nobody") is None
-    assert model_prompts.versions(database, "nobody") == []
+    assert prompts.versions(database, "nobody") == []
 
 
 def test_the_same_text_again_is_no_new_version(database: Database) -> None:
@@ -72,7 +72,7 @@ def test_what_was_changed_elsewhere_is_not_overwritten(database: Database) -> No
     with pytest.raises(PromptChanged) as caught:
         save(database, "mine, longer", 3, based_on=read)
     assert caught.value.current.content == "theirs"
-    assert model_prompts.get_prompt(database, QWEN) == "theirs"
+    assert prompts.get_prompt(database, QWEN) == "theirs"
 
 
 def test_a_text_that_came_back_meanwhile_is_not_the_one_that_was_read(database: Database) -> None:
@@ -83,7 +83,7 @@ def test_a_text_that_came_back_meanwhile_is_not_the_one_that_was_read(database: 
     save(database, "", 4)
     with pytest.raises(PromptChanged):
         save(database, "typed", 5, is_draft=True, based_on=read)
-    assert model_prompts.get_prompt(database, QWEN) == ""
+    assert prompts.get_prompt(database, QWEN) == ""
 
 
 def test_a_draft_that_went_on_is_not_the_one_that_was_read(database: Database) -> None:
@@ -108,19 +108,19 @@ def test_what_cannot_be_kept_says_why(database: Database, model: str, content: s
     with pytest.raises(PromptInvalid) as caught:
         save(database, content, model=model)
     assert caught.value.field == field
-    assert model_prompts.versions(database, model) == []
+    assert prompts.versions(database, model) == []
 
 
 def test_the_longest_prompt_is_kept_whole(database: Database) -> None:
     save(database, "界" * MAX_CHARS)
-    assert model_prompts.get_prompt(database, QWEN) == "界" * MAX_CHARS
+    assert prompts.get_prompt(database, QWEN) == "界" * MAX_CHARS
 
 
 def test_the_history_is_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(MAX_VERSIONS + 3):
         save(database, str(n), n)
     assert [texts(database)[0], texts(database)[-1]] == [(53, "52"), (4, "3")]
-    monkeypatch.setattr(model_prompts, "MAX_MODELS", 1)
+    monkeypatch.setattr(prompts, "MAX_MODELS", 1)
     with pytest.raises(PromptInvalid):
         save(database, "x", model="one too many")
 
@@ -128,7 +128,7 @@ def test_the_history_is_bounded(database: Database, monkeypatch: pytest.MonkeyPa
 def test_a_prompt_follows_its_model_to_another_name(database: Database) -> None:
     save(database, "x")
     save(database, "own", model="taken")
-    model_prompts.rename(database, QWEN, "taken")
-    assert model_prompts.get_prompt(database, "taken") == "own"
-    model_prompts.rename(database, QWEN, "free")
-    assert [model_prompts.get_prompt(database, name) for name in (QWEN, "free")] == ["", "x"]
+    prompts.rename(database, QWEN, "taken")
+    assert prompts.get_prompt(database, "taken") == "own"
+    prompts.rename(database, QWEN, "free")
+    assert [prompts.get_prompt(database, name) for name in (QWEN, "free")] == ["", "x"]

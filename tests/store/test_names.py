@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import deletion, names
-from store.database import Database, open_database, rows
-from store.media import Media
-from store.paths import DataDir
-from store.search import Filters, search
+from store.core.database import Database, open_database, rows
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from store.search import names
+from store.search.search import Filters, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, ids
 

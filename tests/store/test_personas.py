@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from store import conversations, personas, preferences
-from store.database import Database
-from store.persona_words import BUILT_IN, PersonaInvalid, PersonaText
-from store.personas import BuiltInPersona, Persona, UnknownPersona
+from store.chats import conversations, personas
+from store.chats.persona_words import BUILT_IN, PersonaInvalid, PersonaText
+from store.chats.personas import BuiltInPersona, Persona, UnknownPersona
+from store.core import preferences
+from store.core.database import Database
 
 NOW_MS = 1_795_000_000_000
 ANALYST = PersonaText("Analyst", "Voice: dry.\nShape: bullets.\nLength: 80 words.", "Numbers first")

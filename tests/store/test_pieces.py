@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import arrivals, pieces, query, tolerant
-from store.arrivals import ListedSearch
-from store.database import Database
-from store.expression import match
-from store.query import Query
+from store.core.database import Database
+from store.core.full_text import match
+from store.search import arrivals, pieces, query, tolerant
+from store.search.arrivals import ListedSearch
+from store.search.query import Query
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
 

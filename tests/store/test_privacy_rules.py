@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.paths import DataDir
-from store.privacy import (
+from store.core.paths import DataDir
+from store.core.settings import PrivacySettings
+from store.privacy.defaults import PASSWORD_MANAGERS, private_state
+from store.privacy.privacy import (
     OwnChoices,
     Rule,
     RuleInvalid,
@@ -23,8 +25,6 @@ from store.privacy import (
     save_rules,
     validate,
 )
-from store.private_windows import PASSWORD_MANAGERS, private_state
-from store.settings import PrivacySettings
 
 PLAIN = WindowFacts("XTerm", "shell")
 

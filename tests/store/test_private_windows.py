@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from store.private_windows import is_started_private, private_toolbar_words
+from store.privacy.defaults import is_started_private, private_toolbar_words
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from store import providers
-from store.errors import StoreError
-from store.paths import DataDir
-from store.providers import Provider, ProviderInvalid, ProviderNotFound, key_of
+from store.core.errors import StoreError
+from store.core.paths import DataDir
+from store.egress import providers
+from store.egress.providers import Provider, ProviderInvalid, ProviderNotFound, key_of
 
 OWN = Provider(
     0, "work", "https://api.example/v1", "big", "sk-secret", "api.example", 32_768, True, True, False,

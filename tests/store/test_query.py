@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from store import expression, query, tokenizer
-from store.expression import And, Condition, Near, Node, Not, Or, Phrase
+from store.core import full_text, tokenizer
+from store.core.full_text import And, Condition, Near, Node, Not, Or, Phrase
+from store.search import query
 from tests.factories import CASES
 
 _SHARED = json.loads((CASES / "search_queries.json").read_text())
@@ -104,7 +105,7 @@ def found(index: apsw.Connection, tree: Node) -> set[str]:
         text
         for (text,) in index.execute(
             f"select text from frames_fts where {where}",
-            {"match": expression.match(tree), "low": 0, "high": 2**62, **besides.parameters},
+            {"match": full_text.match(tree), "low": 0, "high": 2**62, **besides.parameters},
         )
     }
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import readings
-from store.database import Database
-from store.paths import DataDir
-from store.readings import Box, DraftLine, DraftWord, TextDraft
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.ocr import readings
+from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft
 from tests.factories import NOON_MS, store_frame, text_draft
 
 boxes = st.builds(Box, *(st.integers(0, 65_535) for _ in range(4)))

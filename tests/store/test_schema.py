@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from peewee import BlobField, FloatField, IntegerField, Model, TextField
 
-from store.database import Database, rows
-from store.schema import MODELS
+from store.core.database import Database, rows
+from store.core.schema import MODELS
 
 TYPES = {IntegerField: "INTEGER", TextField: "TEXT", FloatField: "REAL", BlobField: "BLOB"}
 WITHOUT_MODEL = {

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import reading_queue, snippet
-from store.database import Database, open_database
-from store.errors import DeadlineExceeded
-from store.paths import DataDir
-from store.search import Filters, search
+from store.core.database import Database, open_database
+from store.core.errors import DeadlineExceeded
+from store.core.paths import DataDir
+from store.ocr import reading_queue
+from store.search import snippet
+from store.search.search import Filters, search
 from tests.factories import CASES, NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
 
@@ -179,7 +180,7 @@ def test_a_range_is_half_open(database: Database) -> None:
 
 
 def test_no_end_means_up_to_and_with_now(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.search.now_ms", lambda: NOON_MS + 1000)
+    monkeypatch.setattr("store.search.search.now_ms", lambda: NOON_MS + 1000)
     *found, _ = add_texts(database, "a", "a", "a")
     assert ids(search(database, "a", Filters(0), order="oldest")) == found
 
@@ -271,7 +272,7 @@ def test_a_very_common_word_is_ranked_among_the_newest_and_says_so(database: Dat
 
 
 def test_totals_are_exact_up_to_a_limit(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.search.TOTAL_LIMIT", 3)
+    monkeypatch.setattr("store.search.search.TOTAL_LIMIT", 3)
     add_texts(database, "a", "a", "a", "a b")
     for text in ("", "a"):
         page = search(database, text, ALWAYS, limit=2)

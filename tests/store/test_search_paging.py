@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import cursor as cursors
-from store.cursor import Cursor
-from store.database import Database, open_database
-from store.paths import DataDir
-from store.search import BadCursor, Filters, Order, search
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.search import cursor as cursors
+from store.search.cursor import Cursor
+from store.search.search import BadCursor, Filters, Order, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, ids, walk
 
@@ -110,7 +110,7 @@ def test_few_frames_are_looked_up_as_many_are_walked(
     answers = []
     for few in (FRAMES, -1):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("store.finder.FEW_FRAMES", few)
+            patch.setattr("store.search.finder.FEW_FRAMES", few)
             page = search(many, text, filters, order=order, limit=9)
             rest = search(many, text, filters, order=order, limit=9, cursor=page.next_cursor)
         answers.append((page.hits, page.total, page.strategy, rest.hits))
@@ -157,11 +157,11 @@ def test_without_an_end_a_walk_ends_where_it_began(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first page settles what "now" is."""
-    monkeypatch.setattr("store.search.now_ms", lambda: NOON_MS + 500)
+    monkeypatch.setattr("store.search.search.now_ms", lambda: NOON_MS + 500)
     with database.write() as connection:
         made = [add_frame(connection, "a", NOON_MS + number) for number in range(3)]
     page = search(database, "a", Filters(0), order="oldest", limit=2)
-    monkeypatch.setattr("store.search.now_ms", lambda: NOON_MS + 5000)
+    monkeypatch.setattr("store.search.search.now_ms", lambda: NOON_MS + 5000)
     with database.write() as connection:
         add_frame(connection, "a", NOON_MS + 4000)
     rest = search(database, "a", Filters(0), order="oldest", limit=2, cursor=page.next_cursor)

@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-from store.database import Database, open_database
-from store.paths import DataDir
-from store.search import Filters, Order, search
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.search.search import Filters, Order, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame
 

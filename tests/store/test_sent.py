@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from store import conversations, deletion, sent
-from store.database import Database
-from store.media import Media
-from store.paths import DataDir
-from store.sent import Outcome, OutgoingRequest, SentTotal
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.egress import egress_log
+from store.egress.egress_log import Outcome, OutgoingRequest, SentTotal
+from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 
 HOUR_MS = 3_600_000
@@ -37,74 +39,74 @@ def asked(database: Database, *ranges: tuple[int, int]) -> int:
     chat_id = conversations.create(database, "what?", NOON_MS)
     for start_ms, end_ms in ranges:
         turn_id = turn(database, chat_id, start_ms, end_ms)
-        sent.record(database, replace(LEAVING, turn_id=turn_id))
+        egress_log.record(database, replace(LEAVING, turn_id=turn_id))
     return chat_id
 
 
 def texts(database: Database, chat_id: int, turns: int) -> list[str | None]:
-    return [sent.of_turn(database, chat_id, n)[0].body for n in range(1, turns + 1)]
+    return [egress_log.of_turn(database, chat_id, n)[0].body for n in range(1, turns + 1)]
 
 
 def test_a_request_is_kept_as_it_left_with_what_it_took(database: Database) -> None:
     chat_id = conversations.create(database, "what?", NOON_MS)
     turn_id = turn(database, chat_id, NOON_MS, NOON_MS + HOUR_MS)
-    request_id = sent.record(database, replace(LEAVING, turn_id=turn_id))
-    (kept,) = sent.of_turn(database, chat_id, 1)
+    request_id = egress_log.record(database, replace(LEAVING, turn_id=turn_id))
+    (kept,) = egress_log.of_turn(database, chat_id, 1)
     assert (kept.body, kept.size_bytes, kept.outcome, kept.turn) == (BODY, len(BODY), "sent", 1)
-    sent.complete(database, request_id, Outcome("answered", 100, 20, True, 0.5, "EUR"))
-    kept_after = sent.get(database, request_id)
+    egress_log.complete(database, request_id, Outcome("answered", 100, 20, True, 0.5, "EUR"))
+    kept_after = egress_log.get(database, request_id)
     assert kept_after == replace(
         kept, outcome="answered", input_tokens=100, output_tokens=20, is_estimated=True, cost=0.5,
         currency="EUR",
     )  # fmt: skip
     assert kept_after.is_estimated is True and kept_after.is_local is False
-    assert sent.get(database, request_id + 1) is None
+    assert egress_log.get(database, request_id + 1) is None
 
 
 def test_the_newest_come_first_page_by_page(database: Database) -> None:
-    ids = [sent.record(database, replace(LEAVING, purpose="test")) for _ in range(5)]
-    first = sent.latest(database, 2)
+    ids = [egress_log.record(database, replace(LEAVING, purpose="test")) for _ in range(5)]
+    first = egress_log.latest(database, 2)
     assert [each.id for each in first] == ids[:2:-1]
-    assert [each.id for each in sent.latest(database, 9, first[-1].id)] == ids[2::-1]
+    assert [each.id for each in egress_log.latest(database, 9, first[-1].id)] == ids[2::-1]
 
 
 def test_only_the_newest_texts_and_rows_are_kept(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sent, "MAX_TEXTS", 2)
-    monkeypatch.setattr(sent, "MAX_ROWS", 3)
+    monkeypatch.setattr(egress_log, "MAX_TEXTS", 2)
+    monkeypatch.setattr(egress_log, "MAX_ROWS", 3)
     for _ in range(5):
-        sent.record(database, LEAVING)
-    assert [each.body for each in sent.latest(database)] == [BODY, BODY, None]
+        egress_log.record(database, LEAVING)
+    assert [each.body for each in egress_log.latest(database)] == [BODY, BODY, None]
 
 
 def test_each_purpose_has_its_own_bounds(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """A million screens made findable do not push out a question."""
-    monkeypatch.setattr(sent, "MAX_TEXTS", 1)
-    monkeypatch.setattr(sent, "MAX_ROWS", 2)
-    sent.record(database, LEAVING)
+    monkeypatch.setattr(egress_log, "MAX_TEXTS", 1)
+    monkeypatch.setattr(egress_log, "MAX_ROWS", 2)
+    egress_log.record(database, LEAVING)
     for _ in range(4):
-        sent.record(database, replace(LEAVING, purpose="embed", body=None, texts=3))
-        sent.record(database, replace(LEAVING, purpose="search"))
-    found = [(each.purpose, each.body) for each in sent.latest(database)]
+        egress_log.record(database, replace(LEAVING, purpose="embed", body=None, texts=3))
+        egress_log.record(database, replace(LEAVING, purpose="search"))
+    found = [(each.purpose, each.body) for each in egress_log.latest(database)]
     assert found == [
         ("search", BODY), ("embed", None), ("search", None), ("embed", None), ("answer", BODY),
     ]  # fmt: skip
-    assert [each.purpose for each in sent.latest(database, 1, None, "embed")] == ["embed"]
+    assert [each.purpose for each in egress_log.latest(database, 1, None, "embed")] == ["embed"]
 
 
 def test_what_is_not_as_it_was_is_not_noted(database: Database) -> None:
-    with pytest.raises(sent.StaleRequest):
-        sent.record(database, LEAVING, lambda _: False)
-    assert sent.latest(database) == []
+    with pytest.raises(egress_log.StaleRequest):
+        egress_log.record(database, LEAVING, lambda _: False)
+    assert egress_log.latest(database) == []
 
 
 def test_totals_do_not_add_up_currencies(database: Database) -> None:
     for currency, cost in (("EUR", 0.25), ("EUR", 0.5), ("USD", 1.0)):
-        request_id = sent.record(database, LEAVING)
-        sent.complete(database, request_id, Outcome("answered", 10, 1, False, cost, currency))
-    before = sent.record(database, replace(LEAVING, at_ms=NOON_MS - 1))
-    sent.complete(database, before, Outcome("model_timeout"))
+        request_id = egress_log.record(database, LEAVING)
+        egress_log.complete(database, request_id, Outcome("answered", 10, 1, False, cost, currency))
+    before = egress_log.record(database, replace(LEAVING, at_ms=NOON_MS - 1))
+    egress_log.complete(database, before, Outcome("model_timeout"))
     size = len(BODY)
-    assert sent.totals_since(database, NOON_MS) == [
+    assert egress_log.totals_since(database, NOON_MS) == [
         SentTotal("work", "big", LEAVING.url, False, 2, 2 * size, 20, 2, 0.75, "EUR"),
         SentTotal("work", "big", LEAVING.url, False, 1, size, 10, 1, 1.0, "USD"),
     ]
@@ -127,7 +129,7 @@ def test_a_text_goes_with_a_frame_of_its_range(database: Database, data_dir: Dat
     assert texts(database, chat_id, 3) == [BODY, None, None]
     assert texts(database, other, 1) == [BODY]
     assert (receipt.verified, receipt.counts.sent) == (True, 2)
-    kept = sent.of_turn(database, chat_id, 2)[0]
+    kept = egress_log.of_turn(database, chat_id, 2)[0]
     assert (kept.size_bytes, kept.url, kept.at_ms) == (len(BODY), LEAVING.url, NOON_MS)
     assert "secret" not in repr(kept)
 
@@ -161,7 +163,7 @@ def test_nothing_of_a_text_is_left_in_the_home_folder(
 def test_a_chat_takes_its_texts_along_and_the_fact_stays(database: Database, data_dir: DataDir) -> None:
     chat_id = asked(database, (NOON_MS, NOON_MS + HOUR_MS))
     conversations.delete(database, chat_id)
-    (kept,) = sent.latest(database)
+    (kept,) = egress_log.latest(database)
     assert (kept.body, kept.chat_id, kept.turn, kept.size_bytes) == (None, None, None, len(BODY))
     database.close_thread()
     assert b"secret plan" not in data_dir.database.read_bytes()

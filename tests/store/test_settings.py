@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from store import settings
-from store.errors import SettingsError
-from store.paths import DataDir
-from store.settings import ChatModelSettings, Settings, load
+from store.core import settings
+from store.core.errors import SettingsError
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, Settings, load
 
 
 def write(data_dir: DataDir, text: str) -> None:

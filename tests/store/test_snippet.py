@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import query, tokenizer
-from store.snippet import SNIPPET_CHARS, snippet, spans
+from store.core import tokenizer
+from store.search import query
+from store.search.snippet import SNIPPET_CHARS, snippet, spans
 
 FILLER = "and so the page went on with many more words " * 20
 

@@ -6,28 +6,20 @@ import math
 
 import pytest
 
-from store import (
-    calendars,
-    conversations,
-    entities,
-    imports,
-    locations,
-    messages,
-    places,
-    preferences,
-    tool_calls,
-    vectors,
-    verify_sources,
-)
-from store.calendars import EventRecord
-from store.conversations import DELETED_ANSWER
-from store.database import Database, rows, scalar
-from store.entities import Provenance
-from store.imports import ImportNotFound
-from store.locations import PointRecord
-from store.messages import Filters, MessageRecord
-from store.places import PlaceRecord
-from store.upserts import Upserted
+from store.chats import conversations, tool_calls
+from store.chats.conversations import DELETED_ANSWER
+from store.core import preferences
+from store.core.database import Database, rows, scalar
+from store.core.upserts import Upserted
+from store.embeddings import vectors
+from store.sources import calendars, entities, imports, locations, messages, places
+from store.sources.calendars import EventRecord
+from store.sources.entities import Provenance
+from store.sources.imports import ImportNotFound
+from store.sources.locations import PointRecord
+from store.sources.messages import Filters, MessageRecord
+from store.sources.places import PlaceRecord
+from store.verify import verify_sources
 from tests.factories import NOON_MS
 from tests.sources import message, put_events, put_messages, put_places, put_points
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import spool as store_spool
-from store.errors import SpoolEntryInvalid, SpoolFull
-from store.spool import Capture, DecisionRun, LookReport, Spool
+from store.core.errors import SpoolEntryInvalid, SpoolFull
+from store.spool import queue as store_spool
+from store.spool.queue import Capture, DecisionRun, LookReport, Spool
 from tests.factories import NOON_MS, capture
 
 IMAGE = b"not decoded here" * 100

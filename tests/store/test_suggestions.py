@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from store import deletion
-from store.database import Database
-from store.filters import Filters
-from store.media import Media
-from store.paths import DataDir
-from store.suggestions import Spelling, Suggestions, Widening, suggest
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from store.search.filters import Filters
+from store.search.suggestions import Spelling, Suggestions, Widening, suggest
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts
 

@@ -8,11 +8,14 @@ import threading
 import apsw
 import pytest
 
-from store import deletion, erasure, frames, readings, search, text_index
-from store.database import Database, rows, scalar
-from store.filters import Filters
-from store.media import Media
-from store.paths import DataDir
+from store.core.database import Database, rows, scalar
+from store.core.paths import DataDir
+from store.deletion import deletion, erasure
+from store.frames import frames, text_index
+from store.frames.media import Media
+from store.ocr import readings
+from store.search import search
+from store.search.filters import Filters
 from tests.factories import NOON_MS, store_frame, text_draft
 
 

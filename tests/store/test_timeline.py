@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import activity, timeline
-from store.database import Database
-from store.schema import MODELS
-from store.timeline import MAX_RUNS, FrameMark, Run, merged
+from store.core.database import Database
+from store.core.schema import MODELS
+from store.timeline import segments, timeline
+from store.timeline.timeline import MAX_RUNS, FrameMark, Run, merged
 from tests.factories import NOON_MS
 from tests.store.plans import plans
 from tests.store.test_activity import MINUTE, SECOND, put
@@ -47,7 +47,7 @@ def fill_day(database: Database, count: int) -> None:
             """,
             {"count": count, "noon": NOON_MS, "step": step},
         )
-        activity.rebuild(connection, NOON_MS, NOON_MS + DAY)
+        segments.rebuild(connection, NOON_MS, NOON_MS + DAY)
 
 
 # -- merging ------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import readings, tokenizer
-from store.database import Database
-from store.tokenizer import normalise, tokens
+from store.core import tokenizer
+from store.core.database import Database
+from store.core.tokenizer import normalise, tokens
+from store.ocr import readings
 from tests.factories import NOON_MS, text_draft
 from tests.store.searching import add_frame, add_texts
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import lookalikes, query, tolerant
-from store.database import Database, open_database
-from store.filters import Filters
-from store.paths import DataDir
-from store.search import BadCursor, Page
+from store.core.database import Database, open_database
+from store.core.paths import DataDir
+from store.search import fuzzy, query, tolerant
+from store.search.filters import Filters
+from store.search.search import BadCursor, Page
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
 
@@ -128,15 +128,15 @@ def test_any_text_can_be_expanded(database_of_module: Database, text: str) -> No
 
 @given(st.text(alphabet="rnmvwcl1i0od已日", min_size=1, max_size=30))
 def test_looking_alike_is_mutual_and_bounded(word: str) -> None:
-    found = list(lookalikes.variants(word))
+    found = list(fuzzy.variants(word))
     assert word not in found
     assert len(found) == len(set(found))
     for other in found[:5]:
-        assert word in set(lookalikes.variants(other))
+        assert word in set(fuzzy.variants(other))
 
 
 def test_a_query_without_room_for_look_alikes_is_left_alone(database: Database) -> None:
     add_texts(database, "modem")
     words = " ".join(["modern"] * query.MAX_QUERY_WORDS)
     with database.read() as connection:
-        assert lookalikes.expand_query(connection, query.parse(words)) is None
+        assert fuzzy.expand_query(connection, query.parse(words)) is None

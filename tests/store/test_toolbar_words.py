@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from store import toolbar_words
-from store.toolbar_words import MAX_WINDOWS, ToolbarHints, read, record_toolbar
+from store.spool import toolbar_words
+from store.spool.toolbar_words import MAX_WINDOWS, ToolbarHints, read, record_toolbar
 
 
 def test_a_private_window_stays_one_whatever_is_said_later(tmp_path: Path) -> None:

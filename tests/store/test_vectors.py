@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from store import nearest, vector_index, vectors
-from store.database import Database, rows, scalar
-from store.nearest import SemanticUnavailable
-from store.vector_index import SignIndex
+from store.core.database import Database, rows, scalar
+from store.embeddings import knn, vector_index, vectors
+from store.embeddings.knn import SemanticUnavailable
+from store.embeddings.vector_index import SignIndex
 from tests.store.plans import plans
 from tests.store.searching import add_frame
 
@@ -39,7 +39,7 @@ def model_of(database: Database) -> vectors.Model:
 
 
 def near_ids(database: Database, query: np.ndarray, **options: object) -> list[int]:
-    return [near.id for near in nearest.nearest(database, "document", "m", query, **options)]  # type: ignore[arg-type]
+    return [near.id for near in knn.nearest(database, "document", "m", query, **options)]  # type: ignore[arg-type]
 
 
 # -- rows and the queue -------------------------------------------------------------------
@@ -119,14 +119,14 @@ def test_nearest_are_those_of_an_exact_search(database: Database) -> None:
     query /= np.linalg.norm(query)
     cosines = vectors.quantize(made).astype(np.float32) @ query
     cosines /= np.linalg.norm(vectors.quantize(made).astype(np.float32), axis=1)
-    exact = [int(n) for n in np.argsort(-cosines) if cosines[n] >= nearest.MIN_COSINE]
+    exact = [int(n) for n in np.argsort(-cosines) if cosines[n] >= knn.MIN_COSINE]
     assert near_ids(database, query) == exact
 
 
 def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     made = directions(2_000)
     fill(database, made)
-    monkeypatch.setattr(nearest, "RESCORED", 50)
+    monkeypatch.setattr(knn, "RESCORED", 50)
     for number in (3, 999, 1_999):
         assert near_ids(database, made[number], limit=1) == [number]
 
@@ -134,7 +134,7 @@ def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.Mon
 def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     [one] = directions(1)
     fill(database, np.stack([one] * 100))
-    monkeypatch.setattr(nearest, "RESCORED", 4)
+    monkeypatch.setattr(knn, "RESCORED", 4)
     monkeypatch.setattr(vector_index, "_STEP_ROWS", 16)
     assert near_ids(database, one, low=10, high=13) == [12, 11, 10]
     odd = list(range(1, 100, 2))
@@ -152,7 +152,7 @@ def test_thing_counts_with_its_best_chunk(database: Database) -> None:
     with database.write() as connection:
         first, second = vectors.quantize(np.stack([one, other]))
         vectors.add(connection, "document", 5, "m", [(0, 4, second), (5, 9, first)])
-    [near] = nearest.nearest(database, "document", "m", one)
+    [near] = knn.nearest(database, "document", "m", one)
     assert (near.id, near.start, near.end) == (5, 5, 9)
     assert near.score > 0.99
 
@@ -170,7 +170,7 @@ def test_reason_why_nothing_can_be_said(
 ) -> None:
     fill(database, directions(1))
     with pytest.raises(SemanticUnavailable, match=reason):
-        nearest.nearest(database, kind, model, np.ones(size, np.float32))
+        knn.nearest(database, kind, model, np.ones(size, np.float32))
 
 
 def test_large_index_is_loaded_beside_the_questions(

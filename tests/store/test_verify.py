@@ -8,12 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from store import activity, decisions, frames
-from store.database import Database
-from store.media import Media
-from store.paths import DataDir
-from store.spool import LookReport, Spool
-from store.verify import Report, verify
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames import frames
+from store.frames.media import Media
+from store.spool.queue import LookReport, Spool
+from store.timeline import ledger, segments
+from store.verify.verify import Report, verify
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 
 Harm = Callable[[Database, DataDir, frames.FrameRow], None]
@@ -26,9 +27,9 @@ def frame(database: Database, data_dir: DataDir) -> frames.FrameRow:
     for n, text in enumerate(("hello world", "二つ目 second")):
         found = store_frame(database, data_dir, NOON_MS + n, text, batch_id=batch_id, browser_url="a://b.c/")
         with database.write() as connection:
-            activity.heartbeat(connection, found)
+            segments.heartbeat(connection, found)
     with database.write() as connection:
-        decisions.add_report(connection, LookReport(batch_id, NOON_MS, NOON_MS + 10, 2))
+        ledger.add_report(connection, LookReport(batch_id, NOON_MS, NOON_MS + 10, 2))
     return found
 
 

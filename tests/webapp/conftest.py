@@ -15,8 +15,8 @@ from jinja2 import FileSystemBytecodeCache
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
-from store.database import Database
-from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
+from store.core.database import Database
+from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel

@@ -23,8 +23,8 @@ from typing import Any, Protocol
 from flask import Flask
 from simple_websocket import Client
 
-from store.database import Database
-from store.settings import Settings, WebSettings
+from store.core.database import Database
+from store.core.settings import Settings, WebSettings
 from tests.fake_embedder import FakeEmbedder
 from webapp import create_app
 from webapp.access import make_launch_code

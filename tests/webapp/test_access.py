@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from store.paths import DataDir
+from store.core.paths import DataDir
 from tests.webapp.conftest import Actor, Clock
 from webapp.access import (
     LAUNCH_LIFETIME_MS,
@@ -92,8 +92,8 @@ def test_an_expired_link_gives_no_session(stranger: Actor, own: Services, now: C
 
 
 def test_a_cookie_signed_with_another_token_is_worth_nothing(browser: Actor, own: Services) -> None:
-    from store.database import open_database
-    from store.settings import Settings
+    from store.core.database import open_database
+    from store.core.settings import Settings
     from webapp import create_app
     from webapp.assistant.models import ChatModels
 

@@ -6,9 +6,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from store import activity, decisions, frames
-from store.database import Database
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames import frames
+from store.timeline import ledger, segments
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
 
@@ -32,7 +33,7 @@ def worked(database: Database, data_dir: DataDir) -> None:
         row = store_frame(database, data_dir, at_ms, "words", **changes)
         with database.write() as connection:
             frames.extend(connection, row.capture_id, at_ms + stays_s * 1000)
-            activity.heartbeat(connection, frames.get(database, row.id))
+            segments.heartbeat(connection, frames.get(database, row.id))
 
 
 @pytest.mark.usefixtures("worked")
@@ -70,7 +71,7 @@ def test_an_address_that_cannot_be_understood_is_refused(browser: Actor, query: 
 @pytest.mark.usefixtures("worked")
 def test_idle_time_is_told_beside_the_totals_and_as_a_gap(browser: Actor, database: Database) -> None:
     with database.write() as connection:
-        decisions.add(connection, "deduped", "idle", NOON_MS + 20_000, NOON_MS + 80_000, looks=0)
+        ledger.add(connection, "deduped", "idle", NOON_MS + 20_000, NOON_MS + 80_000, looks=0)
     page = browser.get(f"/activity?{RANGE}").text
     assert "1 m of 10 m recorded in use, 1 m idle" in page
     summary = browser.get(f"/api/v1/activity-summary?{SECONDS}").get_json()

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import tool_calls, tool_log
-from store.database import Database
+from store.chats import tool_calls, tool_log
+from store.core.database import Database
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS

@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import conversations, deletion, model_prompts, personas, sent
-from store.database import Database
-from store.frames import FrameRow
-from store.media import Media
-from store.paths import DataDir
-from store.persona_words import BUILT_IN
-from store.sent import OutgoingRequest
-from store.settings import ChatModelSettings, ChatSettings, Settings
+from store.chats import conversations, personas, prompts
+from store.chats.persona_words import BUILT_IN
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, Settings
+from store.deletion import deletion
+from store.egress import egress_log
+from store.egress.egress_log import OutgoingRequest
+from store.frames.frames import FrameRow
+from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor
@@ -68,7 +70,7 @@ def words(page: str) -> str:
 
 
 def save(database: Database, content: str, model: str = "stub") -> None:
-    model_prompts.save(database, model, content, 1, saved_by="person")
+    prompts.save(database, model, content, 1, saved_by="person")
 
 
 def test_the_blocks_are_the_very_bytes_that_were_sent(
@@ -133,7 +135,7 @@ def test_erased_text_is_not_shown_from_elsewhere(
     save(database, "Mine.")
     ask(program, model="stub")
     deletion.delete_frames(database, Media(data_dir.media), [frame.id])
-    (request,) = sent.of_turn(database, 1, 1)
+    (request,) = egress_log.of_turn(database, 1, 1)
     assert request.body is None and request.prefix_sha256
     page = browser.get("/chat/1/turns/1/prompt").text
     assert "The text was erased" in page and blocks(page) == []
@@ -159,7 +161,7 @@ def test_what_else_a_turn_sent_is_no_system_prompt(
     turn = conversations.turn(database, 1, 1)
     assert turn is not None
     body = '{"model": "e", "input": ["What did I read?"]}'
-    sent.record(
+    egress_log.record(
         database, OutgoingRequest("search", 1, "embedding", "e", "https://x/v1", False, body, 9, turn.id)
     )
     assert "No model was asked" in browser.get("/chat/1/turns/1/prompt").text

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from store.database import Database
+from store.core.database import Database
 from tests.store.test_conversation_search import talk
 from tests.webapp.conftest import Actor, Clock
 from webapp.views import chat_list

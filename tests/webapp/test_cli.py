@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from store import sample_week
-from store.capture_state import read_pause
-from store.database import Database
-from store.paths import DataDir
-from store.spool import Spool
-from store.times import now_ms
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.times import now_ms
+from store.spool.process_state import read_pause
+from store.spool.queue import Spool
+from store.timeline import sample_week
 from tests.demo_week import DemoHome
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from tests.stub_model import StubModel

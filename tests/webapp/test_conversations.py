@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from store import conversations
-from store.database import Database
-from store.paths import DataDir
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import agent_settings

@@ -10,10 +10,11 @@ from datetime import date
 import pytest
 from flask import Flask
 
-from store import daily_hours, daily_retelling, daily_summaries, zones
-from store.database import Database, rows
-from store.observations import HOUR_MS
-from store.paths import DataDir
+from store.core import zones
+from store.core.database import Database, rows
+from store.core.paths import DataDir
+from store.memory import daily_hours, daily_retelling, daily_summaries
+from store.memory.observations import HOUR_MS
 from tests import days
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from store import conversations, saved_searches, vectors
-from store.activity import heartbeat
-from store.database import Database, rows
-from store.paths import DataDir
-from store.saved_searches import SavedSearch
-from store.settings import Settings
+from store.chats import conversations
+from store.core.database import Database, rows
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.embeddings import vectors
+from store.search import saved_searches
+from store.search.saved_searches import SavedSearch
+from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.memories import put_observation, put_session

@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 
 from engines.ocr import OcrUnavailable
-from store import access_log, ingest_state, providers, vectors
-from store.access_log import Access
-from store.capture_state import CaptureState, write_capture_state
-from store.database import open_database
-from store.ingest_state import IngestState
-from store.paths import DataDir
-from store.providers import Provider
-from store.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
-from store.times import now_ms
+from store.core.database import open_database
+from store.core.paths import DataDir
+from store.core.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
+from store.core.times import now_ms
+from store.egress import access_log, providers
+from store.egress.access_log import Access
+from store.egress.providers import Provider
+from store.embeddings import vectors
+from store.spool import ingest_state
+from store.spool.ingest_state import IngestState
+from store.spool.process_state import CaptureState, write_capture_state
 from tests.store.searching import add_frame
 from webapp import doctor
 from webapp.assistant.models import ChatModels

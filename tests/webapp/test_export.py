@@ -13,12 +13,15 @@ import pytest
 from flask import Flask
 from PIL import Image
 
-from store import answer_reports, conversations, deletion, privacy, readings
-from store.conversations import StoredEvidence
-from store.database import Database
-from store.media import Media
-from store.paths import DataDir
-from store.privacy import Rule
+from store.chats import conversations, feedback
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from store.ocr import readings
+from store.privacy import privacy
+from store.privacy.privacy import Rule
 from tests.factories import NOON_MS, picture, store_frame
 from tests.webapp.conftest import ORIGIN, Actor, csrf_of
 
@@ -254,7 +257,7 @@ def test_a_wrong_source_loses_its_mark_and_feeds_the_regression_set(
     assert "You marked it wrong" in html
     assert f'name="without" value="{told.frames[1].id}"' in html
     browser.post(f"{told.page}/sources/2", data={**form, "note": "  another lunch "})
-    [found] = answer_reports.reported_turns(told.database)
+    [found] = feedback.reported_turns(told.database)
     assert [(each.n, each.verdict, each.note) for each in found.reports] == [(2, "wrong", "another lunch")]
     markdown = program.get(f"{told.api}?fmt=md").text
     assert "You marked this source as wrong" in markdown
@@ -264,6 +267,6 @@ def test_a_wrong_source_loses_its_mark_and_feeds_the_regression_set(
         f"{told.page}/sources/2", data={**form, "verdict": "withdraw"}, headers={"HX-Request": "true"}
     )
     assert cite in fragment.text and "You marked it wrong" not in fragment.text
-    assert answer_reports.reported_turns(told.database) == []
+    assert feedback.reported_turns(told.database) == []
     for bad in ("sources/3", "sources/0"):
         assert browser.post(f"{told.page}/{bad}", data=form).status_code == 404

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from flask import Flask
 
-from store import zones
-from store.zones import zone_named
+from store.core import zones
+from store.core.zones import zone_named
 from webapp import wording
 from webapp.moments import clock_on, end_moment, moment
 from webapp.viewer import viewer

@@ -7,12 +7,14 @@ import re
 import pytest
 from flask import Flask
 
-from store import conversations, frame_tags, kept, readings
-from store.activity import heartbeat
-from store.conversations import StoredEvidence
-from store.database import Database
-from store.frames import FrameRow
-from store.paths import DataDir
+from store.chats import conversations
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames import kept, tags
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame, text_draft
 from tests.webapp.conftest import Actor, csrf_of
 
@@ -197,12 +199,12 @@ def test_a_frame_is_tagged_on_its_page(
     app: Flask, browser: Actor, database: Database, frame: FrameRow
 ) -> None:
     with database.write() as connection:
-        frame_tags.add_by_rule(connection, frame.id, ["coding"], NOON_MS)
+        tags.add_by_rule(connection, frame.id, ["coding"], NOON_MS)
     address, form = f"/frames/{frame.id}", {"csrf_token": csrf_of(app, browser)}
     assert browser.post(f"{address}/tags", data={**form, "tag": "<b>mine</b>"}).status_code == 303
     html = browser.get(address).text
     assert "&lt;b&gt;mine&lt;/b&gt;" in html and "<b>mine" not in html
     assert 'coding <span class="meta">by rule</span>' in html
     assert browser.post(f"{address}/tags", data={**form, "off": "coding"}).status_code == 303
-    assert frame_tags.of_frame(database, frame.id) == ["<b>mine</b>"]
+    assert tags.of_frame(database, frame.id) == ["<b>mine</b>"]
     assert browser.post(f"{address}/tags", data={**form, "tag": " "}).status_code == 422

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from werkzeug.routing import AnyConverter, BaseConverter
 
-from store.database import Database
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
 from tests.factories import store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, csrf_of
 from webapp.guards import is_allowed_host

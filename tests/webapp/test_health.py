@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from store import ingest_state
-from store.capture_state import CaptureState, write_capture_state
-from store.database import Database
-from store.ingest_state import IngestState
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.spool import ingest_state
+from store.spool.ingest_state import IngestState
+from store.spool.process_state import CaptureState, write_capture_state
 from tests.factories import capture, picture, store_frame, webp
 from tests.webapp.conftest import Actor, Clock
 from webapp import health, recording

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from store import entities, imports
-from store.entities import Provenance
-from store.messages import MessageRecord
-from store.places import PlaceRecord
+from store.sources import entities, imports
+from store.sources.entities import Provenance
+from store.sources.messages import MessageRecord
+from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import put_events, put_messages, put_places
 from tests.webapp.conftest import Actor

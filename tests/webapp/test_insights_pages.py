@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import conversations, insights, personas
-from store.activity import heartbeat
-from store.anchors import Anchor
-from store.database import Database
-from store.frames import FrameRow
-from store.insights import Insight
-from store.paths import DataDir
-from store.persona_words import BUILT_IN, PersonaText
+from store.chats import conversations, personas
+from store.chats.anchors import Anchor
+from store.chats.persona_words import BUILT_IN, PersonaText
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames.frames import FrameRow
+from store.memory import insights
+from store.memory.insights import Insight
+from store.timeline.segments import heartbeat
 from tests.assistant.helpers import reply
 from tests.factories import NOON_MS, store_frame
 from tests.store.test_insights import told

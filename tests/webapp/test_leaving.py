@@ -11,8 +11,8 @@ from contextlib import closing
 import pytest
 from flask import Flask
 
-from store.database import Database, scalar
-from store.errors import Abandoned, DeadlineExceeded
+from store.core.database import Database, scalar
+from store.core.errors import Abandoned, DeadlineExceeded
 from tests.webapp.test_server import Start, start  # noqa: F401  # a fixture
 from webapp.leaving import is_disconnected
 from webapp.services import services

@@ -8,9 +8,10 @@ import re
 import pytest
 from flask import Flask
 
-from store import conversations, observations
-from store.database import Database
-from store.paths import DataDir
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.memory import observations
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation, put_session
 from tests.webapp.conftest import Actor, csrf_of

@@ -11,11 +11,12 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from engines import chat_listing
-from store import deletion, providers, sent
-from store.database import Database
-from store.media import Media
-from store.paths import DataDir
-from store.providers import Provider
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.egress import egress_log, providers
+from store.egress.providers import Provider
+from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
@@ -180,8 +181,8 @@ def test_what_models_list_and_were_sent_is_only_text(
 ) -> None:
     with StubModel(models=({"id": HOSTILE},)) as stub:
         listed = send(MODELS, base_url=stub.base_url).text
-    sent.record(
-        database, sent.OutgoingRequest("test", NOON_MS, HOSTILE, HOSTILE, "http://x/", True, HOSTILE, 9)
+    egress_log.record(
+        database, egress_log.OutgoingRequest("test", NOON_MS, HOSTILE, HOSTILE, "http://x/", True, HOSTILE, 9)
     )
     for html in (listed, browser.get("/settings/sent").text, browser.get("/settings/sent/1").text):
         assert "<img src=x" not in html and "alert(1)" in html

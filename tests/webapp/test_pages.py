@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from store import conversations
-from store.activity import heartbeat
-from store.capture_state import CaptureState, Pause, write_capture_state, write_pause
-from store.database import Database
-from store.frames import FrameRow
-from store.paths import DataDir
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames.frames import FrameRow
+from store.spool.process_state import CaptureState, Pause, write_capture_state, write_pause
+from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.light import indicator_state

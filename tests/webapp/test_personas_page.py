@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import conversations, personas
-from store.activity import heartbeat
-from store.database import Database, scalar
-from store.paths import DataDir
-from store.persona_words import PersonaText
-from store.personas import Persona
-from store.settings import ChatSettings, Settings
+from store.chats import conversations, personas
+from store.chats.persona_words import PersonaText
+from store.chats.personas import Persona
+from store.core.database import Database, scalar
+from store.core.paths import DataDir
+from store.core.settings import ChatSettings, Settings
+from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from store.private_windows import BROWSERS
-from store.settings import OcrSettings, Settings
+from store.core.settings import OcrSettings, Settings
+from store.privacy.defaults import BROWSERS
 from tests.webapp.conftest import Actor
 from webapp.services import services
 from webapp.viewer import viewer

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from store import model_prompts, personas, providers
-from store.database import Database
-from store.paths import DataDir
-from store.providers import Provider
+from store.chats import personas, prompts
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.egress import providers
+from store.egress.providers import Provider
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.assistant.agent_prompt import TOOL_RULES
 from webapp.prompt_presets import PRESETS
@@ -76,12 +77,12 @@ def test_r2_6_r2_53_a_prompt_is_written_read_and_cleared(
     assert field(page) == "" and "Nothing to save yet" in words(page)
     page = send(system_prompt="\nBe brief.\r\n\r\n今天", base=base(page))
     assert field(page) == "\nBe brief.\n\n今天"
-    assert model_prompts.get_prompt(database, QWEN) == "\nBe brief.\n\n今天"
+    assert prompts.get_prompt(database, QWEN) == "\nBe brief.\n\n今天"
     assert "14 of 8,000 characters, about 5 tokens" in words(page)
     assert "Saved" in words(page)
     page = send("/clear", system_prompt="\nBe brief.\n\n今天", base=base(page))
     assert field(page) == "" and "Cleared" in words(page)
-    assert model_prompts.get_prompt(database, QWEN) == ""
+    assert prompts.get_prompt(database, QWEN) == ""
     undone = send("/restore", version="1")
     assert field(undone) == "\nBe brief.\n\n今天"
     assert 'name="version" value="1">Undo' in page.text
@@ -100,7 +101,7 @@ def test_what_is_too_long_is_kept_in_the_field_and_refused_in_words(send: Any, d
     page = send(status=422, system_prompt="x" * 8_001, base="")
     assert field(page) == "x" * 8_001
     assert "Not saved: the text has 8001 characters, 8000 at most are kept" in words(page)
-    assert model_prompts.current(database, QWEN) is None
+    assert prompts.current(database, QWEN) is None
 
 
 def test_hostile_text_stays_text(send: Any, browser: Actor) -> None:
@@ -133,7 +134,7 @@ def test_a_prompt_that_takes_much_of_the_window_is_remarked_on(send: Any) -> Non
 def test_a_preset_replaces_the_text_which_stays_in_the_history(send: Any, database: Database) -> None:
     page = send("/preset", system_prompt="typed and not saved", base="", preset="plain")
     assert field(page) == PRESETS[0].text
-    texts = [each.content for each in model_prompts.versions(database, QWEN)]
+    texts = [each.content for each in prompts.versions(database, QWEN)]
     assert texts == [PRESETS[0].text, "typed and not saved"]
     send("/preset", 404, preset="nothing")
 
@@ -168,33 +169,33 @@ def test_r2_7_it_saves_itself_and_says_so(send: Any, database: Database, now: Cl
     assert "<html" not in first.text and "Saved" in words(first)
     now.now_ms += 1_000
     second = send(status=200, script=True, system_prompt="Be brief", base=base(first), auto="1")
-    assert base(second) == f"1.{model_prompts.sha256_of('Be brief')}"
-    assert [each.content for each in model_prompts.versions(database, QWEN)] == ["Be brief"]
+    assert base(second) == f"1.{prompts.sha256_of('Be brief')}"
+    assert [each.content for each in prompts.versions(database, QWEN)] == ["Be brief"]
     assert "8 of 8,000 characters" in words(second)
 
 
 def test_what_is_saved_by_itself_too_late_does_not_undo_a_clearing(send: Any, database: Database) -> None:
     """Leaving the field for the button saves it; that request may be the slower one of the two."""
-    model_prompts.save(database, QWEN, "old", 1, saved_by="person")
+    prompts.save(database, QWEN, "old", 1, saved_by="person")
     cleared = base(send("/clear", system_prompt="old", base=""))
     send("/clear", system_prompt="precious", base=cleared)
     send(status=409, script=True, system_prompt="precious", base=cleared, auto="1")
-    assert model_prompts.get_prompt(database, QWEN) == ""
-    assert [each.content for each in model_prompts.versions(database, QWEN)] == ["", "precious", "", "old"]
+    assert prompts.get_prompt(database, QWEN) == ""
+    assert [each.content for each in prompts.versions(database, QWEN)] == ["", "precious", "", "old"]
 
 
 def test_a_change_elsewhere_is_shown_and_not_overwritten(
     send: Any, browser: Actor, database: Database
 ) -> None:
     first = send(status=200, script=True, system_prompt="mine", base="", auto="1")
-    model_prompts.save(database, QWEN, "theirs", 5, saved_by="program")
+    prompts.save(database, QWEN, "theirs", 5, saved_by="program")
     refused = send(status=409, script=True, system_prompt="mine, longer", base=base(first), auto="1")
     assert "changed elsewhere by a program" in words(refused) and "theirs" in words(refused)
     page = send(status=409, system_prompt="mine, longer", base=base(first))
     assert field(page) == "mine, longer"
     kept = send(system_prompt="mine, longer", base=base(page), keep="mine")
     assert field(kept) == "mine, longer"
-    texts = [each.content for each in model_prompts.versions(database, QWEN)]
+    texts = [each.content for each in prompts.versions(database, QWEN)]
     assert texts == ["mine, longer", "theirs", "mine"]
 
 
@@ -205,14 +206,14 @@ def test_any_two_versions_are_compared_and_one_restored(
     send: Any, browser: Actor, database: Database
 ) -> None:
     for text in ("one\ntwo\nthree", "one\n2\nthree", "one\n2\nthree\nfour"):
-        model_prompts.save(database, QWEN, text, 1, saved_by="person")
+        prompts.save(database, QWEN, text, 1, saved_by="person")
     page = browser.get(f"{PROMPT}/history?model={QWEN}")
     assert "From version 2 to version 3" in words(page)
     assert "<ins>four</ins>" in page.text and "<del>" not in page.text
     page = browser.get(f"{PROMPT}/history?model={QWEN}&from=1&to=3")
     assert "<del>two</del>" in page.text and "<ins>2</ins>" in page.text
     send("/restore", version="1")
-    assert model_prompts.get_prompt(database, QWEN) == "one\ntwo\nthree"
+    assert prompts.get_prompt(database, QWEN) == "one\ntwo\nthree"
     send("/restore", 404, version="99")
     for bad in (f"?model={QWEN}&from=x&to=-1", f"?model={QWEN}&from=99999999999999999999"):
         assert browser.get(f"{PROMPT}/history{bad}").status_code == 200

@@ -8,11 +8,13 @@ import re
 import pytest
 from flask import Flask
 
-from store import conversations, deletion, entities, remembered
-from store.database import Database
-from store.entities import Provenance
-from store.media import Media
-from store.paths import DataDir
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from store.sources import entities, fact_curation
+from store.sources.entities import Provenance
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, csrf_of
 
@@ -67,7 +69,7 @@ def test_one_shows_where_it_is_from_when_it_was_seen_and_where_it_was_used(
     asked = turn(database)
     number, [fact] = learn(database, "Anna Bauer", ("works at", "Contoso"), turn_id=asked, frame_id=source.id)
     with database.write() as connection:
-        remembered.use(connection, asked, [number], [fact])
+        fact_curation.use(connection, asked, [number], [fact])
     html = page(browser, f"{PEOPLE}/{number}?tz=UTC")
     for frame in (first, source, last):
         assert f'href="/frames/{frame.id}"' in html
@@ -142,7 +144,7 @@ def test_what_was_stored_is_only_text(browser: Actor, database: Database) -> Non
     number, [fact, _] = learn(database, HOSTILE, (HOSTILE, HOSTILE), (HOSTILE, "b"))
     other, _ = learn(database, "Other")
     with database.write() as connection:
-        remembered.retract(connection, fact, HOSTILE, NOON_MS)
+        fact_curation.retract(connection, fact, HOSTILE, NOON_MS)
     for path in (PEOPLE, f"{PEOPLE}/{number}", "/memory/facts", "/memory/facts?retracted=1",
                  f"/memory/facts/{fact}", f"{PEOPLE}/{number}/merge?into={other}"):  # fmt: skip
         html = page(browser, path)
@@ -157,8 +159,8 @@ def test_a_deleted_frame_takes_along_what_was_learned_from_it_also_when_merged(
     middle, _ = learn(database, "Annie", ("likes", "tea"))
     anna, _ = learn(database, "Anna", ("likes", "rum"))
     with database.write() as connection:
-        remembered.merge(connection, bauer, middle, NOON_MS)
-        remembered.merge(connection, middle, anna, NOON_MS)
+        fact_curation.merge(connection, bauer, middle, NOON_MS)
+        fact_curation.merge(connection, middle, anna, NOON_MS)
     deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     assert entities.get(database, anna).aliases == ((middle, "Annie"),)
     html = page(browser, f"{PEOPLE}/{anna}")
@@ -173,7 +175,7 @@ def test_the_heat_strip_counts_the_frames_of_each_local_day(
     anna, _ = learn(database, "Anna Bauer")
     alias, _ = learn(database, "Annie")
     with database.write() as connection:
-        remembered.merge(connection, alias, anna, NOON_MS)
+        fact_curation.merge(connection, alias, anna, NOON_MS)
     for n, text in enumerate(("Anna Bauer wrote", "Annie wrote", "Bob wrote")):
         store_frame(database, data_dir, NOON_MS + n * 1_000, text)
     store_frame(database, data_dir, NOON_MS - 3 * day_ms, "call anna bauer")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from store.paths import DataDir
+from store.core.paths import DataDir
 from webapp.running import Address, AlreadyRunning, advertise_address, supervisor_lock, web_address
 
 
@@ -62,7 +62,7 @@ def test_a_link_leads_to_this_machine(host: str, url: str) -> None:
 def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
     """A crash leaves the file and not the lock."""
     code = (
-        "import os, sys; from pathlib import Path; from store.paths import DataDir; "
+        "import os, sys; from pathlib import Path; from store.core.paths import DataDir; "
         "from webapp.running import only_one; "
         f"lock = only_one(DataDir(Path({str(data_dir.home)!r}))); lock.__enter__(); os._exit(9)"
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from store.database import open_database
-from store.settings import Settings
+from store.core.database import open_database
+from store.core.settings import Settings
 from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, Clock

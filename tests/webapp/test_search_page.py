@@ -10,9 +10,10 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
-from store import deletion, vectors
-from store.database import Database
-from store.frames import FrameRow
+from store.core.database import Database
+from store.deletion import deletion
+from store.embeddings import vectors
+from store.frames.frames import FrameRow
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, csrf_of
 from tests.webapp.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures

@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 
-from store import conversations, deletion, sent
-from store.database import Database
-from store.errors import StoreBusy
-from store.media import Media
-from store.paths import DataDir
-from store.settings import EmbeddingSettings, Settings
+from store.chats import conversations
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.core.paths import DataDir
+from store.core.settings import EmbeddingSettings, Settings
+from store.deletion import deletion
+from store.egress import egress_log
+from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_embeddings import Endpoint
 from tests.webapp.conftest import PORT, Actor, Clock
@@ -48,7 +50,7 @@ def test_a_question_is_kept_to_the_byte(
 ) -> None:
     assert asking.asked(QUESTION)["vector_model"] == "m"
     assert asking.asked(QUESTION)["vector_model"] == "m"  # known: nothing is sent
-    newest, first = sent.latest(database)
+    newest, first = egress_log.latest(database)
     assert [each.body.encode() for each in (first, newest) if each.body] == endpoint.bodies
     assert json.loads(endpoint.bodies[1])["input"] == [QUESTION]
     assert (newest.purpose, newest.outcome, newest.texts, newest.turn) == ("search", "answered", 1, None)
@@ -63,7 +65,7 @@ def test_what_cannot_be_noted_is_not_sent(
 
     asking.asked("known before")
     with monkeypatch.context() as patched:
-        patched.setattr(sent, "record", busy)
+        patched.setattr(egress_log, "record", busy)
         assert asking.asked(QUESTION)["vector_problem"] == "embedder_unavailable"
         assert "could not be noted" in asking.problem
     assert len(endpoint.bodies) == 2
@@ -79,7 +81,7 @@ def test_a_search_that_says_what_only_a_deleted_frame_said_is_erased(
         asking.asked(question)
     receipt = deletion.delete_frames(database, Media(data_dir.media), [gone.id])
     assert (receipt.verified, receipt.counts.sent) == (True, 1)
-    left = [json.loads(each.body)["input"][0] for each in sent.latest(database) if each.body]
+    left = [json.loads(each.body)["input"][0] for each in egress_log.latest(database) if each.body]
     assert left == ["never on any screen", "the house", "dimension"]
     database.close_thread()
     assert b"xylophonequark" not in data_dir.database.read_bytes()
@@ -93,10 +95,10 @@ def test_the_question_of_a_chat_goes_with_its_turn(asking: QueryEmbedder, databa
     )  # fmt: skip
     asking.asked("opened before")
     asking.asked_in_turn(QUESTION, turn.id)
-    [kept] = sent.of_turn(database, chat_id, 1)
+    [kept] = egress_log.of_turn(database, chat_id, 1)
     assert kept.body is not None and QUESTION in kept.body
     conversations.delete(database, chat_id)
-    after = sent.get(database, kept.id)
+    after = egress_log.get(database, kept.id)
     assert after is not None and after.body is None
 
 
@@ -111,7 +113,7 @@ def test_pages_tell_questions_and_screens_apart(
 ) -> None:
     store_frame(database, data_dir, NOON_MS, text="hello there")
     browser.get(f"/search?q={QUESTION}")
-    sent.record(database, sent.OutgoingRequest(
+    egress_log.record(database, egress_log.OutgoingRequest(
         "embed", NOON_MS, "openai", "m", "https://api.example/v1/embeddings", False, None, 900, None, 7,
         NOON_MS, NOON_MS + 60_000,
     ))  # fmt: skip
@@ -130,6 +132,6 @@ def test_pages_tell_questions_and_screens_apart(
 
 def test_the_doctor_notes_what_it_asks(data_dir: DataDir, database: Database, endpoint: Endpoint) -> None:
     assert doctor.check_embeddings(data_dir, chosen(endpoint)).verdict == "OK"
-    [kept] = sent.latest(database)
+    [kept] = egress_log.latest(database)
     assert kept.body is not None and kept.body.encode() == endpoint.bodies[0]
     assert (kept.purpose, kept.outcome) == ("test", "answered")

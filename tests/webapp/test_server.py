@@ -13,9 +13,9 @@ import pytest
 from flask import Flask
 from flask_sock import Sock
 
-from store.database import Database
-from store.errors import SettingsError
-from store.settings import Settings, WebSettings
+from store.core.database import Database
+from store.core.errors import SettingsError
+from store.core.settings import Settings, WebSettings
 from webapp import create_app
 from webapp.access import make_launch_code, public
 from webapp.address import PortInUse, check_address, listen

@@ -16,8 +16,8 @@ import pytest
 from flask import Flask
 from simple_websocket import Client, ConnectionClosed
 
-from store.database import Database
-from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
+from store.core.database import Database
+from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
 from tests.stub_model import StubModel
 from tests.webapp.mouths import SocketClient
 from webapp import create_app, following, sockets

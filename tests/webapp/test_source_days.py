@@ -6,13 +6,14 @@ import re
 
 import pytest
 
-from store import source_days, zones
-from store.calendars import EventRecord
-from store.database import Database
-from store.locations import PointRecord
-from store.places import PlaceRecord
-from store.source_days import SourceCounts
-from store.zones import DayClock
+from store.core import zones
+from store.core.database import Database
+from store.core.zones import DayClock
+from store.sources import inventory
+from store.sources.calendars import EventRecord
+from store.sources.inventory import SourceCounts
+from store.sources.locations import PointRecord
+from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import message, put_events, put_messages, put_places, put_points
 from tests.webapp.conftest import Actor
@@ -40,9 +41,9 @@ def filled(own: Services) -> Database:
 
 def test_a_stretch_of_time_holds_what_overlaps_it(filled: Database) -> None:
     day = (NOON_MS - 12 * HOUR_MS, NOON_MS + 12 * HOUR_MS)
-    assert source_days.held_between(filled, *day) == SourceCounts(2, 2, 2, ("Home", "Old Mill"))
-    assert source_days.held_between(filled, day[1], day[1] + 24 * HOUR_MS) == SourceCounts(1, 1, 0, ())
-    assert source_days.held_between(filled, NOON_MS + 1, NOON_MS + 1) == NOTHING
+    assert inventory.held_between(filled, *day) == SourceCounts(2, 2, 2, ("Home", "Old Mill"))
+    assert inventory.held_between(filled, day[1], day[1] + 24 * HOUR_MS) == SourceCounts(1, 1, 0, ())
+    assert inventory.held_between(filled, NOON_MS + 1, NOON_MS + 1) == NOTHING
     assert not NOTHING
 
 
@@ -52,7 +53,7 @@ def test_places_are_reached_across_the_date_line_and_only_within_their_radius(da
                           PlaceRecord("East", 0.0, 179.99, radius_m=100),
                           PlaceRecord("North, 84 m", 60.0, 10.0015, radius_m=100),
                           PlaceRecord("North, 167 m", 60.0, 10.003, radius_m=100)])  # fmt: skip
-    assert source_days.held_between(database, NOON_MS, NOON_MS + 2).places == ("North, 84 m", "West")
+    assert inventory.held_between(database, NOON_MS, NOON_MS + 2).places == ("North, 84 m", "West")
 
 
 def test_the_day_says_what_was_imported_and_leads_there(browser: Actor, filled: Database) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bench.exports import WRITERS
-from store import imports
-from store.calendars import EventRecord
-from store.imports import KINDS, Kind
-from store.locations import PointRecord
-from store.messages import MessageRecord
-from store.places import PlaceRecord
+from store.sources import imports
+from store.sources.calendars import EventRecord
+from store.sources.imports import KINDS, Kind
+from store.sources.locations import PointRecord
+from store.sources.messages import MessageRecord
+from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import put_events, put_messages, put_places, put_points
 from tests.webapp.conftest import Actor

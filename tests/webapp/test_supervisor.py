@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from store.paths import DataDir
-from store.settings import Settings, WebSettings
+from store.core.paths import DataDir
+from store.core.settings import Settings, WebSettings
 from webapp import supervisor
 from webapp.address import PortInUse, listen
 from webapp.running import AlreadyRunning, is_alive, supervisor_lock
@@ -176,8 +176,8 @@ def test_no_part_outlives_a_killed_supervisor(data_dir: DataDir, tmp_path: Path)
             f"""
             import sys, threading, time
             from pathlib import Path
-            from store.paths import DataDir
-            from store.settings import Settings, WebSettings
+            from store.core.paths import DataDir
+            from store.core.settings import Settings, WebSettings
             from webapp.supervisor import Part, Supervisor
 
             own = Supervisor(DataDir(Path({str(data_dir.home)!r})), Settings(web=WebSettings(port=0)))

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from store.activity import heartbeat
-from store.database import Database
-from store.frames import FrameRow
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames.frames import FrameRow
+from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
 from tests.webapp.test_days_pages import page, words

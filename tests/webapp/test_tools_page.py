@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from store import tool_log, tool_modes, tool_rules
-from store.database import Database
-from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
-from store.tool_log import ToolEvent
+from store.chats import tool_log, tool_modes, tool_permissions
+from store.chats.tool_log import ToolEvent
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
@@ -142,15 +142,15 @@ def test_standing_approvals_are_listed_and_taken_back(
     """R2.62."""
     scope = "files below /<b>notes</b>; results stay on this computer"
     with database.write() as connection:
-        tool_rules.allow(connection, "read_file", None, scope, NOON_MS)
+        tool_permissions.allow(connection, "read_file", None, scope, NOON_MS)
     html = browser.get(PAGE).text
     assert "in every chat: files below /&lt;b&gt;notes" in html and "used 0 times" in html
-    [rule] = tool_rules.rules(database)
+    [rule] = tool_permissions.rules(database)
     assert browser.post(f"{PAGE}/rules/{rule.id}/revoke").status_code == 403
     for _ in range(2):  # the second finds nothing to take back, as is wanted
         answer = browser.post(f"{PAGE}/rules/{rule.id}/revoke", data=form)
         assert (answer.status_code, answer.headers["Location"]) == (303, f"{PAGE}#rules")
-    assert tool_rules.rules(database) == []
+    assert tool_permissions.rules(database) == []
     assert "Nothing. “Allow in this chat”" in browser.get(PAGE).text
 
 
@@ -158,11 +158,11 @@ def test_saving_without_a_change_keeps_the_approvals(
     browser: Actor, form: dict[str, str], database: Database
 ) -> None:
     with database.write() as connection:
-        tool_rules.allow(connection, "read_file", None, "files", NOON_MS)
+        tool_permissions.allow(connection, "read_file", None, "files", NOON_MS)
     browser.post(f"{PAGE}/read_file", data={**form, "on": "on", "mode": "ask"})
-    assert len(tool_rules.rules(database)) == 1
+    assert len(tool_permissions.rules(database)) == 1
     browser.post(f"{PAGE}/read_file", data={**form, "mode": "ask"})
-    assert tool_rules.rules(database) == []
+    assert tool_permissions.rules(database) == []
 
 
 def test_the_last_runs_and_decisions_are_told(browser: Actor, database: Database) -> None:

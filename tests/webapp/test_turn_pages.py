@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from store.database import Database
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from store import activity
-from store.times import to_seconds
-from store.totals import Kind, intervals
+from store.core.times import to_seconds
+from store.timeline import segments
+from store.timeline.totals import Kind, intervals
 from webapp.api.endpoint import endpoint
 from webapp.api.timeline import range_ms
 from webapp.api.values import Answer, RangeQuery, Text
@@ -47,7 +47,7 @@ class IntervalsAnswer(Answer):
 def activity_intervals(query: IntervalsQuery) -> IntervalsAnswer:
     """The very intervals whose lengths add up to one total of `/activity-summary`, in order."""
     start_ms, end_ms = range_ms(query)
-    line = activity.segments(services().database, start_ms, end_ms)
+    line = segments.segments(services().database, start_ms, end_ms)
     found = intervals(line, query.kind, query.name, query.app_name)
     return IntervalsAnswer(
         start_time=to_seconds(start_ms),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response, request
 from pydantic import Field
 
-from store import attachments
+from store.chats import attachments
 from webapp import attaching
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.turns import AttachmentAnswer, attachment_answer

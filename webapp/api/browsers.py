@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from store import browser_words
-from store.browser_words import ExtensionReport, OrdinaryWindow
+from store.spool import window_hints
+from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from webapp.access import Permission
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
@@ -51,7 +51,7 @@ def say(body: BrowserSaid) -> WindowReportReceipt:
     own = services()
     windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
     word = ExtensionReport(body.browser, own.clock(), windows)
-    browser_words.save_report(own.data_dir.spool, str(body.copy_id), word)
+    window_hints.save_report(own.data_dir.spool, str(body.copy_id), word)
     return WindowReportReceipt(windows=len(windows))
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store import decisions
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.timeline import ledger as decisions
 from webapp import recording
 from webapp.api.endpoint import endpoint
 from webapp.api.timeline import range_ms

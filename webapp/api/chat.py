@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from store import conversations, tool_calls
-from store.times import to_ms
+from store.chats import conversations, tool_calls
+from store.core.times import to_ms
 from webapp.api.endpoint import endpoint
 from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from store import chat_choosing, chat_digests, chat_summaries, context_packs, context_sessions
-from store.chat_digests import Line
-from store.chat_summaries import ChatSummary
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries, context_packs
+from store.memory.chat_digests import Line
+from store.memory.chat_summaries import ChatSummary
 from webapp.api.chat_sessions import SessionId, number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
@@ -148,7 +148,7 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     days, now_ms = own.settings.context.recent_days, own.clock()
     topic, pack = None, None
     if query.session_id is not None:
-        session = context_sessions.get(own.database, number_of(query.session_id))
+        session = chat_sessions.get(own.database, number_of(query.session_id))
         chat_id = session.chat_id if session else None
         asking = ContextRequest(query.message, chat_id, number_of(query.session_id), VERSION)
         prepared = prepare(own.context, asking)
@@ -209,7 +209,7 @@ def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
         raise Problem(422, "invalid_topic", "A topic needs a title, or `way` none or automatic.")
     if not topics.choose(own.database, chat_id, body.way, title, own.clock()):
         raise Problem(404, "session_not_found", f"Nothing was asked in chat {chat_id} in a window.")
-    session = context_sessions.latest_of_chat(own.database, chat_id)
+    session = chat_sessions.latest_of_chat(own.database, chat_id)
     topic = topics.stored(session.metadata) if session else None
     return ChosenTopic(topic=_topic(topic) if topic else None)
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import apsw
 from pydantic import Field, StringConstraints
 
-from store import context_sessions
-from store.context_sessions import ChatSession
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.memory import chat_sessions
+from store.memory.chat_sessions import ChatSession
 from webapp.api.endpoint import endpoint
 from webapp.api.values import MAX_ID, Answer, Request
 from webapp.assistant import closing
@@ -80,7 +80,7 @@ def new(body: NewSession) -> SessionAnswer:
 def heartbeat(body: NamedSession) -> SessionAnswer:
     """A session that is closed stays closed, as its `state` says."""
     own, session = services(), session_or_404(body.session_id)
-    context_sessions.heartbeat(own.database, session.id, own.clock())
+    chat_sessions.heartbeat(own.database, session.id, own.clock())
     return _answer(session_or_404(body.session_id))
 
 
@@ -95,7 +95,7 @@ def heartbeat(body: NamedSession) -> SessionAnswer:
 def visibility(body: Visibility) -> SessionAnswer:
     """Whether its tab can be seen; counts as a heartbeat."""
     own, session = services(), session_or_404(body.session_id)
-    context_sessions.show(own.database, session.id, body.visible, own.clock())
+    chat_sessions.show(own.database, session.id, body.visible, own.clock())
     return _answer(session_or_404(body.session_id))
 
 
@@ -121,7 +121,7 @@ def number_of(session_id: str) -> int:
 
 
 def session_or_404(session_id: str) -> ChatSession:
-    found = context_sessions.get(services().database, number_of(session_id))
+    found = chat_sessions.get(services().database, number_of(session_id))
     if found is None:
         raise Problem(404, "session_not_found", "There is no session of that id.")
     return found

@@ -10,7 +10,8 @@ from urllib.parse import quote
 from flask import Response, request, stream_with_context
 from pydantic import Field, StringConstraints
 
-from store import context_preferences, conversations
+from store.chats import conversations
+from store.memory import context_preferences
 from webapp.api.chat import ChatRequest, RunningAnswer, running_answer, started
 from webapp.api.chat_sessions import number_of
 from webapp.api.endpoint import endpoint

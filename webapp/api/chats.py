@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from store import conversations
-from store.conversation_search import find_chats
-from store.times import to_seconds
-from store.tool_calls import State, ToolCall
+from store.chats import conversations
+from store.chats.conversation_search import find_chats
+from store.chats.tool_calls import State, ToolCall
+from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, QueryInt, Request, Text
 from webapp.assistant.transcript import TranscriptMessage, transcript

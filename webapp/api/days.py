@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store import daily_hours, daily_summaries
-from store.daily_hours import Hour
-from store.daily_summaries import DailySummary
-from store.frames import captured_ms_of
-from store.observations import HOUR_MS
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.frames.frames import captured_ms_of
+from store.memory import daily_hours, daily_summaries
+from store.memory.daily_hours import Hour
+from store.memory.daily_summaries import DailySummary
+from store.memory.observations import HOUR_MS
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, QueryInt, Request
 from webapp.errors import Problem

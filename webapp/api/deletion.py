@@ -6,8 +6,9 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from store import deletion, frames
-from store.times import to_ms, to_seconds
+from store.core.times import to_ms, to_seconds
+from store.deletion import deletion
+from store.frames import frames
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Seconds, Text, check_range
 from webapp.services import services

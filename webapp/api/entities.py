@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store import entities, frames
-from store.entities import Entity, EntityNotFound, Fact, Provenance
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.frames import frames
+from store.sources import entities
+from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import MAX_ID, Answer, QueryBool, QueryInt, Request, Text
 from webapp.errors import FieldError, Problem

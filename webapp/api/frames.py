@@ -9,13 +9,15 @@ from flask import Response, request
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from store import activity, frames, readings
-from store.errors import MediaGone
-from store.frames import FrameRow
-from store.line import Segment
-from store.media import PREVIEW_TYPE
-from store.timeline import Run
-from store.times import to_seconds
+from store.core.errors import MediaGone
+from store.core.times import to_seconds
+from store.frames import frames
+from store.frames.activity_intervals import Segment
+from store.frames.frames import FrameRow
+from store.frames.media import PREVIEW_TYPE
+from store.ocr import readings
+from store.timeline import segments
+from store.timeline.timeline import Run
 from webapp.api.endpoint import PREFIX, endpoint, invalid
 from webapp.api.values import Answer, QueryInt, Request
 from webapp.errors import FieldError
@@ -165,7 +167,7 @@ def context(frame_id: int) -> ContextAnswer:
     frame = frames.get(database, frame_id)
     reading = readings.current_reading(database, frame_id)
     previous, following = frames.neighbours(database, frame)
-    segment = activity.segment_of(database, frame)
+    segment = segments.segment_of(database, frame)
     return ContextAnswer(
         frame=_frame_answer(frame),
         text=None if reading is None else reading.text,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from store import import_names, imports
-from store.imports import Import, ImportNotFound
+from store.sources import import_names, imports
+from store.sources.imports import Import, ImportNotFound
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.entities import Limit, Offset
 from webapp.api.values import Answer, Request

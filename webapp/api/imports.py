@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from flask import request
 from pydantic import Field, StringConstraints, ValidationError
 
-from store import imports
-from store.imports import KINDS, Kind
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.sources import imports
+from store.sources.imports import KINDS, Kind
 from webapp import importing
 from webapp.api.endpoint import endpoint, invalid, of_validation
 from webapp.api.values import Answer, Request, Zone

@@ -11,12 +11,14 @@ from flask import request
 from PIL import Image, UnidentifiedImageError
 from pydantic import AfterValidator, Field, StringConstraints
 
-from store import frames, outcomes, privacy
-from store.frames import IngestOutcome
-from store.media import decode
-from store.privacy_rules import WindowFacts
-from store.spool import MAX_IMAGE_BYTES, Capture, Spool
-from store.times import to_ms
+from store.core.times import to_ms
+from store.frames import frames
+from store.frames.frames import IngestOutcome
+from store.frames.media import decode
+from store.privacy import privacy
+from store.privacy.rules import WindowFacts
+from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
+from store.timeline import outcomes
 from webapp.api.endpoint import endpoint, invalid, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.errors import FieldError, Problem

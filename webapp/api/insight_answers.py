@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from store.insights import Insight
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.memory.insights import Insight
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer
 from webapp.assistant.turn import stored_turn

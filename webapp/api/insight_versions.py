@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from flask import Response
 from pydantic import Field
 
-from store import insights
+from store.memory import insights
 from webapp import insight_files
 from webapp.api.endpoint import endpoint
 from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, insight_answer, summary_of

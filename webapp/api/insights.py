@@ -8,10 +8,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from store import anchors, frames, insight_search, insights
-from store.anchors import Anchor
-from store.insights import Insight, InsightFilter
-from store.times import to_ms
+from store.chats import anchors
+from store.chats.anchors import Anchor
+from store.core.times import to_ms
+from store.frames import frames
+from store.memory import insight_search, insights
+from store.memory.insights import Insight, InsightFilter
 from webapp.api.chat import MODEL_PROBLEMS, Note, Prompt, Question, RunningAnswer, start_turn, wait_for_turn
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, insight_answer, summary_of

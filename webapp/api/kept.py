@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from store import frames, kept, reading_queue
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.frames import frames, kept
+from store.ocr import reading_queue
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer
 from webapp.services import services

@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from store import memory, memory_timeline, observation_edits, observations
-from store.memory_entries import MemoryEntry
-from store.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
-from store.memory_timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
-from store.observations import Observation
-from store.times import to_ms, to_seconds
+from store.core.times import to_ms, to_seconds
+from store.memory import observation_edits, observations
+from store.memory import search as memory
+from store.memory import timeline as memory_timeline
+from store.memory.entries import MemoryEntry
+from store.memory.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
+from store.memory.observations import Observation
+from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.memory_answers import Body, ObservationAnswer, body_of, observation_of
 from webapp.api.values import Answer, QueryInt, QuerySeconds, Request, Text, check_range

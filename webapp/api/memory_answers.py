@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from store.chat_summaries import ChatSummary
-from store.insights import Insight
-from store.memory_entries import MemoryEntry
-from store.observations import Observation
-from store.summaries import SessionSummary
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.memory.chat_summaries import ChatSummary
+from store.memory.entries import MemoryEntry
+from store.memory.insights import Insight
+from store.memory.observations import Observation
+from store.memory.summaries import SessionSummary
 from webapp.api.values import Answer
 
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from store import model_prompts
-from store.model_prompts import Author, PromptInvalid, PromptVersion
-from store.times import to_seconds
+from store.chats import prompts
+from store.chats.prompts import Author, PromptInvalid, PromptVersion
+from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request
 from webapp.errors import FieldError
@@ -19,7 +19,7 @@ NO_NAME = {404: "not_found"}
 
 
 class SystemPromptBody(Request):
-    system_prompt: Annotated[str, StringConstraints(max_length=model_prompts.MAX_CHARS)] = Field(
+    system_prompt: Annotated[str, StringConstraints(max_length=prompts.MAX_CHARS)] = Field(
         description="Sent word for word, before everything else; blank clears it."
     )
 
@@ -46,7 +46,7 @@ class PromptVersionsAnswer(Answer):
 @endpoint("GET", PATH, "What a model is told first", answer=SystemPromptAnswer, problems=NO_NAME)
 def get(model_id: str) -> SystemPromptAnswer:
     """A model is named as in GET /models; slashes and colons may stand as they are."""
-    return _answer(model_id, model_prompts.get_prompt(services().database, model_id))
+    return _answer(model_id, prompts.get_prompt(services().database, model_id))
 
 
 @endpoint(
@@ -77,14 +77,14 @@ def delete(model_id: str) -> SystemPromptAnswer:
 )
 def prompt_versions(model_id: str) -> PromptVersionsAnswer:
     """The newest first; the first one is in force."""
-    found = model_prompts.versions(services().database, model_id)
+    found = prompts.versions(services().database, model_id)
     return PromptVersionsAnswer(data=[_version(each) for each in found])
 
 
 def _save(model_id: str, content: str) -> SystemPromptAnswer:
     own = services()
     try:
-        kept = model_prompts.save(own.database, model_id, content, own.clock(), saved_by="program")
+        kept = prompts.save(own.database, model_id, content, own.clock(), saved_by="program")
     except PromptInvalid as error:
         raise invalid(422, f"invalid_{error.field}", [FieldError(error.field, str(error))]) from error
     return _answer(model_id, kept.content if kept else "")

@@ -8,9 +8,10 @@ from typing import Literal
 from flask import Response, g
 from pydantic import RootModel
 
-from store import attachments, kept
-from store import stats as store_stats
-from store.times import to_seconds
+from store.chats import attachments
+from store.core.times import to_seconds
+from store.frames import kept
+from store.timeline import stats as store_stats
 from webapp import health as app_health
 from webapp.access import Permission
 from webapp.api.endpoint import endpoint

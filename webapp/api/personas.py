@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from store import personas
-from store.persona_words import MAX_NAME_CHARS, MAX_PROMPT_CHARS, PersonaInvalid, PersonaText
-from store.personas import Persona
-from store.times import to_seconds
+from store.chats import personas
+from store.chats.persona_words import MAX_NAME_CHARS, MAX_PROMPT_CHARS, PersonaInvalid, PersonaText
+from store.chats.personas import Persona
+from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request
 from webapp.errors import FieldError

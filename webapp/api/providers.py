@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store import providers as stored_providers
-from store.providers import Provider, ProviderInvalid
+from store.egress import providers as stored_providers
+from store.egress.providers import Provider, ProviderInvalid
 from webapp import providing
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Text

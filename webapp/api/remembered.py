@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from store import entities, remembered
-from store.entities import EntityNotFound
-from store.remembered import CannotMerge, FactUse
-from store.times import to_seconds
+from store.core.times import to_seconds
+from store.sources import entities, fact_curation
+from store.sources.entities import EntityNotFound
+from store.sources.fact_curation import CannotMerge, FactUse
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.entities import (
     NO_ENTITY,
@@ -28,7 +28,7 @@ MAX_CLASHING = 2_000
 
 
 class RetractBody(Request):
-    reason: str = Field("", max_length=remembered.MAX_REASON_CHARS)
+    reason: str = Field("", max_length=fact_curation.MAX_REASON_CHARS)
 
 
 class MergeBody(Request):
@@ -60,7 +60,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     """It is not recalled any more and stays with the reason; again changes nothing."""
     own = services()
     with own.database.write() as connection:
-        remembered.retract(connection, fact_id, body.reason, own.clock())
+        fact_curation.retract(connection, fact_id, body.reason, own.clock())
     return fact_answer(fact_or_404(fact_id))
 
 
@@ -68,7 +68,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
 def restore_fact(fact_id: int) -> FactAnswer:
     """It is recalled again; one that was not taken back is given as it is."""
     with services().database.write() as connection:
-        remembered.restore_fact(connection, fact_id)
+        fact_curation.restore_fact(connection, fact_id)
     return fact_answer(fact_or_404(fact_id))
 
 
@@ -78,7 +78,7 @@ def restore_fact(fact_id: int) -> FactAnswer:
 def uses_of_fact(fact_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
     fact_or_404(fact_id)
-    return _uses(remembered.uses_of_fact(services().database, fact_id))
+    return _uses(fact_curation.uses_of_fact(services().database, fact_id))
 
 
 @endpoint(
@@ -88,13 +88,13 @@ def uses_of_fact(fact_id: int) -> UsesAnswer:
 def uses_of_entity(entity_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
     found = entity_or_404(entity_id)
-    return _uses(remembered.uses_of_entity(services().database, found.id))
+    return _uses(fact_curation.uses_of_entity(services().database, found.id))
 
 
 @endpoint("GET", "/facts/clashes", "Facts that disagree", answer=ClashesAnswer)
 def clashes() -> ClashesAnswer:
     """One subject, one predicate, several objects: perhaps one is wrong, perhaps all are true."""
-    found = remembered.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
+    found = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
     return ClashesAnswer(data=[[fact_answer(each) for each in group] for group in found])
 
 
@@ -112,7 +112,7 @@ def merge_entity(entity_id: int, body: MergeBody) -> EntityAnswer:
 def unmerge_entity(entity_id: int) -> EntityAnswer:
     """An entity that was merged is recalled by itself again, with its own facts."""
     with services().database.write() as connection:
-        remembered.unmerge(connection, entity_id)
+        fact_curation.unmerge(connection, entity_id)
     return entity_answer(entity_or_404(entity_id))
 
 
@@ -121,7 +121,7 @@ def merge(entity_id: int, into_id: int) -> None:
     own = services()
     try:
         with own.database.write() as connection:
-            remembered.merge(connection, entity_id, into_id, own.clock())
+            fact_curation.merge(connection, entity_id, into_id, own.clock())
     except EntityNotFound as error:
         raise no_entity(error.args[0]) from error
     except CannotMerge as error:

@@ -8,10 +8,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from store import search as frames_search
-from store import suggestions, tolerant
-from store.search import BadCursor, Filters, Hit, Page
-from store.times import to_ms, to_seconds
+from store.core.times import to_ms, to_seconds
+from store.search import search as frames_search
+from store.search import suggestions, tolerant
+from store.search.search import BadCursor, Filters, Hit, Page
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.frames import frame_url
 from webapp.api.timeline import range_ms

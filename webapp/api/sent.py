@@ -6,9 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from store import conversations, sent
-from store.sent import Purpose
-from store.times import to_seconds
+from store.chats import conversations
+from store.core.times import to_seconds
+from store.egress import egress_log
+from store.egress.egress_log import Purpose
 from webapp.api.endpoint import endpoint
 from webapp.api.values import MAX_ID, Answer, QueryInt, Request
 from webapp.errors import Problem
@@ -65,7 +66,7 @@ class SentPage(Answer):
 @endpoint("GET", "/sent", "What was sent", query=SentQuery, answer=SentPage)
 def all_sent(query: SentQuery) -> SentPage:
     """Every request, newest first, to this machine and to others."""
-    found = sent.latest(services().database, query.limit + 1, query.cursor, query.purpose)
+    found = egress_log.latest(services().database, query.limit + 1, query.cursor, query.purpose)
     shown = found[: query.limit]
     more = shown[-1].id if len(found) > query.limit else None
     return SentPage(data=[_sent(each) for each in shown], next_cursor=more)
@@ -83,11 +84,11 @@ def sent_for(chat_id: int, turn_id: int) -> SentPage:
     database = services().database
     if conversations.turn(database, chat_id, turn_id) is None:
         raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
-    found = sent.of_turn(database, chat_id, turn_id)
+    found = egress_log.of_turn(database, chat_id, turn_id)
     return SentPage(data=[_sent(each) for each in found], next_cursor=None)
 
 
-def _sent(each: sent.SentRequest) -> SentAnswer:
+def _sent(each: egress_log.SentRequest) -> SentAnswer:
     return SentAnswer(
         id=each.id,
         purpose=each.purpose,

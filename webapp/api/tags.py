@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store import frame_tags, frames
+from store.frames import frames, tags
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Text
 from webapp.errors import FieldError
@@ -16,7 +16,7 @@ NO_FRAME = {404: "frame_not_found"}
 
 
 class TagBody(Request):
-    tag: Annotated[str, Field(min_length=1, max_length=frame_tags.MAX_TAG_CHARS)]
+    tag: Annotated[str, Field(min_length=1, max_length=tags.MAX_TAG_CHARS)]
 
 
 class TagQuery(Request):
@@ -49,7 +49,7 @@ def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
     frame = frames.get(own.database, frame_id)
     try:
         with own.database.write() as connection:
-            frame_tags.add(connection, frame.id, body.tag, own.clock())
+            tags.add(connection, frame.id, body.tag, own.clock())
     except ValueError as error:
         raise invalid(422, "invalid_tag", [FieldError("tag", str(error))]) from error
     return _answer(frame.id)
@@ -64,10 +64,10 @@ def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
     own = services()
     frame = frames.get(own.database, frame_id)
     with own.database.write() as connection:
-        frame_tags.remove(connection, frame.id, query.tag)
+        tags.remove(connection, frame.id, query.tag)
     return _answer(frame.id)
 
 
 def _answer(frame_id: int) -> TagsAnswer:
-    found = frame_tags.listed(services().database, frame_id)
+    found = tags.listed(services().database, frame_id)
     return TagsAnswer(frame_id=frame_id, tags=[TagAnswer(tag=each.tag, source=each.source) for each in found])

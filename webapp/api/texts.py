@@ -6,9 +6,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from store import frames, readings, snippet
-from store import query as search_query
-from store.readings import Line, Reading, Word
+from store.frames import frames
+from store.ocr import readings
+from store.ocr.readings import Line, Reading, Word
+from store.search import query as search_query
+from store.search import snippet
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
 from webapp.services import services

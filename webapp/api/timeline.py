@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from store import activity, decisions
-from store import timeline as store_timeline
-from store.gaps import Gap
-from store.times import to_ms, to_seconds
-from store.totals import Total
+from store.core.times import to_ms, to_seconds
+from store.timeline import ledger, segments
+from store.timeline import timeline as store_timeline
+from store.timeline.gaps import Gap
+from store.timeline.totals import Total
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.frames import SegmentAnswer, stretch_values
 from webapp.api.values import Answer, QueryInt, RangeQuery
@@ -103,7 +103,7 @@ def activity_summary(query: RangeQuery) -> SummaryAnswer:
     """Minutes from a union of intervals, longest first, with when each was first and last seen."""
     start_ms, end_ms = range_ms(query)
     own = services()
-    found = activity.totals(own.database, start_ms, end_ms)
+    found = segments.totals(own.database, start_ms, end_ms)
     return SummaryAnswer(
         start_time=to_seconds(start_ms),
         end_time=to_seconds(end_ms),
@@ -113,7 +113,7 @@ def activity_summary(query: RangeQuery) -> SummaryAnswer:
         windows=_totals(found.by_window),
         urls=_totals(found.by_url),
         sites=_totals(found.by_site),
-        gaps=_gaps(decisions.gaps(own.database, start_ms, end_ms, own.clock())),
+        gaps=_gaps(ledger.gaps(own.database, start_ms, end_ms, own.clock())),
     )
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import Field
 
-from store import tool_calls, tool_log, tool_modes, tool_rules
-from store.times import to_seconds
-from store.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
-from store.tool_modes import Mode
-from store.tool_rules import Rule
+from store.chats import tool_calls, tool_log, tool_modes, tool_permissions
+from store.chats.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
+from store.chats.tool_modes import Mode
+from store.chats.tool_permissions import Rule
+from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
 from webapp.assistant import destinations, gates
@@ -124,9 +124,9 @@ def revoke(name: str, rule_id: int) -> ToolAnswer:
     """The next call that it covered asks again."""
     own = services()
     _check(own, name)
-    if not any(rule.id == rule_id and rule.tool == name for rule in tool_rules.rules(own.database)):
+    if not any(rule.id == rule_id and rule.tool == name for rule in tool_permissions.rules(own.database)):
         raise Problem(404, "rule_not_found", f"{name} has no standing approval {rule_id}.")
-    tool_rules.revoke(own.database, rule_id)
+    tool_permissions.revoke(own.database, rule_id)
     return next(tool for tool in _tools(own) if tool.name == name)
 
 
@@ -218,7 +218,7 @@ def _tools(own: Services) -> list[ToolAnswer]:
         (tool, "It is switched off." if by_name[tool.name] == "off" else flags.lacks(tool.name))
         for tool in own.agent.registry.list()
     ]
-    used, rules = tool_log.last_used_tools(own.database), tool_rules.rules(own.database)
+    used, rules = tool_log.last_used_tools(own.database), tool_permissions.rules(own.database)
     return [
         ToolAnswer(
             name=tool.name,

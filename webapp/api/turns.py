@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from store.attachments import Attachment
-from store.times import to_seconds
+from store.chats.attachments import Attachment
+from store.core.times import to_seconds
 from webapp.api.texts import BoxAnswer
 from webapp.api.values import Answer
 from webapp.assistant import coverage

@@ -26,7 +26,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from store.times import MAX_EPOCH_SECONDS, to_ms
+from store.core.times import MAX_EPOCH_SECONDS, to_ms
 
 MAX_TEXT = 1_000
 MAX_ID = 2**63 - 1

@@ -14,11 +14,14 @@ from datetime import tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from store import days, entities, frame_tags, locations, sample
-from store.anchors import Anchor, AnchoredChat
-from store.database import Database
-from store.filters import Filters
-from store.sample import SampledFrame
+from store.chats.anchors import Anchor, AnchoredChat
+from store.core import days
+from store.core.database import Database
+from store.frames import tags
+from store.search import sample
+from store.search.filters import Filters
+from store.search.sample import SampledFrame
+from store.sources import entities, locations
 from webapp.assistant.excerpts import excerpt, line_forms
 from webapp.assistant.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, sanitized_inline
 from webapp.assistant.records import TurnRequest
@@ -166,5 +169,5 @@ def _position(point: locations.Point, zone: tzinfo) -> str:
 
 
 def _tags(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
-    found = [tag for frame in frames for tag in frame_tags.of_frame(database, frame.id)]
+    found = [tag for frame in frames for tag in tags.of_frame(database, frame.id)]
     return [sanitized_inline(tag, MAX_TITLE_CHARS) for tag in dict.fromkeys(found)]

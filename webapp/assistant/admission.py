@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from engines.chat_extractive import ExtractiveModel
-from store import anchors, apps, conversations, days, insights, model_prompts
-from store.anchors import AnchoredChat
+from store.chats import anchors, conversations, prompts
+from store.chats.anchors import AnchoredChat
+from store.core import days
+from store.frames import apps
+from store.memory import insights
 from webapp.assistant import about, bringing, mentions, phrases
 from webapp.assistant.about import AnchorFacts
 from webapp.assistant.context import prepare
@@ -87,7 +90,7 @@ def admit(deps: TurnServices, request: TurnRequest) -> TurnPlan:
         identity=voice.identity,
         persona=voice.persona,
         style_note=voice.style_note,
-        model_prompt=model_prompts.get_prompt(deps.database, model.name),
+        model_prompt=prompts.get_prompt(deps.database, model.name),
         chat_id=None if request.amend else request.chat_id,
         about=anchored,
         reading=chosen.range.reading if chosen.range else TimeReading(),

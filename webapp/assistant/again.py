@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from store import conversations, personas
-from store.database import Database
+from store.chats import conversations, personas
+from store.core.database import Database
 from webapp.assistant.plan import TurnPlan
 from webapp.assistant.records import TurnFilters, TurnRequest, TurnResult
 

@@ -2,7 +2,7 @@
 
 At most ``tools.max_iterations`` rounds of calls, then one answer without tools, so that there always
 is one (R2.24, R2.27). Every call is stored before it runs and runs only as it was approved
-(`store.tool_calls`). The answer passes the checks of every other: what may be cited is what tools
+(`store.chats.tool_calls`). The answer passes the checks of every other: what may be cited is what tools
 returned in this turn (C1).
 """
 
@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 from engines.chat import Completion, ContextTooLong, Message, ModelError, StreamingModel
-from store import tool_calls
-from store.conversations import StoredTurn
+from store.chats import tool_calls
+from store.chats.conversations import StoredTurn
 from webapp.assistant import (
     agent_prompt,
     answering,

@@ -8,11 +8,11 @@ from datetime import tzinfo
 from pathlib import Path
 
 from engines.web_search import WebSearch
-from store import tool_modes
-from store.database import Database
-from store.errors import SettingsError
-from store.settings import ToolsSettings
-from store.tool_modes import Mode
+from store.chats import tool_modes
+from store.chats.tool_modes import Mode
+from store.core.database import Database
+from store.core.errors import SettingsError
+from store.core.settings import ToolsSettings
 from webapp.assistant.findings import Findings
 from webapp.assistant.gates import ToolGateOpts
 from webapp.assistant.outside import VisionAccess, WebAccess

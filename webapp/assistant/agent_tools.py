@@ -11,8 +11,8 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from store import tool_calls, tool_rules
-from store.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
+from store.chats import tool_calls, tool_permissions
+from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
 from webapp.assistant import destinations
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes
 from webapp.assistant.elsewhere import SOURCE_OF
@@ -90,7 +90,7 @@ def _asked(session: ToolSession, iteration: int, wanted: WantedCall) -> NewToolC
     if isinstance(what, str):
         return replace(asked, error=what)
     is_free = mode == "auto" and destinations.is_auto_approved(session, tool)
-    by = "mode" if is_free else tool_rules.use(database, session.turn.chat_id, tool.name, what.scope)
+    by = "mode" if is_free else tool_permissions.use(database, session.turn.chat_id, tool.name, what.scope)
     return replace(
         asked,
         approved_by=by,

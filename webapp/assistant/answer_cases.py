@@ -1,7 +1,7 @@
 """Questions to be asked again, and what is known about their answers.
 
 Two sets: the sample week's own questions, whose answers were planted, and the turns a person said
-something about (`store.answer_reports`).
+something about (`store.chats.feedback`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from store import answer_reports
-from store.answer_reports import WHOLE_ANSWER, ReportedTurn
-from store.database import Database
-from store.sample_week import Question, SampleWeek
+from store.chats import feedback
+from store.chats.feedback import WHOLE_ANSWER, ReportedTurn
+from store.core.database import Database
+from store.timeline.sample_week import Question, SampleWeek
 from webapp.assistant import stored
 from webapp.assistant.records import TurnFilters
 
@@ -78,7 +78,7 @@ def _sample_case(question: Question, week: SampleWeek, expected: tuple[Expected,
 
 def of_reports(database: Database) -> Iterator[Case]:
     """The turns that were reported on and can still be judged: some frame is known right or wrong."""
-    for reported in answer_reports.reported_turns(database):
+    for reported in feedback.reported_turns(database):
         right, wrong = _frames(reported)
         if right or wrong:
             turn = stored.result(reported.turn)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from store import conversations
+from store.chats import conversations
 from webapp.assistant.answer_cases import Case, Expected, Kind
 from webapp.assistant.errors import TurnRefused
 from webapp.assistant.plan import TurnServices

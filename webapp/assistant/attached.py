@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engines.chat import Picture
-from store import attachments
-from store.attachments import Attachment
-from store.database import Database
-from store.settings import ContextSettings
+from store.chats import attachments
+from store.chats.attachments import Attachment
+from store.core.database import Database
+from store.core.settings import ContextSettings
 from webapp.assistant.packing import plain, sanitized_inline
 from webapp.assistant.plan import Attached, TurnServices
 from webapp.assistant.sentences import text

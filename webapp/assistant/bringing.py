@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from store import attachments
-from store.errors import AttachmentNotFound
+from store.chats import attachments
+from store.core.errors import AttachmentNotFound
 from webapp.assistant.attached import MAX_FILES, MAX_IMAGE_BYTES, names
 from webapp.assistant.errors import AttachmentRefused, UnknownAttachment
 from webapp.assistant.models import AnyModel

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import apsw
 
 from engines.chat import ModelError
-from store import chat_summaries, context_packs, context_sessions
-from store.chat_summaries import BY_RULES, Embedded, SessionTurn
-from store.context_sessions import ClosedBy
-from store.database import Database
-from store.errors import SettingsError, StoreError
-from store.settings import ContextSettings
-from store.vectors import quantize
+from store.core.database import Database
+from store.core.errors import SettingsError, StoreError
+from store.core.settings import ContextSettings
+from store.embeddings.vectors import quantize
+from store.memory import chat_sessions, chat_summaries, context_packs
+from store.memory.chat_sessions import ClosedBy
+from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
 from webapp.assistant import digests, keywords, mini_summary, mini_summary_model, tracing
 from webapp.assistant.mini_summary import Fields
 from webapp.assistant.models import ChatModels
@@ -72,14 +72,14 @@ def open_window(deps: ContextServices, chat_id: int | None, previous: int | None
     no window opened yet: it is this one's. Raises `StoreError`, and `apsw.ConstraintError` without that chat.
     """
     if previous is not None:
-        if context_sessions.resume(deps.database, previous, chat_id, deps.clock(), deps.stale_ms):
+        if chat_sessions.resume(deps.database, previous, chat_id, deps.clock(), deps.stale_ms):
             return previous
         close(deps, previous, "new")
     if chat_id is not None:
-        asked_in = context_sessions.claim(deps.database, chat_id, deps.clock(), deps.stale_ms)
+        asked_in = chat_sessions.claim(deps.database, chat_id, deps.clock(), deps.stale_ms)
         if asked_in is not None:
             return asked_in
-    return context_sessions.create(deps.database, deps.clock(), chat_id)
+    return chat_sessions.create(deps.database, deps.clock(), chat_id)
 
 
 def window_for(deps: ContextServices, chat_id: int | None, given: int | None) -> int | None:
@@ -88,13 +88,13 @@ def window_for(deps: ContextServices, chat_id: int | None, given: int | None) ->
     Without scripts a page names none: then it is the one its chat was last asked in, or a new one.
     """
     try:
-        named = context_sessions.get(deps.database, given) if given else None
+        named = chat_sessions.get(deps.database, given) if given else None
         if named and named.chat_id in (None, chat_id):
             return named.id
-        last = context_sessions.latest_of_chat(deps.database, chat_id) if chat_id else None
+        last = chat_sessions.latest_of_chat(deps.database, chat_id) if chat_id else None
         if last and last.state == "open" and last.seen_ms >= deps.clock() - deps.stale_ms:
             return last.id
-        return context_sessions.create(deps.database, deps.clock(), chat_id, is_unclaimed=True)
+        return chat_sessions.create(deps.database, deps.clock(), chat_id, is_unclaimed=True)
     except FAULTS as error:
         log.warning("a question is asked in no window: %s", type(error).__name__)
         return None
@@ -103,8 +103,8 @@ def window_for(deps: ContextServices, chat_id: int | None, given: int | None) ->
 def close(deps: ContextServices, session_id: int, by: ClosedBy) -> bool:
     """Close a session and summarise it; closing twice is closing once. False where it was not open."""
     try:
-        was_open = context_sessions.close(deps.database, session_id, by, deps.clock())
-        waiting = [each for each in context_sessions.pending(deps.database) if each != session_id]
+        was_open = chat_sessions.close(deps.database, session_id, by, deps.clock())
+        waiting = [each for each in chat_sessions.pending(deps.database) if each != session_id]
     except FAULTS as error:
         log.warning("session %d is closed later: %s", session_id, type(error).__name__)
         return False
@@ -115,10 +115,10 @@ def close(deps: ContextServices, session_id: int, by: ClosedBy) -> bool:
 def close_idle_sessions(deps: ContextServices) -> None:
     """Close what nobody was heard of for long, and make up for summaries that failed (R1.5)."""
     try:
-        found = context_sessions.stale(deps.database, deps.clock() - deps.stale_ms)
+        found = chat_sessions.stale(deps.database, deps.clock() - deps.stale_ms)
         for session_id in found:
-            context_sessions.close(deps.database, session_id, "stale", deps.clock())
-        waiting = context_sessions.pending(deps.database)
+            chat_sessions.close(deps.database, session_id, "stale", deps.clock())
+        waiting = chat_sessions.pending(deps.database)
     except FAULTS as error:
         log.warning("stale sessions are closed later: %s", type(error).__name__)
         return

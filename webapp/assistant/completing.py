@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from store.readings import Line
+from store.ocr.readings import Line
 from webapp.assistant import glossary, own_words, quotes, relations, specifics
 from webapp.assistant.figures import figures, is_among, parts_told, relative_days, shown
 from webapp.assistant.outcomes import outcomes

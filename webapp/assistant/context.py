@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from store import chat_choosing, context_packs, context_preferences, context_sessions
-from store.context_sessions import ChatSession
+from store.memory import chat_choosing, chat_sessions, context_packs, context_preferences
+from store.memory.chat_sessions import ChatSession
 from webapp.assistant import context_loading, context_pack, topics
 from webapp.assistant.closing import FAULTS, ContextServices, is_opted_out
 from webapp.assistant.context_loading import ContextRequest
@@ -57,7 +57,7 @@ def are_chats_told(deps: ContextServices | None, chat_id: int | None = None) -> 
     try:
         if context_preferences.is_off(deps.database):
             return False
-        if chat_id is not None and context_sessions.is_without_context(deps.database, chat_id):
+        if chat_id is not None and chat_sessions.is_without_context(deps.database, chat_id):
             return False
         return chat_choosing.are_any(deps.database)
     except FAULTS as error:  # as with the pack: the question is answered without it
@@ -79,14 +79,14 @@ def _switched_off(deps: ContextServices, asking: ContextRequest) -> str:
 def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> PreparedContext:
     database, settings, now_ms = deps.database, deps.settings, deps.clock()
     assert asking.session_id is not None
-    session = context_sessions.get(database, asking.session_id)
+    session = chat_sessions.get(database, asking.session_id)
     if session is None or session.chat_id not in (None, asking.chat_id):
         return PreparedContext(reason="there is no such window of this chat")
     if context_preferences.is_off(database):
         return PreparedContext(reason="switched off by you", session_id=session.id)
-    if asking.chat_id is not None and context_sessions.is_without_context(database, asking.chat_id):
+    if asking.chat_id is not None and chat_sessions.is_without_context(database, asking.chat_id):
         return PreparedContext(reason="switched off for this chat", session_id=session.id)
-    messages = [*context_sessions.user_turns(database, session.id), asking.message]
+    messages = [*chat_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decided(database, settings, session.id, session.metadata, messages, now_ms)
     plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
     if asking.withheld:
@@ -153,7 +153,7 @@ def _again(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
 
     def look_up() -> PreparedContext:
         assert asking.session_id is not None
-        session = context_sessions.get(deps.database, asking.session_id)
+        session = chat_sessions.get(deps.database, asking.session_id)
         if session is None or session.chat_id not in (None, asking.chat_id):
             return PreparedContext(reason="there is no such window of this chat")
         plain = PreparedContext(

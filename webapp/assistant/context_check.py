@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from store import context_packs, context_sessions, conversations
+from store.chats import conversations
+from store.memory import chat_sessions, context_packs
 from webapp.assistant import closing
 from webapp.assistant.answer_cases import Case
 from webapp.assistant.answer_check import Checked, Figures, judge, request_of, total
@@ -72,7 +73,7 @@ def compare(
 
 def _remember(deps: TurnServices, context: ContextServices, case: Case, model: str | None) -> list[int]:
     """Ask a case in a window of its own that is closed; the chats that it left."""
-    session_id = context_sessions.create(context.database, context.clock())
+    session_id = chat_sessions.create(context.database, context.clock())
     try:
         result = answer(deps, replace(request_of(case, model), session_id=session_id))
     except TurnRefused:
@@ -95,7 +96,7 @@ def _run(
     for case in cases:
         request = request_of(case, model)
         if context:
-            session_id = context_sessions.create(context.database, context.clock())
+            session_id = chat_sessions.create(context.database, context.clock())
             request = replace(request, session_id=session_id, context_version=VERSION)
         began_s = time.perf_counter()
         try:

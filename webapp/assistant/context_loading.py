@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from store import chat_choosing, chat_summaries, context_sessions
-from store.chat_digests import Line
-from store.context_sessions import ChatSession
+from store.memory import chat_choosing, chat_sessions, chat_summaries
+from store.memory.chat_digests import Line
+from store.memory.chat_sessions import ChatSession
 from webapp.assistant import context_ranking, digests, keywords, topics
 from webapp.assistant.closing import ContextServices
 from webapp.assistant.context_pack import Candidate, Limits, Loaded, Pack
@@ -62,7 +62,7 @@ def loaded(
     # What is told of as a recent chat is not told of again, and this chat the model reads itself.
     told = {session_id for each in recent for session_id in each.line.sessions} | {session.id}
     if session.chat_id is not None:
-        told |= context_sessions.ids_of_chat(database, session.chat_id)
+        told |= chat_sessions.ids_of_chat(database, session.chat_id)
     return Loaded(
         recent,
         _candidates(history, "before the recent days"),

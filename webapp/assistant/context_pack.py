@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from store.chat_digests import Line
+from store.memory.chat_digests import Line
 from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.redaction import redacted
 from webapp.assistant.texts import estimate_tokens

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from store import days
+from store.core import days
 from webapp.assistant.records import Coverage, CoverageGap, Query, TimeReading, TurnFilters
 from webapp.assistant.retrieval import Retrieval
 from webapp.assistant.sentences import duration, reason

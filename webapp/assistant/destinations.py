@@ -7,7 +7,7 @@ another one tomorrow, nobody has agreed to that yet: the tool asks again.
 from __future__ import annotations
 
 from engines.addresses import host_of
-from store import tool_modes
+from store.chats import tool_modes
 from webapp.assistant.agent_session import AgentDeps, search_engine
 from webapp.assistant.models import ChatModels
 from webapp.assistant.tool import Tool

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
-from store import chat_choosing, chat_digests, chat_summaries
-from store.chat_digests import Digest, Line
-from store.chat_summaries import ChatSummary
-from store.database import Database
+from store.core.database import Database
+from store.memory import chat_choosing, chat_digests, chat_summaries
+from store.memory.chat_digests import Digest, Line
+from store.memory.chat_summaries import ChatSummary
 from webapp.assistant.mini_summary import one_line
 from webapp.assistant.sentences import local_time
 

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from store import readings
-from store.database import Database
-from store.frames import FrameRow
-from store.readings import Reading
-from store.sample import SampledFrame
+from store.core.database import Database
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.ocr.readings import Reading
+from store.search.sample import SampledFrame
 from webapp.assistant import quotes
 from webapp.assistant.completing import completing
 from webapp.assistant.packing import frame_url

@@ -9,8 +9,8 @@ from functools import partial
 
 from engines.chat import Message, ModelError
 from engines.chat_extractive import ExtractiveModel
-from store.conversations import StoredTurn
-from store.filters import Filters
+from store.chats.conversations import StoredTurn
+from store.search.filters import Filters
 from webapp.assistant import answering, attached, coverage, evidence
 from webapp.assistant.calling import call_model
 from webapp.assistant.off_screen import OffScreen

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Any
 
-from store import days
-from store.totals import Total, Totals
+from store.core import days
+from store.timeline.totals import Total, Totals
 from webapp.assistant import own_words
 from webapp.assistant.figures import days_told, figures, figures_at, of_moment
 from webapp.assistant.numerals import in_digits

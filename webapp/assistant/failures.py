@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engines.chat import ModelError, ModelUnreachable
-from store.errors import DeadlineExceeded, StoreBusy, StoreError
+from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
 from webapp.assistant.records import TurnError
 from webapp.assistant.texts import Language
 

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from store import days, reading_queue, sample
-from store.database import Database
-from store.filters import Filters
-from store.sample import SampledFrame
+from store.core import days
+from store.core.database import Database
+from store.ocr import reading_queue
+from store.search import sample
+from store.search.filters import Filters
+from store.search.sample import SampledFrame
 from webapp.assistant.excerpts import excerpt
 from webapp.assistant.facts import MeasuredDuration, MeasuredFacts, duration_figures
 from webapp.assistant.figures import of_moment

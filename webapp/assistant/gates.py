@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
-from store import places as stored_places
-from store import presence
-from store.database import Database
-from store.presence import Source
+from store.core.database import Database
+from store.sources import places as stored_places
+from store.sources import presence
+from store.sources.presence import Source
 
 Gate = Literal[
     "has_vision",

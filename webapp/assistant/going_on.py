@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from engines.chat import Message
 from engines.chat_responses import OpenAIResponsesModel
-from store import conversations
-from store.conversations import DELETED_ANSWER
-from store.database import Database
+from store.chats import conversations
+from store.chats.conversations import DELETED_ANSWER
+from store.core.database import Database
 from webapp.assistant.models import AnyModel
 from webapp.assistant.plan import TurnPlan
 

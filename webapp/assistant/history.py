@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engines.chat import Message
-from store import anchors, conversations, insights
-from store.anchors import AnchoredChat
-from store.conversations import DELETED_ANSWER, StoredTurn
-from store.database import Database
-from store.insights import Insight, InsightNotFound
+from store.chats import anchors, conversations
+from store.chats.anchors import AnchoredChat
+from store.chats.conversations import DELETED_ANSWER, StoredTurn
+from store.core.database import Database
+from store.memory import insights
+from store.memory.insights import Insight, InsightNotFound
 from webapp.assistant.citations import without_numbers
 from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.plan import TurnPlan

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from store import conversations, personas
-from store.database import Database
-from store.personas import Persona, UnknownPersona
+from store.chats import conversations, personas
+from store.chats.personas import Persona, UnknownPersona
+from store.core.database import Database
 from webapp.assistant.errors import BadSystemPrompt
 from webapp.assistant.records import MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from store import chat_choosing, context_sessions
+from store.memory import chat_choosing, chat_sessions
 from webapp.assistant import closing
 from webapp.assistant.closing import FAULTS, ContextServices
 
@@ -65,4 +65,4 @@ def _refine(deps: ContextServices) -> None:
         deps.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE
     ):
         closing.refine(deps, session_id)
-        context_sessions.note(deps.database, session_id, {"refined_ms": deps.clock()})
+        chat_sessions.note(deps.database, session_id, {"refined_ms": deps.clock()})

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.chat_summaries import SessionTurn
-from store.conversations import DELETED_ANSWER
+from store.chats.conversations import DELETED_ANSWER
+from store.memory.chat_summaries import SessionTurn
 from webapp.assistant.redaction import redacted
 from webapp.assistant.statements import plain
 

@@ -1,7 +1,8 @@
 """What a chat session came to, in a model's words, where one may be asked for it (R1.5).
 
 Only the model that answered the session is asked: it was told all of this before. What it says is
-data: cut to size, without secrets, and kept only while the answers are as they were (`store.chat_summaries`).
+data: cut to size, without secrets, and kept only while the answers are as they were
+(`store.memory.chat_summaries`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Any, Literal
 from engines.addresses import is_local
 from engines.chat import Message, ModelError, ModelMalformed
 from engines.chat_extractive import ExtractiveModel
-from store.chat_summaries import SessionTurn
-from store.conversations import DELETED_ANSWER
-from store.database import Database
-from store.documents import SUMMARY_FIELDS
+from store.chats.conversations import DELETED_ANSWER
+from store.core.database import Database
+from store.memory.chat_summaries import SessionTurn
+from store.memory.documents import SUMMARY_FIELDS
 from webapp.assistant.citations import without_numbers
 from webapp.assistant.errors import UnknownModel
 from webapp.assistant.formats.neutral import neutralized

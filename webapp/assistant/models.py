@@ -20,11 +20,11 @@ from engines.chat_extractive import ExtractiveModel
 from engines.chat_openai import OpenAIChatModel
 from engines.chat_responses import OpenAIResponsesModel
 from engines.retrying import WAITS_S
-from store import providers
-from store.errors import SettingsError, StoreError
-from store.paths import DataDir
-from store.providers import Provider, key_of
-from store.settings import ChatModelSettings, ChatSettings
+from store.core.errors import SettingsError, StoreError
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.egress import providers
+from store.egress.providers import Provider, key_of
 from webapp.assistant.errors import UnknownModel
 
 log = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from engines.addresses import host_of, is_local
 from engines.chat import ChatModel, Message, ModelError, Usage
 from engines.web_search import SearchFailed, WebHit, WebSearch
-from store import frames
-from store.database import Database
-from store.errors import StoreError
-from store.frames import FrameRow
-from store.sent_noting import EgressRecorder, RequestContext
+from store.core.database import Database
+from store.core.errors import StoreError
+from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.frames import frames
+from store.frames.frames import FrameRow
 from webapp.assistant.models import Endpoint
 from webapp.assistant.sent_ledger import SentLedger, usage_of
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from store.decisions import Gap
+from store.timeline.ledger import Gap
 from webapp.assistant import facts
 from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.retrieval import Entry, Retrieval

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from store import days
+from store.core import days
 from webapp.assistant.phrase_clock import Problem, Refused, Times
 from webapp.assistant.phrase_grammar import Days, Phrase, Reader, is_clock_range
 from webapp.assistant.phrase_words import Kind, Token, lex

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from engines.chat import ModelError, Usage
-from store.attachments import Attachment
-from store.database import Database
-from store.personas import Persona
+from store.chats.attachments import Attachment
+from store.chats.personas import Persona
+from store.core.database import Database
 from webapp.assistant.about import AnchorFacts
 from webapp.assistant.agent_session import AgentDeps
 from webapp.assistant.closing import ContextServices

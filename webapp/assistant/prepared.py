@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from store import context_packs, context_preferences, context_sessions
-from store.context_packs import StoredPack
-from store.conversations import StoredTurn
+from store.chats.conversations import StoredTurn
+from store.memory import chat_sessions, context_packs, context_preferences
+from store.memory.context_packs import StoredPack
 from webapp.assistant.closing import FAULTS, ContextServices
 from webapp.assistant.topics import Topic
 
@@ -50,10 +50,10 @@ def note(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> 
         if context_preferences.verbose_until_ms(deps.database, now_ms) is not None:
             log_verbosely(deps, prepared, turn)
         with deps.database.write() as connection:
-            context_sessions.use(connection, prepared.session_id, now_ms)
+            chat_sessions.use(connection, prepared.session_id, now_ms)
             if prepared.has_failed:
                 return
-            context_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
+            chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
             context_packs.put(
                 connection,
                 StoredPack(

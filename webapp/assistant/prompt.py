@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from engines.chat import Message, Picture
-from store import zones
+from store.core import zones
 from webapp.assistant.plan import TurnPlan
 from webapp.assistant.prompt_blocks import Block, background, in_order, system_messages
 from webapp.assistant.sentences import local_time

@@ -4,8 +4,8 @@ Blocks 1 to 7 make system message 0, joined by one blank line; block 8 is a syst
 before the history. Their order runs from static to changing: up to the time (`PREFIX`) the bytes stay
 the same from turn to turn, so that an endpoint can keep what it worked out for them (R2.5).
 
-What was sent is kept as it was sent (`store.sent`); `layout` says how long each block of it is, so that
-`taken_apart` finds them again in the very bytes.
+What was sent is kept as it was sent (`store.egress.egress_log`); `layout` says how long each block of it is,
+so that `taken_apart` finds them again in the very bytes.
 """
 
 from __future__ import annotations

@@ -13,10 +13,12 @@ from dataclasses import asdict, replace
 from typing import cast
 from zoneinfo import ZoneInfo
 
-from store import conversations, frames, readings, rechecks
-from store.conversations import StoredEvidence, StoredTurn
-from store.database import Database
-from store.frames import FrameRow
+from store.chats import conversations, rechecks
+from store.chats.conversations import StoredEvidence, StoredTurn
+from store.core.database import Database
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.ocr import readings
 from webapp.assistant import claims, stored
 from webapp.assistant.evidence import JOINT, Verdict, judge
 from webapp.assistant.records import Claim, EvidenceItem
@@ -73,7 +75,7 @@ def _claims(
     """The claims; those that cite something judged otherwise than before are decided again.
 
     A claim that held and whose quotes still stand keeps its state. Durations are judged by what code
-    had measured at the time; when that is gone (`store.measured`), a claim that leans on them is
+    had measured at the time; when that is gone (`store.deletion.measured`), a claim that leans on them is
     flagged rather than believed.
     """
     now = {item.n: item for item in judged if item.n is not None}

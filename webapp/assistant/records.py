@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from engines.chat import Usage
-from store.anchors import Anchor
-from store.attachments import Attachment
-from store.tool_calls import ToolCall
+from store.chats.anchors import Anchor
+from store.chats.attachments import Attachment
+from store.chats.tool_calls import ToolCall
 
 MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
@@ -159,7 +159,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class CoverageGap:
-    """A stretch of the range without looks. `reason` as in `store.decisions.gaps`."""
+    """A stretch of the range without looks. `reason` as in `store.timeline.ledger.gaps`."""
 
     start_ms: int
     end_ms: int
@@ -171,7 +171,7 @@ class Query:
     """One search the turn ran, so that a person can run it again (CHAT-3).
 
     `text` is what was searched for, '' for frames spread over the range. `way` is ``spread`` or a
-    strategy of `store.search`; `fallback` says why meaning played no part in it, '' when it did.
+    strategy of `store.search.search`; `fallback` says why meaning played no part in it, '' when it did.
     `hits` are all frames found, `is_exact` false when there are more.
     """
 

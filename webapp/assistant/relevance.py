@@ -23,10 +23,10 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import search, tolerant
-from store.database import Database
-from store.filters import Filters
-from store.search import Hit, Page
+from store.core.database import Database
+from store.search import search, tolerant
+from store.search.filters import Filters
+from store.search.search import Hit, Page
 from webapp.assistant.sampling import MAX_FRAMES, STANDARD, select_in
 from webapp.query_embedder import WORDS_ONLY, Meaning
 
@@ -43,7 +43,7 @@ HITS_PER_BUCKET = 6
 class Searched:
     """One search of the range: its text ('' for the spread), how it was done, how much it found.
 
-    `way` is a strategy of `store.search` or ``spread``; `fallback` says why meaning played no part.
+    `way` is a strategy of `store.search.search` or ``spread``; `fallback` says why meaning played no part.
     """
 
     text: str

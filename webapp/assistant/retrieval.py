@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import activity, decisions, reading_queue, sample, search, vectors
-from store.database import Database
-from store.decisions import Gap
-from store.filters import Filters
-from store.sample import SampledFrame
-from store.totals import Totals
+from store.core.database import Database
+from store.embeddings import vectors
+from store.ocr import reading_queue
+from store.search import sample, search
+from store.search.filters import Filters
+from store.search.sample import SampledFrame
+from store.timeline import ledger, segments
+from store.timeline.ledger import Gap
+from store.timeline.totals import Totals
 from webapp.assistant import relevance
 from webapp.assistant.excerpts import Excerpt, excerpt, line_forms
 from webapp.assistant.relevance import Searched
@@ -78,8 +81,8 @@ def retrieve(
         in_range = sample.count(connection, filters)
         chosen = relevance.select_frames(database, connection, filters, words, in_range, meaning, max_frames)
         selected = sample.load(connection, chosen.ids)
-        gaps = decisions.gaps(database, start_ms, end_ms, now_ms)
-        totals = None if is_narrowed(filters) else activity.totals(database, start_ms, end_ms)
+        gaps = ledger.gaps(database, start_ms, end_ms, now_ms)
+        totals = None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms)
         return Retrieval(
             filters=filters,
             entries=tuple(_entries(selected, words)),

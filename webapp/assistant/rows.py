@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from store.readings import Box, Line, Reading, Word
+from store.ocr.readings import Box, Line, Reading, Word
 
 SAME_ROW = 0.5
 """The part of the smaller line's height that two lines share when they stand in one row."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import apsw
 
-from store import sample
-from store.filters import Filters
+from store.search import sample
+from store.search.filters import Filters
 
 DEFAULT_BUCKET_SECONDS = 300
 FRAMES_PER_BUCKET = 2

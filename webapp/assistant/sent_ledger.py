@@ -1,4 +1,4 @@
-"""Notes every request of one answer in the ledger of what was sent (`store.sent`).
+"""Notes every request of one answer in the ledger of what was sent (`store.egress.egress_log`).
 
 Handed to a model as its `on_send`: a request is noted before it leaves, and one that cannot be
 noted does not leave. What an answer took and cost is worked out here, by the person's own prices.
@@ -12,9 +12,9 @@ from dataclasses import replace
 import apsw
 
 from engines.chat import Completion, Message, OutgoingRequest, Usage
-from store.database import Database
-from store.sent import Purpose, cost_of
-from store.sent_noting import EgressRecorder, RequestContext
+from store.core.database import Database
+from store.egress.egress_log import Purpose, cost_of
+from store.egress.sent_noting import EgressRecorder, RequestContext
 from webapp.assistant import prompt_blocks
 from webapp.assistant.models import Endpoint
 from webapp.assistant.prompt_blocks import Block

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import tzinfo
 
-from store import days
+from store.core import days
 from webapp.assistant.texts import Language
 
 _SENTENCES: dict[str, tuple[str, str]] = {

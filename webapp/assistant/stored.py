@@ -8,7 +8,7 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from engines.chat import Usage
-from store.conversations import StoredEvidence, StoredTurn
+from store.chats.conversations import StoredEvidence, StoredTurn
 from webapp.assistant.facts import MeasuredFacts
 from webapp.assistant.packing import frame_url
 from webapp.assistant.records import (
@@ -41,7 +41,7 @@ def payload(
     is_cut_off: bool = False,
     response_id: str = "",
 ) -> dict[str, Any]:
-    """The part of a turn that the store keeps as JSON; `measured` as `store.measured` has it."""
+    """The part of a turn that the store keeps as JSON; `measured` as `store.deletion.measured` has it."""
     return {
         **({"measured": measured.to_json()} if measured else {}),
         "coverage": asdict(coverage),

@@ -15,9 +15,9 @@ from typing import Any
 
 from engines.chat import ChatModel, Message, ModelError
 from engines.chat_extractive import ExtractiveModel
-from store import insights
-from store.conversations import StoredTurn
-from store.errors import StoreError
+from store.chats.conversations import StoredTurn
+from store.core.errors import StoreError
+from store.memory import insights
 from webapp.assistant import history
 from webapp.assistant.about import AnchorFacts
 from webapp.assistant.citations import without_numbers

@@ -9,7 +9,7 @@ from typing import Any
 
 from engines.addresses import host_of, is_local
 from engines.chat import Message, StreamingModel, Usage
-from store.conversations import StoredTurn
+from store.chats.conversations import StoredTurn
 from webapp.assistant.agent_session import AgentDeps, ToolContext, search_engine
 from webapp.assistant.attached import NO_PICTURES, Pictures
 from webapp.assistant.findings import Findings, TurnFindings

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from store import chat_choosing, chat_digests, chat_summaries, context_sessions
-from store.chat_digests import Line
-from store.database import Database
-from store.settings import ContextSettings
+from store.core.database import Database
+from store.core.settings import ContextSettings
+from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries
+from store.memory.chat_digests import Line
 from webapp.assistant import keywords
 from webapp.assistant.digests import line_of
 from webapp.assistant.texts import normalize
@@ -92,7 +92,7 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
 
     What was found and dismissed or renamed is not taken for the topic again. False without a window.
     """
-    session = context_sessions.latest_of_chat(database, chat_id)
+    session = chat_sessions.latest_of_chat(database, chat_id)
     if session is None:
         return False
     found = stored(session.metadata)
@@ -106,7 +106,7 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
         known = chat_digests.topic(database, tag)
         if known:
             chat_digests.rename_topic(database, known.id, title)
-    context_sessions.note(database, session.id, changes)
+    chat_sessions.note(database, session.id, changes)
     return True
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from store.chat_summaries import BY_RULES, ChatSummary, SessionTurn
-from store.chat_traces import Trace, Traces
+from store.memory.chat_summaries import BY_RULES, ChatSummary, SessionTurn
+from store.memory.chat_traces import Trace, Traces
 from webapp.assistant import mini_summary
 from webapp.assistant.statements import split_statements
 from webapp.assistant.texts import normalize, question_words

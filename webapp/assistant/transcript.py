@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from store import conversations, tool_calls
-from store.database import Database
-from store.tool_calls import ToolCall
+from store.chats import conversations, tool_calls
+from store.chats.tool_calls import ToolCall
+from store.core.database import Database
 from webapp.assistant.agent_tools import WHY_NOT
 
 OPEN = ("pending", "approved", "executing")

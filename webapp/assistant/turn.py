@@ -15,10 +15,10 @@ from dataclasses import replace
 from peewee import IntegrityError
 
 from engines.chat import ModelError
-from store import attachments, conversations, tool_calls
-from store.conversations import StoredTurn
-from store.database import Database
-from store.errors import AttachmentNotFound, StoreError
+from store.chats import attachments, conversations, tool_calls
+from store.chats.conversations import StoredTurn
+from store.core.database import Database
+from store.core.errors import AttachmentNotFound, StoreError
 from webapp.assistant import (
     again,
     agent,

@@ -17,8 +17,8 @@ from webapp.commands.common import (
 )
 
 if TYPE_CHECKING:
-    from store.meaning import Mode
-    from store.search import Page
+    from store.search.hybrid import Mode
+    from store.search.search import Page
     from webapp.assistant.turn import TurnResult
 
 
@@ -42,8 +42,8 @@ def ask(
     system_prompt: str | None,
 ) -> None:
     """Ask about what was on the screen."""
-    from store.times import now_ms
-    from store.zones import host_zone
+    from store.core.times import now_ms
+    from store.core.zones import host_zone
     from webapp.assistant.errors import TurnRefused
     from webapp.assistant.models import ChatModels
     from webapp.assistant.turn import TurnRequest, TurnServices, answer
@@ -115,9 +115,10 @@ def search(
     limit: int,
 ) -> None:
     """Find frames by their TEXT; without it the newest ones."""
-    from store import nearest, tolerant
-    from store import search as frames_search
-    from store.times import now_ms
+    from store.core.times import now_ms
+    from store.embeddings import knn
+    from store.search import search as frames_search
+    from store.search import tolerant
     from webapp.query_embedder import QueryEmbedder
 
     if end_ms is not None and end_ms <= start_ms:
@@ -133,7 +134,7 @@ def search(
     )
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
-        nearest.load_neighbours(database, "frame")
+        knn.load_neighbours(database, "frame")
     page = tolerant.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
     if as_json:
         from webapp.api.search import search_answer

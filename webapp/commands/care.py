@@ -44,9 +44,9 @@ def doctor(home: Path | None, as_json: bool) -> int:
 @json_option
 def verify(home: Path | None, as_json: bool) -> None:
     """Compare index, rows, pictures and ledger; name every difference."""
-    from store.media import Media
-    from store.spool import Spool
-    from store.verify import verify as compare
+    from store.frames.media import Media
+    from store.spool.queue import Spool
+    from store.verify.verify import verify as compare
 
     data_dir = open_home(home).data_dir
     database = open_database(data_dir)

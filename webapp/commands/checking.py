@@ -76,8 +76,8 @@ def check_answers(
 
 def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
     """(what a turn works with, the cases of this home)."""
-    from store import sample_week
-    from store.times import now_ms
+    from store.core.times import now_ms
+    from store.timeline import sample_week
     from webapp.assistant.answer_cases import of_reports, of_sample
     from webapp.assistant.models import ChatModels
     from webapp.assistant.plan import TurnServices

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from store.paths import DataDir, default_home, restrict_umask
-from store.times import MAX_EPOCH_SECONDS, to_ms
+from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.times import MAX_EPOCH_SECONDS, to_ms
 
 if TYPE_CHECKING:
-    from store.database import Database
-    from store.settings import Settings
+    from store.core.database import Database
+    from store.core.settings import Settings
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ def find_home(home: Path | None) -> DataDir:
 
 def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> Home:
     """The home folder, made when missing, with its settings. Raises `SettingsError`."""
-    from store import settings
+    from store.core import settings
 
     restrict_umask()
     data_dir = find_home(home).create()
@@ -61,7 +61,7 @@ def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> 
 
 
 def open_database(data_dir: DataDir) -> Database:
-    from store import database
+    from store.core import database
 
     return database.open_database(data_dir)
 

@@ -23,7 +23,7 @@ from webapp.commands.common import (
 @click.argument("minutes", required=False, type=click.FloatRange(min=0, min_open=True))
 def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
     """Stop recording for MINUTES, or until `resume`. Survives a restart."""
-    from store.times import now_ms, to_seconds
+    from store.core.times import now_ms, to_seconds
     from webapp import recording
 
     order = recording.pause(open_home(home).data_dir, minutes, now_ms())
@@ -54,8 +54,8 @@ def resume(home: Path | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: str | None, yes: bool) -> None:
     """Delete everything that was recorded in a range of time."""
-    from store import deletion
-    from store.media import Media
+    from store.deletion import deletion
+    from store.frames.media import Media
     from webapp.wording import count
 
     if end_ms <= start_ms:

@@ -17,7 +17,7 @@ from webapp.commands.common import home_option, json_option, open_database, open
 @click.argument("day", metavar="[DATE]", type=click.DateTime(["%Y-%m-%d"]), required=False)
 def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> None:
     """Print what a day was about; the latest that was told without a DATE."""
-    from store import daily_hours, daily_summaries
+    from store.memory import daily_hours, daily_summaries
 
     database = open_database(open_home(home).data_dir)
     on = None if day is None else day.date()

@@ -17,7 +17,7 @@ from webapp.commands.common import home_option, json_option, open_home, print_js
 @click.option("--open", "open_browser", is_flag=True, help="Open the pages in a browser.")
 def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool) -> None:
     """Start everything; Ctrl-C stops it."""
-    from store.migrations import check_version
+    from store.core.migrations import check_version
     from webapp.running import AlreadyRunning
     from webapp.supervisor import Supervisor
 
@@ -78,7 +78,7 @@ def ingest(context: click.Context, home: Path | None, once: bool) -> int:
 @click.argument("names", nargs=-1)
 def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
     """Queue what was set aside in spool/failed again: all of it, or the entries NAMES."""
-    from store.spool import Spool
+    from store.spool.queue import Spool
 
     here = open_home(home)
     spool = Spool(here.data_dir.spool)

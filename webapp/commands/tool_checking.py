@@ -85,8 +85,8 @@ def _choices(
 
 def _deps(home: Path | None) -> Any:
     """What a turn works with, every tool there is among it: none is run, so none needs to be set up."""
-    from store.media import Media
-    from store.times import now_ms
+    from store.core.times import now_ms
+    from store.frames.media import Media
     from webapp.assistant.agent_session import AgentDeps, registry
     from webapp.assistant.models import ChatModels
     from webapp.assistant.plan import TurnServices

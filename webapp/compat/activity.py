@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from store.database import scalar
-from store.frames import captured_ms_of
-from store.line import Segment
-from store.search import Filters
-from store.totals import of_segments
+from store.core.database import scalar
+from store.frames.activity_intervals import Segment
+from store.frames.frames import captured_ms_of
+from store.search.search import Filters
+from store.timeline.totals import of_segments
 from webapp import health as app_health
 from webapp.compat.values import Answer, Query, Text, Time, read, utc, window_ms
 from webapp.doors import reading

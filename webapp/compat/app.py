@@ -11,7 +11,7 @@ from flask import Flask, Response, current_app, g, jsonify, request
 from pydantic import BaseModel
 from werkzeug.exceptions import HTTPException
 
-from store.errors import StoreError
+from store.core.errors import StoreError
 from webapp import access, guards
 from webapp.compat import activity, elements, frames, search
 from webapp.converters import IdConverter

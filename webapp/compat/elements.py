@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from store import frames, readings, snippet
-from store import query as queries
-from store.frames import FrameRow
-from store.readings import Reading
-from store.search import Filters
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.ocr.readings import Reading
+from store.search import query as queries
+from store.search import snippet
+from store.search.search import Filters
 from webapp.compat.frames import Bounds, bounds
 from webapp.compat.values import Answer, Limit, Offset, Pagination, Query, Text, Time, read, window_ms
 from webapp.doors import reading

@@ -5,9 +5,10 @@ from __future__ import annotations
 from flask import Response
 from pydantic import BaseModel
 
-from store import frame_tags, readings
-from store.frames import FrameRow
-from store.readings import Box
+from store.frames import tags as frame_tags
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.ocr.readings import Box
 from webapp.compat.values import Answer, Query, read
 from webapp.doors import reading
 from webapp.doors.calls import ReadCall

@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from store import frame_tags, frames, readings
-from store.errors import MediaGone
-from store.search import Filters, Hit
+from store.core.errors import MediaGone
+from store.frames import frames, tags
+from store.ocr import readings
+from store.search.search import Filters, Hit
 from webapp.compat.values import (
     Answer,
     Length,
@@ -162,7 +163,7 @@ def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: _Texts) -> Con
         offset_index=0,
         app_name=hit.app_name or "",
         window_name=hit.window_name or "",
-        tags=frame_tags.of_frame(call.database, hit.frame_id),
+        tags=tags.of_frame(call.database, hit.frame_id),
         frame=_jpeg(call, hit.frame_id) if query.include_frames else None,
         frame_name=None,
         browser_url=hit.browser_url,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from store.times import to_seconds
+from store.core.times import to_seconds
 from webapp.doors import moments
 
 _TIME = Field(description="RFC 3339 with its zone (2026-11-20T13:00:00+01:00), or epoch seconds.")

@@ -13,17 +13,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from store import access_log, privacy
-from store.access_log import Access, Outcome
-from store.cursor import BadCursor
-from store.database import Database
-from store.errors import DeadlineExceeded, FrameNotFound, MediaGone, StoreBusy
-from store.frames import FrameRow
-from store.line import Segment
-from store.media import Media
-from store.privacy import RuleSet, WindowFacts
-from store.search import Hit
-from store.settings import Settings
+from store.core.database import Database
+from store.core.errors import DeadlineExceeded, FrameNotFound, MediaGone, StoreBusy
+from store.core.settings import Settings
+from store.egress import access_log
+from store.egress.access_log import Access, Outcome
+from store.frames.activity_intervals import Segment
+from store.frames.frames import FrameRow
+from store.frames.media import Media
+from store.privacy import privacy
+from store.privacy.privacy import RuleSet, WindowFacts
+from store.search.cursor import BadCursor
+from store.search.search import Hit
 from webapp.doors.errors import ReadRefused
 from webapp.query_embedder import QueryEmbedder
 

@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store import activity, readings
-from store.gaps import Gap
-from store.line import Segment
-from store.search import Filters, Hit
-from store.totals import Total
+from store.frames.activity_intervals import Segment
+from store.ocr import readings
+from store.search.search import Filters, Hit
+from store.timeline import segments
+from store.timeline.gaps import Gap
+from store.timeline.totals import Total
 from webapp.doors import moments, reading
 from webapp.doors.answers import (
     ActivitySummary,
@@ -94,7 +95,7 @@ def get_frame_context(
     found = readings.current_reading(call.database, frame_id)
     text = found.text if found else ""
     previous, following = reading.neighbours(call, frame)
-    segment = activity.segment_of(call.database, frame)
+    segment = segments.segment_of(call.database, frame)
     call.returned = 1
     return FrameContext(
         now=moment(call.now_ms),

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from store import activity, frames
-from store.chat_summaries import ChatSummary
-from store.insights import Insight
-from store.memory_entries import MemoryEntry
-from store.observations import Observation
-from store.summaries import SessionSummary
+from store.frames import frames
+from store.memory.chat_summaries import ChatSummary
+from store.memory.entries import MemoryEntry
+from store.memory.insights import Insight
+from store.memory.observations import Observation
+from store.memory.summaries import SessionSummary
+from store.timeline import segments
 from webapp.doors.calls import ReadCall
 
 
@@ -49,6 +50,6 @@ def permits_windows(call: ReadCall, start_ms: int, end_ms: int, app_name: str | 
     """Whether no window in use in that time is left out; of one app where it is named."""
     return all(
         call.lets_out(segment)
-        for segment in activity.segments(call.database, start_ms, end_ms)
+        for segment in segments.segments(call.database, start_ms, end_ms)
         if app_name is None or segment.app_name == app_name
     )

@@ -1,6 +1,6 @@
 """Plain functions over memory, for every door and the chat: what was done, learned and asked (R4.25).
 
-Thin over `store.memory`: it ranks, this asks for its most, lets today's rules take out what they
+Thin over `store.memory.search`: it ranks, this asks for its most, lets today's rules take out what they
 must, and cuts to the limit.
 """
 
@@ -12,15 +12,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from store import memory, memory_timeline
-from store.chat_summaries import ChatSummary
-from store.insights import Insight
-from store.memory import MemoryPage
-from store.memory_entries import MemoryEntry
-from store.memory_filters import MemoryFilters
-from store.memory_timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
-from store.observations import Observation
-from store.summaries import SessionSummary
+from store.memory import search, timeline
+from store.memory.chat_summaries import ChatSummary
+from store.memory.entries import MemoryEntry
+from store.memory.insights import Insight
+from store.memory.memory_filters import MemoryFilters
+from store.memory.observations import Observation
+from store.memory.search import MemoryPage
+from store.memory.summaries import SessionSummary
+from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from webapp.doors import memory as gate
 from webapp.doors import moments
 from webapp.doors.answers import (
@@ -43,7 +43,7 @@ _SNIPPET_CHARS = 300
 
 Asked = Annotated[Words, Field(description="What to look for, by meaning or words; blank: the newest.")]
 Project = Annotated[Words | None, Field(description="Only of this project.")]
-Limit = Annotated[int, Field(ge=1, le=memory.MEMORY_CANDIDATES)]
+Limit = Annotated[int, Field(ge=1, le=search.MEMORY_CANDIDATES)]
 Depth = Annotated[int, Field(ge=0, le=MAX_DEPTH, description="Records, or hours with unit=hours.")]
 
 
@@ -60,7 +60,7 @@ def search_observations(
 
     The last 90 days are searched unless a range is given.
     """
-    return _found(call, memory.search_observations, query, start, end, limit, project=project)
+    return _found(call, search.search_observations, query, start, end, limit, project=project)
 
 
 def search_sessions(
@@ -75,7 +75,7 @@ def search_sessions(
 
     The last 90 days are searched unless a range is given.
     """
-    return _found(call, memory.search_sessions, query, start, end, limit, project=project)
+    return _found(call, search.search_sessions, query, start, end, limit, project=project)
 
 
 def search_user_prompts(
@@ -89,7 +89,7 @@ def search_user_prompts(
 
     The last 90 days are searched unless a range is given.
     """
-    return _found(call, memory.search_user_prompts, query, start, end, limit)
+    return _found(call, search.search_user_prompts, query, start, end, limit)
 
 
 def find_by_concept(
@@ -101,7 +101,7 @@ def find_by_concept(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations about a concept, those that answer `query` best first."""
-    return _found(call, memory.find_by_concept, query, start, end, limit, concept)
+    return _found(call, search.find_by_concept, query, start, end, limit, concept)
 
 
 def find_by_file(
@@ -113,7 +113,7 @@ def find_by_file(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations in which a file was seen, those that answer `query` best first."""
-    return _found(call, memory.find_by_file, query, start, end, limit, file)
+    return _found(call, search.find_by_file, query, start, end, limit, file)
 
 
 def find_by_type(
@@ -125,13 +125,13 @@ def find_by_type(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations of one kind, those that answer `query` best first."""
-    return _found(call, memory.find_by_type, query, start, end, limit, kind)
+    return _found(call, search.find_by_type, query, start, end, limit, kind)
 
 
 def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
     """What was done, learned and asked last, newest first. A good first call."""
-    found = memory.get_recent_context(
-        call.database, now_ms=call.now_ms, project=project, limit=memory.MEMORY_CANDIDATES
+    found = search.get_recent_context(
+        call.database, now_ms=call.now_ms, project=project, limit=search.MEMORY_CANDIDATES
     )
     return _answer(call, found, limit)
 
@@ -155,7 +155,7 @@ def get_context_timeline(
     details of the one entry.
     """
     try:
-        found = memory_timeline.get_context_timeline(
+        found = timeline.get_context_timeline(
             call.database,
             _with_zone(anchor),
             depth_before=depth_before,
@@ -211,14 +211,14 @@ def _found(
     *of: str,
     project: str | None = None,
 ) -> MemoryFound:
-    """What one of the searches of `store.memory` gives; `of` is what it asks for before the question."""
+    """What one of the searches of `store.memory.search` gives; `of` is what it asks for before the question."""
     filters = MemoryFilters(project=project)
     if start is not None or end is not None:  # else the store's own window holds (C11)
         start_ms, end_ms = moments.span(start, end, call.now_ms)
         filters = MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
     asking = call.library.embedder.asking(query)
     page = find(
-        call.database, *of, asking, filters=filters, now_ms=call.now_ms, limit=memory.MEMORY_CANDIDATES
+        call.database, *of, asking, filters=filters, now_ms=call.now_ms, limit=search.MEMORY_CANDIDATES
     )
     return _answer(call, page, limit)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, tzinfo
 
-from store.times import MAX_EPOCH_SECONDS, to_ms
+from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from webapp.doors.errors import ReadRefused
 
 

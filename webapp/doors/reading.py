@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from store import activity, decisions, frames, tolerant
-from store.frames import FrameRow
-from store.gaps import Gap
-from store.line import Segment
-from store.search import Filters, Hit, Order, Page
-from store.totals import Totals, of_segments
+from store.frames import frames
+from store.frames.activity_intervals import Segment
+from store.frames.frames import FrameRow
+from store.search import tolerant
+from store.search.search import Filters, Hit, Order, Page
+from store.timeline import ledger
+from store.timeline import segments as activity
+from store.timeline.gaps import Gap
+from store.timeline.totals import Totals, of_segments
 from webapp.doors.calls import ReadCall
 from webapp.doors.errors import ReadRefused
 
@@ -89,4 +92,4 @@ def segments(call: ReadCall, start_ms: int, end_ms: int) -> list[Segment]:
 def summary(call: ReadCall, start_ms: int, end_ms: int) -> tuple[Totals, list[Gap]]:
     """Time by app, window and address, and the gaps with their reasons."""
     totals = of_segments(segments(call, start_ms, end_ms), start_ms, end_ms)
-    return totals, decisions.gaps(call.database, start_ms, end_ms, call.now_ms)
+    return totals, ledger.gaps(call.database, start_ms, end_ms, call.now_ms)

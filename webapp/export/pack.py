@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from store import attachments, frames
-from store.database import Database
-from store.errors import AttachmentGone, MediaGone
-from store.frames import FrameRow
-from store.media import SUFFIXES, Media
-from store.privacy import RuleSet
-from store.readings import Box
+from store.chats import attachments
+from store.core.database import Database
+from store.core.errors import AttachmentGone, MediaGone
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.frames.media import SUFFIXES, Media
+from store.ocr.readings import Box
+from store.privacy.privacy import RuleSet
 from webapp.assistant.turn import EvidenceItem, TurnResult
 from webapp.doors.calls import is_permitted
 from webapp.views.pictures import crop_around, unavailable_reason, unavailable_text

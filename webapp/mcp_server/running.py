@@ -17,11 +17,11 @@ import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from store.database import open_database
-from store.media import Media
-from store.paths import DataDir
-from store.settings import Settings
-from store.times import now_ms
+from store.core.database import open_database
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.core.times import now_ms
+from store.frames.media import Media
 from webapp import access
 from webapp.address import listen
 from webapp.doors.calls import ReadSources

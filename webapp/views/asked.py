@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlencode
 
-from store.search import Filters, Order
+from store.search.search import Filters, Order
 from webapp.ranges import NO_RANGE, Range
 
 

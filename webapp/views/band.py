@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from store import days
-from store.gaps import Gap
-from store.timeline import Run
+from store.core import days
+from store.timeline.gaps import Gap
+from store.timeline.timeline import Run
 from webapp import wording
 from webapp.viewer import Viewer
 
@@ -109,7 +109,7 @@ def slot_class(slot: int | None) -> str:
 
 
 def runs(found: Iterable[Run], view: Window, shown_apps: Collection[str]) -> list[BandRun]:
-    """The rectangles of `store.timeline` runs; apps outside the filter are kept, but faded."""
+    """The rectangles of `store.timeline.timeline` runs; apps outside the filter are kept, but faded."""
     drawn = []
     for run in found:
         x, end = view.share(run.start_ms), view.share(run.end_ms)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import browser_words
-from store.browser_words import ExtensionReport
-from store.privacy import RuleSet
-from store.private_windows import BROWSERS, Browser
+from store.privacy.defaults import BROWSERS, Browser
+from store.privacy.privacy import RuleSet
+from store.spool import window_hints
+from store.spool.window_hints import ExtensionReport
 from webapp import access
 from webapp.services import Services
 
@@ -80,7 +80,7 @@ def _is_plain(name: str) -> bool:
 
 def _heard(own: Services) -> tuple[list[ExtensionReport], str]:
     try:
-        return browser_words.read_reports(own.data_dir.spool), ""
+        return window_hints.read_reports(own.data_dir.spool), ""
     except (OSError, ValueError) as error:
         return [], f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from store import tool_calls
-from store.database import Database
-from store.tool_calls import ToolCall
+from store.chats import tool_calls
+from store.chats.tool_calls import ToolCall
+from store.core.database import Database
 from webapp import wording
 from webapp.assistant.tools.describe import describe_frame
 

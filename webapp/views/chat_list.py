@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from store import conversations, days
-from store.conversation_search import find_chats
-from store.conversations import Chat
-from store.database import Database
+from store.chats import conversations
+from store.chats.conversation_search import find_chats
+from store.chats.conversations import Chat
+from store.core import days
+from store.core.database import Database
 from webapp import wording
 from webapp.viewer import Viewer
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store import context_packs, context_preferences, context_sessions
-from store.context_packs import StoredPack
+from store.memory import chat_sessions, context_packs, context_preferences
+from store.memory.context_packs import StoredPack
 from webapp.assistant import topics
 from webapp.assistant.closing import is_opted_out
 from webapp.services import Services
@@ -60,7 +60,7 @@ class ChatMemory:
 
 def topic_view(own: Services, chat_id: int) -> TopicView:
     """The topic of the window that the chat was last asked in."""
-    session = context_sessions.latest_of_chat(own.database, chat_id)
+    session = chat_sessions.latest_of_chat(own.database, chat_id)
     if session is None:
         return TopicView(chat_id)
     found = topics.stored(session.metadata)
@@ -77,7 +77,7 @@ def chat_memory(own: Services, chat_id: int, title: str) -> ChatMemory:
         chat_id=chat_id,
         title=title,
         topic=topic_view(own, chat_id),
-        is_off=context_sessions.is_without_context(own.database, chat_id),
+        is_off=chat_sessions.is_without_context(own.database, chat_id),
         off=_off(own),
         packs=[_pack(chat_id, n, pack, found[at + 1 : at + 2]) for at, (n, pack) in enumerate(found)],
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import chat_summaries
-from store.chat_digests import Line
-from store.chat_summaries import ChatSummary
-from store.chat_traces import Trace, Traces
-from store.database import Database
+from store.core.database import Database
+from store.memory import chat_summaries
+from store.memory.chat_digests import Line
+from store.memory.chat_summaries import ChatSummary
+from store.memory.chat_traces import Trace, Traces
 from webapp.assistant import tracing
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from store import apps, context_preferences, conversations, personas, timeline
-from store.attachments import Attachment
-from store.conversations import Chat
-from store.frames import FrameRow
-from store.personas import Persona
+from store.chats import conversations, personas
+from store.chats.attachments import Attachment
+from store.chats.conversations import Chat
+from store.chats.personas import Persona
+from store.frames import apps
+from store.frames.frames import FrameRow
+from store.memory import context_preferences
+from store.timeline import timeline
 from webapp import wording
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.turn import TurnResult, stored_turn

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from store import zones
+from store.core import zones
 from webapp import wording
 from webapp.assistant import coverage
 from webapp.assistant.coverage import Kind

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlencode
 
-from store import daily_hours, daily_summaries, days, frames, source_days
-from store.daily_hours import Hour, Point, Quote
-from store.daily_summaries import DailySummary
-from store.database import Database
-from store.frames import captured_ms_of
-from store.observations import HOUR_MS
-from store.source_days import SourceCounts
-from store.zones import DayClock, day_clock
+from store.core import days
+from store.core.database import Database
+from store.core.zones import DayClock, day_clock
+from store.frames import frames
+from store.frames.frames import captured_ms_of
+from store.memory import daily_hours, daily_summaries
+from store.memory.daily_hours import Hour, Point, Quote
+from store.memory.daily_summaries import DailySummary
+from store.memory.observations import HOUR_MS
+from store.sources import inventory
+from store.sources.inventory import SourceCounts
 from webapp import wording
 from webapp.viewer import Viewer
 from webapp.views.pictures import Picture, picture
@@ -120,7 +123,7 @@ def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
         previous_day=earlier,
         next_day=later,
         other_clock=_other(clock, viewer),
-        held=source_days.held_between(database, start_ms, end_ms),
+        held=inventory.held_between(database, start_ms, end_ms),
     )
 
 

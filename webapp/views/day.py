@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from store import days, frames, timeline
-from store.database import Database
+from store.core import days
+from store.core.database import Database
+from store.frames import frames
+from store.timeline import timeline
 from webapp.viewer import Viewer
 from webapp.views import band
 from webapp.views.selecting import Selector, selector

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from store.readings import Box
+from store.ocr.readings import Box
 from webapp import wording
 from webapp.assistant.turn import TurnResult
 from webapp.export.pack import CROP_PX, Pack, Source

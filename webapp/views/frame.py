@@ -7,14 +7,19 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import anchors, apps, frame_tags, frames, insights, kept, readings, timeline, zones
-from store.database import Database
-from store.frame_tags import Tag
-from store.frames import FrameRow
-from store.insights import Insight
-from store.kept import RetentionReason
-from store.media import Media
-from store.readings import Box, Line, Reading
+from store.chats import anchors
+from store.core import zones
+from store.core.database import Database
+from store.frames import apps, frames, kept, tags
+from store.frames.frames import FrameRow
+from store.frames.kept import RetentionReason
+from store.frames.media import Media
+from store.frames.tags import Tag
+from store.memory import insights
+from store.memory.insights import Insight
+from store.ocr import readings
+from store.ocr.readings import Box, Line, Reading
+from store.timeline import timeline
 from webapp import markdown, wording
 from webapp.viewer import Viewer
 from webapp.views.band import slot_class
@@ -102,7 +107,7 @@ def page(
         insight=insights.current(
             database, anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
         ),
-        tags=tuple(frame_tags.listed(database, frame.id)),
+        tags=tuple(tags.listed(database, frame.id)),
         is_waiting=frame.reading_state == "pending",
     )
 

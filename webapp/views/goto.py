@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from store import days
+from store.core import days
 from webapp import wording
 from webapp.assistant.phrases import Calendar, Found, Refusal, in_field
 from webapp.moments import clock_on

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from store import conversations, frames, insight_search, insights, personas
-from store.anchors import Anchor
-from store.database import Database
-from store.insights import Insight
-from store.insights import InsightFilter as Wanted
-from store.personas import Persona
+from store.chats import conversations, personas
+from store.chats.anchors import Anchor
+from store.chats.personas import Persona
+from store.core.database import Database
+from store.frames import frames
+from store.memory import insight_search, insights
+from store.memory.insights import Insight
+from store.memory.insights import InsightFilter as Wanted
 from webapp import wording
 from webapp.assistant.citations import without_numbers
 from webapp.assistant.models import ModelInfo

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import get_args
 from urllib.parse import urlencode
 
-from store import activity, idle
-from store.database import Database
-from store.line import Segment
-from store.totals import Kind, Total, Totals, intervals, of_segments
+from store.core.database import Database
+from store.frames.activity_intervals import Segment
+from store.timeline import idle, segments
+from store.timeline.totals import Kind, Total, Totals, intervals, of_segments
 
 MAX_ROWS = 30
 MAX_INTERVALS = 500
@@ -64,7 +64,7 @@ class TotalsPage:
 
 def page(database: Database, ask: TotalsQuery, idle_after_s: float) -> TotalsPage:
     """The totals of a range, and the intervals of one; `idle_after_s` is only told."""
-    line = activity.segments(database, ask.start_ms, ask.end_ms)
+    line = segments.segments(database, ask.start_ms, ask.end_ms)
     totals = of_segments(line, ask.start_ms, ask.end_ms)
     opened = intervals(line, ask.kind, ask.name, ask.app_name) if ask.kind else []
     return TotalsPage(

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from store import pieces, query, readings
-from store.database import Database
-from store.frames import FrameRow
-from store.readings import Box, Line, Reading
-from store.search import spans
+from store.core.database import Database
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.ocr.readings import Box, Line, Reading
+from store.search import pieces, query
+from store.search.search import spans
 from webapp.assistant.errors import UnknownChat
 from webapp.assistant.turn import EvidenceItem, TurnResult, stored_turn
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from store import activity, timeline
-from store.database import Database
-from store.frames import captured_ms_of
+from store.core.database import Database
+from store.frames.frames import captured_ms_of
+from store.timeline import segments, timeline
 
 Mark = tuple[int, int, str | None]
 """(frame id, captured_ms, app)"""
@@ -27,11 +27,11 @@ def scrub_marks(database: Database, start_ms: int, end_ms: int, app_names: Seque
         marks = [(mark.id, mark.captured_ms, mark.app_name) for mark in found]
     else:
         ids = [frame_id for _, frame_id in timeline.minute_index(database, start_ms, end_ms)]
-        marks = _named(ids, activity.segments(database, start_ms, end_ms))
+        marks = _named(ids, segments.segments(database, start_ms, end_ms))
     return [mark for mark in marks if not app_names or mark[2] in app_names]
 
 
-def _named(ids: Sequence[int], segments: Sequence[activity.Segment]) -> list[Mark]:
+def _named(ids: Sequence[int], segments: Sequence[segments.Segment]) -> list[Mark]:
     """Both are in order of time, so one walk joins them."""
     marks: list[Mark] = []
     at = 0

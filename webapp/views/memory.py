@@ -9,16 +9,18 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import apps, days, frames, observations
-from store import memory as memory_search
-from store.chat_summaries import ChatSummary
-from store.database import Database
-from store.memory_entries import MemoryEntry, of_observation
-from store.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
-from store.memory_legs import RetrievalQuery
-from store.memory_timeline import ContextTimeline
-from store.observations import Observation
-from store.summaries import SessionSummary, UserPrompt
+from store.core import days
+from store.core.database import Database
+from store.frames import apps, frames
+from store.memory import observations
+from store.memory import search as memory_search
+from store.memory.chat_summaries import ChatSummary
+from store.memory.entries import MemoryEntry, of_observation
+from store.memory.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
+from store.memory.observations import Observation
+from store.memory.retrievers import RetrievalQuery
+from store.memory.summaries import SessionSummary, UserPrompt
+from store.memory.timeline import ContextTimeline
 from webapp import markdown, wording
 from webapp.ranges import NO_RANGE, Range
 from webapp.viewer import Viewer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store.errors import MediaGone
-from store.frames import FrameRow
-from store.media import Media
-from store.readings import Box
+from store.core.errors import MediaGone
+from store.frames.frames import FrameRow
+from store.frames.media import Media
+from store.ocr.readings import Box
 
 _GONE = {
     "deleted": "It was deleted.",

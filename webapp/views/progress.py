@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
-from store import frames
-from store.database import Database
-from store.media import Media
+from store.core.database import Database
+from store.frames import frames
+from store.frames.media import Media
 from webapp.assistant.live import LiveTurn
 from webapp.assistant.records import DeltaEvent, EvidenceEvent, ShortenedEvent, StatusEvent, TurnResult
 from webapp.views.calls import CallGroup

@@ -9,10 +9,10 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from store import model_prompts as stored_prompts
-from store import sent
-from store.database import Database
-from store.sent import SentRequest
+from store.chats import prompts as stored_prompts
+from store.core.database import Database
+from store.egress import egress_log
+from store.egress.egress_log import SentRequest
 from webapp.assistant import agent_prompt, gates, prompt
 from webapp.assistant.agent_session import offered
 from webapp.assistant.context import are_chats_told
@@ -96,14 +96,14 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
     Requests whose text was erased, or that were sent before blocks were noted, have no blocks.
     """
     # A turn may also have searched by meaning, or shown a picture: those tell no model who it is.
-    requests = [each for each in sent.of_turn(database, chat_id, n) if each.purpose == "answer"]
-    before = sent.last_prompted(database, chat_id, n, requests[0].provider) if requests else None
+    requests = [each for each in egress_log.of_turn(database, chat_id, n) if each.purpose == "answer"]
+    before = egress_log.last_prompted(database, chat_id, n, requests[0].provider) if requests else None
     return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
 
 
 def latest(database: Database, chat_id: int) -> tuple[int, PromptView] | None:
     """The last system prompt of a chat, with its turn; None where nothing was sent, or it was erased."""
-    request = sent.last_prompted(database, chat_id)
+    request = egress_log.last_prompted(database, chat_id)
     view = None if request is None else _sent((request,), None)
     return (request.turn, view) if request and request.turn and view and view.blocks else None
 

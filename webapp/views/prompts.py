@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store import model_prompts, personas
-from store.model_prompts import MAX_CHARS, PromptVersion
+from store.chats import personas, prompts
+from store.chats.prompts import MAX_CHARS, PromptVersion
 from webapp.assistant.models import ModelInfo
 from webapp.assistant.texts import estimate_tokens
 from webapp.prompt_presets import PRESETS, Preset
@@ -83,7 +83,7 @@ def editor(
     info = infos.get(name) or infos.get(own.chat_models.default) or next(iter(infos.values()), None)
     if info is None:
         return None
-    found = model_prompts.versions(own.database, info.name)
+    found = prompts.versions(own.database, info.name)
     current = found[0] if found else None
     speaker = personas.active(own.database)
     return PromptEditor(

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from store.answer_reports import Report
-from store.frames import FrameRow
-from store.media import Media
-from store.readings import Box
+from store.chats.feedback import Report
+from store.frames.frames import FrameRow
+from store.frames.media import Media
+from store.ocr.readings import Box
 from webapp import markdown, wording
 from webapp.assistant.records import EvidenceItem, TurnResult
 from webapp.views.pictures import Picture, crop_around, picture, unavailable_reason, unavailable_text

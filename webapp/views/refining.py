@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from store import arrivals, suggestions
-from store import facets as found_facets
-from store.arrivals import ListedSearch
-from store.database import Database
-from store.facets import Facet
-from store.frames import id_range
-from store.search import Filters
+from store.core.database import Database
+from store.frames.frames import id_range
+from store.search import arrivals, suggestions
+from store.search import facets as found_facets
+from store.search.arrivals import ListedSearch
+from store.search.facets import Facet
+from store.search.search import Filters
 from webapp.query_embedder import Meaning
 from webapp.ranges import NO_RANGE
 from webapp.views.asked import SearchRequest

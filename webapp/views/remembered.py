@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store import days, entities, frames, remembered
-from store.database import Database
-from store.entities import Entity, EntityKind, Fact
-from store.remembered import FactUse, Sighting
+from store.core import days
+from store.core.database import Database
+from store.frames import frames
+from store.sources import entities, fact_curation
+from store.sources.entities import Entity, EntityKind, Fact
+from store.sources.fact_curation import FactUse, Sighting
 from webapp import wording
 from webapp.viewer import Viewer
 from webapp.views.heat import Heat, first_day, heat
@@ -95,25 +97,25 @@ def entity_page(database: Database, entity: Entity, viewer: Viewer) -> EntityPag
         entity=entity,
         said=_said(database, facts, viewer),
         retracted=_said(database, gone, viewer),
-        clashes=[_said(database, group, viewer) for group in remembered.conflicts(facts)],
-        seen=remembered.seen(database, entity),
+        clashes=[_said(database, group, viewer) for group in fact_curation.conflicts(facts)],
+        seen=fact_curation.seen(database, entity),
         shots=[picture(row, wording.clock(row.captured_ms, viewer.zone)) for row in shown.values()],
         heat=_heat(database, entity, viewer),
-        uses=remembered.uses_of_entity(database, entity.id),
+        uses=fact_curation.uses_of_entity(database, entity.id),
         others=sorted(others, key=lambda each: each.name.casefold()),
     )
 
 
 def _heat(database: Database, entity: Entity, viewer: Viewer) -> Heat:
     since = days.day(first_day(viewer.today.date), viewer.zone, viewer.day_start_min)
-    return heat(remembered.moments_since(database, entity, since.start_ms), viewer)
+    return heat(fact_curation.moments_since(database, entity, since.start_ms), viewer)
 
 
 def facts_page(database: Database, viewer: Viewer, *, retracted: bool, offset: int) -> FactsPage:
     found = entities.facts_of(database, None, LIMIT + 1, offset, retracted=retracted)
     groups: list[list[Fact]] = []
     if not retracted and not offset:
-        groups = remembered.conflicts(entities.facts_of(database, None, MOST_FACTS))
+        groups = fact_curation.conflicts(entities.facts_of(database, None, MOST_FACTS))
     return FactsPage(
         said=_said(database, found[:LIMIT], viewer),
         clashes=[_said(database, group, viewer) for group in groups],
@@ -131,12 +133,12 @@ def merge_page(database: Database, entity: Entity, into: Entity, viewer: Viewer)
 
 
 def fact_uses(database: Database, fact: Fact) -> list[FactUse]:
-    return remembered.uses_of_fact(database, fact.id)
+    return fact_curation.uses_of_fact(database, fact.id)
 
 
 def _said(database: Database, facts: Iterable[Fact], viewer: Viewer) -> list[FactRow]:
     listed = list(facts)
-    counts = remembered.use_counts(database, [fact.id for fact in listed])
+    counts = fact_curation.use_counts(database, [fact.id for fact in listed])
     ids = {fact.source_frame_id for fact in listed if fact.source_frame_id is not None}
     rows = frames.get_many(database, sorted(ids))
     shots = {row.id: picture(row, wording.clock(row.captured_ms, viewer.zone)) for row in rows.values()}

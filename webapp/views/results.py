@@ -9,24 +9,16 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store import (
-    apps,
-    days,
-    frames,
-    lookalikes,
-    pieces,
-    query,
-    reading_queue,
-    readings,
-    saved_searches,
-    tolerant,
-)
-from store.database import Database
-from store.frames import FrameRow
-from store.query import Query
-from store.readings import Box
-from store.saved_searches import SavedSearch
-from store.search import Hit, Page, spans
+from store.core import days
+from store.core.database import Database
+from store.frames import apps, frames
+from store.frames.frames import FrameRow
+from store.ocr import reading_queue, readings
+from store.ocr.readings import Box
+from store.search import fuzzy, pieces, query, saved_searches, tolerant
+from store.search.query import Query
+from store.search.saved_searches import SavedSearch
+from store.search.search import Hit, Page, spans
 from webapp import markdown, wording
 from webapp.query_embedder import WORDS_ONLY, Meaning
 from webapp.viewer import Viewer
@@ -144,7 +136,7 @@ def _read_as(database: Database, q: str, found: Page) -> Query:
     words = (pieces.split_ngrams(parsed) if found.reading == "pieces" else None) or parsed
     if found.strategy.endswith("+lookalike"):
         with database.read() as connection:
-            wider = lookalikes.expand_query(connection, words)
+            wider = fuzzy.expand_query(connection, words)
         return words if wider is None else query.parse(wider)
     return words
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store import days
-from store.frames import FrameRow
+from store.core import days
+from store.frames.frames import FrameRow
 from webapp.moments import moment
 from webapp.viewer import Viewer
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from store import chat_digests, chat_summaries, context_preferences, context_sessions
-from store.chat_digests import Topic
-from store.chat_summaries import ChatSummary, SessionTurn
-from store.context_sessions import ChatSession
+from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences
+from store.memory.chat_digests import Topic
+from store.memory.chat_sessions import ChatSession
+from store.memory.chat_summaries import ChatSummary, SessionTurn
 from webapp.assistant import digests, topics
 from webapp.assistant.closing import is_opted_out
 from webapp.services import Services
@@ -66,7 +66,7 @@ class DigestsPage:
 
 def sessions_page(own: Services, before: int | None) -> SessionsPage:
     """A page of windows in which something was asked, newest first."""
-    found = context_sessions.listed(own.database, PAGE + 1, before)
+    found = chat_sessions.listed(own.database, PAGE + 1, before)
     shown = found[:PAGE]
     summaries = chat_summaries.get(own.database, [each.id for each in shown])
     off = ""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from store import frames, privacy, stats, zones
-from store.capture_state import read_capture_state
+from store.core import zones
+from store.frames import frames
+from store.privacy import privacy
+from store.spool.process_state import read_capture_state
+from store.timeline import stats
 from webapp import doctor, wording
 from webapp.light import FRESH_MS
 from webapp.recording import PauseOrder, current_pause

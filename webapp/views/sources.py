@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from store import calendars, days, import_names, imports, locations, message_search, messages, places
-from store.database import Database
-from store.import_names import AcceptedNames, Forgotten, Name
-from store.imports import Deleted, Import, Kind
-from store.memory_legs import RetrievalQuery
-from store.zones import DayClock, day_clock
+from store.core import days
+from store.core.database import Database
+from store.core.zones import DayClock, day_clock
+from store.memory.retrievers import RetrievalQuery
+from store.sources import calendars, import_names, imports, locations, message_search, messages, places
+from store.sources.import_names import AcceptedNames, Forgotten, Name
+from store.sources.imports import Deleted, Import, Kind
 from webapp import wording
 from webapp.viewer import Viewer
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from store import activity, days, frames, readings
-from store.database import Database
-from store.frames import FrameRow
-from store.readings import Line, Reading
+from store.core import days
+from store.core.database import Database
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.ocr.readings import Line, Reading
+from store.timeline import segments as activity
 from webapp import wording
 from webapp.viewer import Viewer
 from webapp.views import selection

@@ -10,11 +10,14 @@ from zoneinfo import TZPATH
 
 import apsw
 
-from store import attachments, decisions, ingest_state, kept, timeline
-from store.decisions import DecisionCount, Reconciliation
-from store.gaps import IDLE
-from store.ingest_state import IngestState
-from store.kept import PinnedUsage
+from store.chats import attachments
+from store.frames import kept
+from store.frames.kept import PinnedUsage
+from store.spool import ingest_state
+from store.spool.ingest_state import IngestState
+from store.timeline import ledger, timeline
+from store.timeline.gaps import IDLE
+from store.timeline.ledger import DecisionCount, Reconciliation
 from webapp import health
 from webapp.recording import PauseOrder, current_pause
 from webapp.services import Services
@@ -98,8 +101,8 @@ def page(own: Services, viewer: Viewer) -> StatusPage:
         checked_ms=found.checked_ms,
         bars=bars,
         busiest=max((bar.frames for bar in bars), default=0),
-        ledger=decisions.reconcile(own.database, today.start_ms, today.end_ms),
-        decisions=decisions.daily(own.database, today.start_ms, today.end_ms),
+        ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
+        decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
         worker=ingest_state.read_ingest_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
         versions=_versions(),

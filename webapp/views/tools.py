@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from store import tool_log, tool_modes, tool_rules
-from store.settings import ToolsSettings
-from store.tool_log import ToolEvent
-from store.tool_modes import Mode
-from store.tool_rules import Rule
+from store.chats import tool_log, tool_modes, tool_permissions
+from store.chats.tool_log import ToolEvent
+from store.chats.tool_modes import Mode
+from store.chats.tool_permissions import Rule
+from store.core.settings import ToolsSettings
 from webapp.assistant import destinations
 from webapp.assistant.admission import uses_tools
 from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
@@ -115,7 +115,7 @@ def tools_page(own: Services) -> ToolsPage:
     return ToolsPage(
         groups=tuple(group for group in groups if group.tools),
         missing=tuple((tool.name, how) for tool, how in not_set_up(settings)),
-        rules=tuple(tool_rules.rules(own.database)),
+        rules=tuple(tool_permissions.rules(own.database)),
         events=tuple(
             (event, EVENT_WORDS.get(event.event, event.event))
             for event in tool_log.latest_events(own.database, MAX_EVENTS)

@@ -12,12 +12,15 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
-from store import answer_reports, context_preferences, conversations, frames, insights, personas, zones
-from store.answer_reports import Report
-from store.database import Database
-from store.insights import Insight
-from store.media import Media
-from store.personas import NOBODY, TurnPersona
+from store.chats import conversations, feedback, personas
+from store.chats.feedback import Report
+from store.chats.personas import NOBODY, TurnPersona
+from store.core import zones
+from store.core.database import Database
+from store.frames import frames
+from store.frames.media import Media
+from store.memory import context_preferences, insights
+from store.memory.insights import Insight
 from webapp import markdown, wording
 from webapp.assistant import claims
 from webapp.assistant.live import LiveTurn
@@ -163,7 +166,7 @@ def _range_label(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> str:
 def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:
     """What the person said about this turn's sources."""
     row = conversations.turn(database, turn.chat_id, turn.turn_id)
-    return () if row is None else answer_reports.of_turns(database, [row.id]).get(row.id, ())
+    return () if row is None else feedback.of_turns(database, [row.id]).get(row.id, ())
 
 
 def _answer(turn: TurnResult, cited: list[EvidenceCard]) -> Markup:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from ingest.importers.items import Skipped
 from ingest.sources.formats import SUFFIXES, detect_format
 from ingest.sources.source import Dates, Options, opened
-from store.imports import Kind
+from store.sources.imports import Kind
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW_MS = 1_795_176_000_000

@@ -8,8 +8,8 @@ from ingest.home import Home
 from ingest.importers.items import CannotImport
 from ingest.sources.importing import Receipt, import_file
 from ingest.sources.recurrence import MAX_OCCURRENCES
-from store import calendars
-from store.calendars import EventRecord
+from store.sources import calendars
+from store.sources.calendars import EventRecord
 from tests.ingest.sources.reading import NOW_MS, at, options, read
 
 OUTLOOK = """BEGIN:VTIMEZONE

@@ -14,8 +14,8 @@ import pytest
 from ingest.home import Home
 from ingest.importers.items import CannotImport
 from ingest.sources.importing import import_file
-from store import imports
-from store.imports import Kind
+from store.sources import imports
+from store.sources.imports import Kind
 from tests.ingest.sources.reading import options, read
 
 BILLION_LAUGHS = """<?xml version="1.0"?>

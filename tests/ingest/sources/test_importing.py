@@ -11,9 +11,9 @@ from ingest.home import Home
 from ingest.sources import importing
 from ingest.sources.importing import import_file, summary_lines
 from ingest.sources.source import Options
-from store import imports, messages
-from store.imports import Kind
-from store.upserts import Upserted
+from store.core.upserts import Upserted
+from store.sources import imports, messages
+from store.sources.imports import Kind
 from tests.ingest.sources.reading import BERLIN, NOW_MS, options, read
 
 ME = Options(BERLIN, NOW_MS, frozenset({"me", "me@example.org"}), "dmy")

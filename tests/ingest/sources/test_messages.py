@@ -9,7 +9,7 @@ import pytest
 from ingest.importers.items import CannotImport
 from ingest.sources import xml_stream
 from ingest.sources.source import Source
-from store.messages import MessageRecord
+from store.sources.messages import MessageRecord
 from tests.ingest.sources.reading import at, options, read
 
 SMS = """<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ingest.importers.items import CannotImport
-from store.locations import PointRecord
-from store.places import PlaceRecord
+from store.sources.locations import PointRecord
+from store.sources.places import PlaceRecord
 from tests.ingest.sources.reading import at, read
 
 WHEN = "2025-11-20T12:00:00Z"

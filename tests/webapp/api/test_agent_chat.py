@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import tool_calls
-from store.database import Database
-from store.paths import DataDir
+from store.chats import tool_calls
+from store.core.database import Database
+from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.sources import message, put_messages
 from tests.stub_model import StubModel

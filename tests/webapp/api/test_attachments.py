@@ -12,8 +12,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from store import attachment_files, attachments, conversations
-from store.database import Database
+from store.chats import attachment_files, attachments, conversations
+from store.core.database import Database
 from tests import documents
 from tests.assistant.helpers import reply
 from tests.stub_model import StubModel

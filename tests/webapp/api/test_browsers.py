@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from store import browser_words, privacy
-from store.browser_words import ExtensionReport, OrdinaryWindow
+from store.privacy import privacy
+from store.spool import window_hints
+from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from tests.webapp.conftest import Actor, Clock
 from webapp.access import EXTENSION_ORIGIN, extension_token
 from webapp.services import Services
@@ -34,7 +35,7 @@ def test_what_the_extension_says_is_kept_for_capture(stranger: Actor, own: Servi
     answer = say(stranger, own)
     assert (answer.status_code, answer.get_json()) == (200, {"windows": 2})
     windows = (OrdinaryWindow("News", "https://news.example/"), OrdinaryWindow("Settings"))
-    assert browser_words.read_reports(own.data_dir.spool) == [ExtensionReport("Chromium", now(), windows)]
+    assert window_hints.read_reports(own.data_dir.spool) == [ExtensionReport("Chromium", now(), windows)]
     assert not any(name.lower().startswith("access-control") for name, _ in answer.headers)
 
 
@@ -45,13 +46,13 @@ def test_what_the_extension_says_is_kept_for_capture(stranger: Actor, own: Servi
 )  # fmt: skip
 def test_no_other_origin_is_heard(stranger: Actor, own: Services, origin: str) -> None:
     assert say(stranger, own, Origin=origin).status_code == 403
-    assert browser_words.read_reports(own.data_dir.spool) == []
+    assert window_hints.read_reports(own.data_dir.spool) == []
 
 
 def test_only_its_own_token_is_taken(stranger: Actor, own: Services) -> None:
     for authorization in ("", "Bearer wrong", "Basic eDp5", f"Bearer {own.token}"):
         assert say(stranger, own, Authorization=authorization).status_code == 401
-    assert browser_words.read_reports(own.data_dir.spool) == []
+    assert window_hints.read_reports(own.data_dir.spool) == []
 
 
 @pytest.mark.parametrize("path", ["/api/v1/search?start_time=0", "/api/v1/privacy/rules", "/timeline"])
@@ -80,7 +81,7 @@ def test_it_answers_no_get_and_no_other_host(stranger: Actor, own: Services) -> 
 )
 def test_what_is_not_understood_is_refused(stranger: Actor, own: Services, change: dict[str, Any]) -> None:
     assert say(stranger, own, {**BODY, **change}).status_code == 422
-    assert browser_words.read_reports(own.data_dir.spool) == []
+    assert window_hints.read_reports(own.data_dir.spool) == []
 
 
 def test_the_privacy_page_shows_who_speaks_and_forgets_who_does_not(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from store.database import Database
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
 from webapp.api.chat import failure_problem

@@ -8,8 +8,8 @@ import io
 import pytest
 from PIL import Image
 
-from store.database import Database
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
 from tests.factories import NOON_MS, picture, store_frame, webp
 from tests.webapp.conftest import Actor
 

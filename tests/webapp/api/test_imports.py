@@ -10,8 +10,8 @@ import pytest
 from werkzeug.test import TestResponse
 
 from bench.exports import WRITERS
-from store import imports, messages
-from store.imports import Kind
+from store.sources import imports, messages
+from store.sources.imports import Kind
 from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor
 from webapp import importing

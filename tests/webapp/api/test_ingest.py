@@ -14,11 +14,13 @@ import pytest
 from PIL import Image
 from werkzeug.test import TestResponse
 
-from store import decisions, frames, privacy
-from store.database import Database
-from store.paths import DataDir
-from store.privacy_rules import Rule
-from store.spool import Capture
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames import frames
+from store.privacy import privacy
+from store.privacy.rules import Rule
+from store.spool.queue import Capture
+from store.timeline import ledger
 from tests.factories import NOON_MS, picture, store_frame, webp
 from tests.webapp.conftest import Actor
 from webapp.services import Services
@@ -229,7 +231,7 @@ def test_a_window_that_a_rule_leaves_out_is_not_kept(
     assert (answer.status_code, answer.get_json()["status"]) == (202, "excluded")
     assert own.spool.usage() == (0, 0)
     assert program.get(f"/api/v1/ingest/{ID}").get_json()["status"] == "excluded"
-    (count,) = decisions.daily(database, NOON_MS, NOON_MS + 1)
+    (count,) = ledger.daily(database, NOON_MS, NOON_MS + 1)
     assert (count.decision, count.looks) == ("excluded", 1)
     assert "Bank" not in count.reason and "12345" not in count.reason
     assert upload(program, app_name="Bank").get_json()["status"] == "duplicate"

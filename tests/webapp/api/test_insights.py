@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import conversations, insights
-from store.database import Database
-from store.frames import FrameRow
-from store.insights import Insight
-from store.paths import DataDir
-from store.persona_words import BUILT_IN
+from store.chats import conversations
+from store.chats.persona_words import BUILT_IN
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames.frames import FrameRow
+from store.memory import insights
+from store.memory.insights import Insight
 from tests.assistant.helpers import reply
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from store.database import Database
+from store.core.database import Database
 from tests.factories import NOON_MS
 from tests.memories import put_observation, put_session
 from tests.webapp.conftest import Actor

@@ -10,9 +10,9 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
-from store.database import Database
-from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings, Settings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, Phase, settings
 from openapi_spec_validator import validate
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from store import conversations
-from store.database import Database
-from store.ingest_state import IngestState, write_ingest_state
-from store.paths import DataDir
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.spool.ingest_state import IngestState, write_ingest_state
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, Clock
 from webapp.api.openapi import openapi_document

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from store import activity, conversations, decisions
-from store.capture_state import read_pause
-from store.database import Database
-from store.paths import DataDir
-from store.spool import DecisionRun, LookReport
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.spool.process_state import read_pause
+from store.spool.queue import DecisionRun, LookReport
+from store.timeline import ledger, segments
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock
 from webapp.services import Services
@@ -26,7 +27,7 @@ def work(database: Database, data_dir: DataDir) -> None:
         app = "Code" if n < 12 else "Mail"
         frame = store_frame(database, data_dir, NOON_MS + n * 10_000, app_name=app, window_name=app.lower())
         with database.write() as connection:
-            activity.heartbeat(connection, frame)
+            segments.heartbeat(connection, frame)
 
 
 def test_the_timeline_tells_activity_gaps_and_apps(
@@ -79,7 +80,7 @@ def test_the_ledger_reconciles(program: Actor, database: Database, data_dir: Dat
     store_frame(database, data_dir, batch_id=BATCH)
     run = DecisionRun("DP-1", "excluded", "rule:app", NOON_MS, NOON_MS + 2_000, looks=4)
     with database.write() as connection:
-        decisions.add_report(connection, LookReport(BATCH, NOON_MS, NOON_MS + 2_500, 5, (run,)))
+        ledger.add_report(connection, LookReport(BATCH, NOON_MS, NOON_MS + 2_500, 5, (run,)))
     found = program.get(f"/api/v1/capture/decisions?{RANGE}").get_json()
     assert found["reconciliation"] == {
         "looks": 5, "kept": 1, "deduped": 0, "excluded": 4, "paused": 0, "failed": 0, "difference": 0,
@@ -248,7 +249,7 @@ def test_a_method_that_an_address_does_not_know_is_405_with_the_ones_it_does(pro
 
 
 def test_a_busy_database_says_when_to_come_back(program: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    from store.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
+    from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
 
     for error, code in (
         (StoreBusy("x"), "store_busy"),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from store import providers, sent
-from store.database import Database
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.egress import egress_log, providers
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor
@@ -173,7 +173,7 @@ def test_a_test_says_what_works_and_what_to_do(program: Actor, database: Databas
         assert [(step["name"], step["verdict"]) for step in report["steps"]][-3:] == [
             ("json_schema", "ok"), ("streaming", "ok"), ("responses", "unknown"),
         ]  # fmt: skip
-        noted, probe = sent.latest(database)
+        noted, probe = egress_log.latest(database)
         assert (noted.purpose, noted.outcome) == ("test", "answered")
         assert (probe.purpose, probe.url.rpartition("/")[2]) == ("test", "responses")
         put(program, own["id"], **{**CLOUD, "base_url": stub.base_url, "api_key": "sk-wrong"})
@@ -197,7 +197,9 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(program: Actor, data_
 
 def test_what_was_sent_comes_page_by_page(program: Actor, database: Database) -> None:
     for n in range(3):
-        sent.record(database, sent.OutgoingRequest("test", NOON_MS + n, "a", "m", "http://x/", True, "{}", 2))
+        egress_log.record(
+            database, egress_log.OutgoingRequest("test", NOON_MS + n, "a", "m", "http://x/", True, "{}", 2)
+        )
     page = program.get("/api/v1/sent?limit=2").get_json()
     assert len(page["data"]) == 2
     rest = program.get(f"/api/v1/sent?limit=2&cursor={page['next_cursor']}").get_json()

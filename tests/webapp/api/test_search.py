@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from store.database import Database
-from store.paths import DataDir
+from store.core.database import Database
+from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock
 

@@ -10,10 +10,10 @@ import pytest
 from flask import Flask
 
 from engines.embedding import EmbedderUnavailable
-from store import vectors
-from store.database import Database
-from store.paths import DataDir
-from store.settings import EmbeddingSettings, Settings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import EmbeddingSettings, Settings
+from store.embeddings import vectors
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor

@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from PIL import Image
 from werkzeug.test import TestResponse
 
-from store import access_log, frame_tags, privacy
-from store.activity import heartbeat
-from store.database import Database
-from store.frames import FrameRow
-from store.paths import DataDir
-from store.privacy import Rule
-from store.settings import CompatSettings, Settings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import CompatSettings, Settings
+from store.egress import access_log
+from store.frames import tags
+from store.frames.frames import FrameRow
+from store.privacy import privacy
+from store.privacy.privacy import Rule
+from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from webapp.access import load_token, reading_token
 from webapp.compat.app import create_compat_app
@@ -286,7 +288,7 @@ def test_tags_are_read_only(theirs: Screenpipe, database: Database) -> None:
     frame = put(database)
     assert theirs.get(f"/tags/vision/{frame.id}") == {"tags": []}
     with database.write() as connection:
-        frame_tags.add(connection, frame.id, "budget", NOON_MS)
+        tags.add(connection, frame.id, "budget", NOON_MS)
     assert theirs.get(f"/tags/vision/{frame.id}") == {"tags": ["budget"]}
     for method in ("POST", "DELETE"):
         assert theirs.ask(f"/tags/vision/{frame.id}", method).status_code == 405

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from store.paths import DataDir
+from store.core.paths import DataDir
 from webapp.access import load_token
 from webapp.running import web_address
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from store.database import Database
-from store.settings import ChatSettings, ContextSettings, EmbeddingSettings
+from store.core.database import Database
+from store.core.settings import ChatSettings, ContextSettings, EmbeddingSettings
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Clock

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from store import context_sessions, conversations
-from store.conversations import StoredEvidence
+from store.chats import conversations
+from store.chats.conversations import StoredEvidence
+from store.memory import chat_sessions
 from tests.webapp.conftest import Clock
 from webapp.assistant import closing
 from webapp.assistant.closing import ContextServices
@@ -37,7 +38,7 @@ class Past:
         self.clock.now_ms = round(today_ms - days_ago * DAY_MS)
         if chat_id is None and questions:
             chat_id = conversations.create(database, questions[0], self.clock())
-        session_id = context_sessions.create(database, self.clock(), chat_id)
+        session_id = chat_sessions.create(database, self.clock(), chat_id)
         for at, question in enumerate(questions):
             assert chat_id is not None
             answer = answers[at] if at < len(answers) else f"Answer to that is {at}."

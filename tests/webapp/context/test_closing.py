@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from engines.embedding import EmbeddingError
-from store import chat_choosing, chat_digests, chat_summaries, context_sessions, conversations, sent
-from store.conversations import StoredEvidence
-from store.database import Database
-from store.paths import DataDir
-from store.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
+from store.chats import conversations
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
+from store.egress import egress_log
+from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
@@ -153,7 +155,7 @@ def test_r1_12_and_r1_13_recent_ends_after_28_days_and_the_rest_is_folded(
 
 def test_a_window_that_asked_nothing_has_no_summary(past: Past, context: ContextServices) -> None:
     session_id = past.window()
-    session = context_sessions.get(context.database, session_id)
+    session = chat_sessions.get(context.database, session_id)
     assert session is not None and session.summary_state == "empty"
 
 
@@ -161,7 +163,7 @@ def test_a_failed_turn_is_what_is_still_open(
     past: Past, context: ContextServices, database: Database
 ) -> None:
     session_id = past.window(QUESTION, closed=False)
-    session = context_sessions.get(database, session_id)
+    session = chat_sessions.get(database, session_id)
     assert session is not None and session.chat_id is not None
     turn = conversations.add_turn(
         database, session.chat_id, mode="agent", model="stub", question="And before?", start_ms=None,
@@ -207,7 +209,7 @@ def test_a_model_puts_it_into_better_words_in_the_background(
     assert (found.request, found.made_by) == ("The retention of frames, with password: [redacted]", "stub")
     assert dict(found.tags) == {"retention": 1.0, "set": 1.0}
     assert "Person: What did I set retention to?" in stub.requests[0]["messages"][1]["content"]
-    [request] = sent.of_turn(database, found.chat_id, 1)
+    [request] = egress_log.of_turn(database, found.chat_id, 1)
     assert (request.purpose, request.outcome) == ("refine", "answered")
     look(with_model)
     assert len(stub.requests) == 1

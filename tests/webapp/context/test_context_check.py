@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench.context_answers import gullible
-from store import chat_choosing, context_sessions, conversations
-from store.database import Database, open_database
-from store.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
+from store.chats import conversations
+from store.core.database import Database, open_database
+from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
+from store.memory import chat_choosing, chat_sessions
 from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
@@ -52,7 +53,7 @@ def test_both_ways_are_asked_and_nothing_is_left_behind(
     assert sum(found.told.tokens) > sum(found.without.tokens)
     assert found.told.figures.precision == found.without.figures.precision
     assert len(conversations.list_chats(demo)) == chats
-    assert context_sessions.listed(demo, 100) == []
+    assert chat_sessions.listed(demo, 100) == []
     assert chat_choosing.everything(demo) == []
     lines = table(found.without, found.told)
     assert lines[1].startswith("right") and "of them background" in lines[6]

@@ -18,9 +18,9 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from store import chat_summaries, context_packs, context_sessions
-from store.database import Database
-from store.settings import ChatModelSettings, ChatSettings
+from store.core.database import Database
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.memory import chat_sessions, chat_summaries, context_packs
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock
 from tests.webapp.context.conftest import changed
@@ -161,7 +161,7 @@ def test_the_summary_waits_and_the_next_close_makes_it(
 ) -> None:
     session_id = closed_under(past, context, fault)
     assert len(fault.lines) == 1 and "1 session is summarised later" in fault.lines[0]
-    session = context_sessions.get(context.database, session_id)
+    session = chat_sessions.get(context.database, session_id)
     assert session and (session.state, session.summary_state) == ("closed", "pending")
     another = past.window("another question")
     assert are_summarised(context, session_id, another)
@@ -199,7 +199,7 @@ def asked(
 
 def check_repaired(context: ContextServices, window: Window) -> None:
     """The question belongs to its window, whose close summarises it; the next one is told as ever."""
-    assert context_sessions.user_turns(context.database, window.session_id) == ["retention?"]
+    assert chat_sessions.user_turns(context.database, window.session_id) == ["retention?"]
     window.deps = replace(window.deps, context=context)
     window.ask("And is that retention final?")
     assert "[Recent context]" in window.told()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from store import chat_digests, chat_summaries, context_sessions, conversations, deletion
-from store.conversations import StoredEvidence
-from store.database import Database, rows
-from store.media import Media
-from store.paths import DataDir
+from store.chats import conversations
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database, rows
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
 from webapp.assistant import digests
@@ -71,7 +73,7 @@ def test_deleting_a_chat_forgets_it_in_every_digest(
 ) -> None:
     session_id = past.window("What was it?", answers=[f"It was {SECRET}."])
     past.window("And the lunch?", answers=["Pizza."])
-    session = context_sessions.get(database, session_id)
+    session = chat_sessions.get(database, session_id)
     assert session is not None and session.chat_id is not None
     assert SECRET in everywhere(database)
     conversations.delete(database, session.chat_id)

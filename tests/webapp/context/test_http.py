@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from store import chat_summaries, context_preferences, context_sessions, conversations
-from store.database import Database
-from store.settings import ContextSettings
+from store.chats import conversations
+from store.core.database import Database
+from store.core.settings import ContextSettings
+from store.memory import chat_sessions, chat_summaries, context_preferences
 from tests.factories import NOON_MS
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings, csrf_of
@@ -197,12 +198,12 @@ def test_a_page_without_scripts_has_a_window_all_the_same(
     app: Flask, browser: Actor, own: Services, now: Clock
 ) -> None:
     chat_id = ask_page(app, browser, "Is the retention final?")
-    first = context_sessions.latest_of_chat(own.database, chat_id)
+    first = chat_sessions.latest_of_chat(own.database, chat_id)
     ask_page(app, browser, "And now?", chat_id)
-    assert context_sessions.latest_of_chat(own.database, chat_id).id == first.id  # type: ignore[union-attr]
+    assert chat_sessions.latest_of_chat(own.database, chat_id).id == first.id  # type: ignore[union-attr]
     now.now_ms += 31 * 60_000
     ask_page(app, browser, "And later?", chat_id)
-    assert context_sessions.latest_of_chat(own.database, chat_id).id != first.id  # type: ignore[union-attr]
+    assert chat_sessions.latest_of_chat(own.database, chat_id).id != first.id  # type: ignore[union-attr]
 
 
 def test_the_pages_window_is_the_one_its_script_opened(
@@ -212,11 +213,11 @@ def test_the_pages_window_is_the_one_its_script_opened(
     session = browser.post("/chat/windows", data=form).get_json()["session"]
     asking = {**form, "message": "Is the retention final?", "tz": "UTC", "session_id": session}
     assert browser.post("/chat", data=asking).status_code == 303
-    assert context_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
+    assert chat_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
     # One of another chat is passed over.
     other = conversations.create(own.database, "Another", NOON_MS)
     browser.post(f"/chat/{other}", data={**asking, "message": "And this?"})
-    assert context_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
+    assert chat_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
 
 
 def test_r1_1_a_question_that_was_quicker_than_the_script_is_of_its_window(
@@ -224,13 +225,13 @@ def test_r1_1_a_question_that_was_quicker_than_the_script_is_of_its_window(
 ) -> None:
     """The page of its answer takes its session over, once; another window of the chat is another."""
     chat_id = ask_page(app, browser, "Is the retention final?")
-    asked_in = context_sessions.latest_of_chat(own.database, chat_id)
+    asked_in = chat_sessions.latest_of_chat(own.database, chat_id)
     assert asked_in is not None
     form = {"csrf_token": csrf_of(app, browser), "chat": str(chat_id)}
     before = browser.post("/chat/windows", data={"csrf_token": form["csrf_token"]}).get_json()["session"]
     opened = browser.post("/chat/windows", data={**form, "session": before}).get_json()["session"]
     assert int(opened) == asked_in.id
-    gone = context_sessions.get(own.database, int(before))
+    gone = chat_sessions.get(own.database, int(before))
     assert gone is not None and gone.state == "closed"
     assert int(browser.post("/chat/windows", data=form).get_json()["session"]) != asked_in.id
     # After a reload it goes on as any other.

@@ -7,8 +7,9 @@ import threading
 import pytest
 from flask import Flask
 
-from store import chat_summaries, context_sessions, conversations
-from store.database import Database
+from store.chats import conversations
+from store.core.database import Database
+from store.memory import chat_sessions, chat_summaries
 from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from tests.webapp.context.conftest import changed
@@ -40,7 +41,7 @@ def test_r1_2_new_opens_a_session_and_closes_the_one_before(program: Actor, data
     )
     second = program.post(f"{API}/new", json={"previous_session_id": body["session_id"]}).get_json()
     assert second["session_id"] != body["session_id"]
-    before = context_sessions.get(database, int(body["session_id"]))
+    before = chat_sessions.get(database, int(body["session_id"]))
     assert before is not None
     assert (before.state, before.closed_by, before.summary_state) == ("closed", "new", "empty")
     assert program.post(f"{API}/new", json={"chat_id": 999}).get_json()["code"] == "chat_not_found"
@@ -105,7 +106,7 @@ def test_r1_5_what_a_crash_left_open_is_closed_at_the_next_start(
 
 def test_a_window_that_comes_back_in_time_goes_on(past: Past, context: ContextServices, now: Clock) -> None:
     session_id = past.window("What did I set retention to?")
-    session = context_sessions.get(context.database, session_id)
+    session = chat_sessions.get(context.database, session_id)
     assert session is not None
     now.now_ms += 5 * MINUTE_MS
     assert closing.open_window(context, session.chat_id, session_id) == session_id
@@ -119,7 +120,7 @@ def test_a_window_that_comes_back_too_late_begins_anew(
     past: Past, context: ContextServices, now: Clock
 ) -> None:
     session_id = past.window("What did I set retention to?")
-    session = context_sessions.get(context.database, session_id)
+    session = chat_sessions.get(context.database, session_id)
     assert session is not None
     now.now_ms += 31 * MINUTE_MS
     assert closing.open_window(context, session.chat_id, session_id) != session_id
@@ -152,11 +153,11 @@ def test_a_stranger_has_no_window(stranger: Actor) -> None:
 def test_r1_26_and_r1_27_life_and_sizes_are_kept(past: Past, context: ContextServices) -> None:
     """R1.26: life cycle, times and metadata. R1.27: a message knows its session and its tokens."""
     session_id = past.window("What did I set retention to?", "那天的政策是什么？")
-    session = context_sessions.get(context.database, session_id)
+    session = chat_sessions.get(context.database, session_id)
     assert session is not None
     assert (session.state, session.created_ms, session.closed_ms) == ("closed", NOON_MS, NOON_MS)
-    context_sessions.note(context.database, session_id, {"last_context_hash": "abc", "gone": None})
-    again = context_sessions.get(context.database, session_id)
+    chat_sessions.note(context.database, session_id, {"last_context_hash": "abc", "gone": None})
+    again = chat_sessions.get(context.database, session_id)
     assert again is not None and again.metadata == {"last_context_hash": "abc"}
     found = context.database.connection().execute(
         "select role, session_id, tokens from messages where conversation_id = ? order by id",
@@ -172,10 +173,10 @@ def test_r1_26_and_r1_27_life_and_sizes_are_kept(past: Past, context: ContextSer
 
 def test_a_chat_that_goes_takes_its_sessions_along(past: Past, context: ContextServices) -> None:
     session_id = past.window("What did I set retention to?")
-    session = context_sessions.get(context.database, session_id)
+    session = chat_sessions.get(context.database, session_id)
     assert session is not None and session.chat_id is not None
     conversations.delete(context.database, session.chat_id)
-    assert context_sessions.get(context.database, session_id) is None
+    assert chat_sessions.get(context.database, session_id) is None
     assert chat_summaries.get(context.database, [session_id]) == {}
 
 
@@ -191,6 +192,6 @@ def test_how_long_a_window_may_be_silent_is_a_setting(
 
 
 def _state(context: ContextServices, session_id: int) -> tuple[str, str]:
-    found = context_sessions.get(context.database, session_id)
+    found = chat_sessions.get(context.database, session_id)
     assert found is not None
     return found.state, found.summary_state

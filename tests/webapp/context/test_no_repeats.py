@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from store import context_packs
-from store.database import Database
-from store.settings import ContextSettings
+from store.core.database import Database
+from store.core.settings import ContextSettings
+from store.memory import context_packs
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock, agent_settings
 from tests.webapp.context.helpers import Past

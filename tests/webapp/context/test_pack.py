@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.chat_choosing import Candidates
-from store.chat_digests import Line
+from store.memory.chat_choosing import Candidates
+from store.memory.chat_digests import Line
 from tests.factories import NOON_MS
 from tests.webapp.context.helpers import DAY_MS
 from webapp.assistant import context_ranking, mini_summary, prompt_blocks

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from store import chat_choosing, chat_digests, chat_summaries, context_preferences
-from store.conversations import StoredEvidence
-from store.paths import DataDir
+from store.chats.conversations import StoredEvidence
+from store.core.paths import DataDir
+from store.memory import chat_choosing, chat_digests, chat_summaries, context_preferences
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from tests.webapp.context.helpers import Past

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import chat_choosing, chat_digests, chat_summaries, context_sessions
+from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 from webapp.assistant import digests, keywords
@@ -92,7 +92,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
         told += [*filter(None, summary.fields.values()), *(tag for tag, _ in summary.tags)]
     told += [line.text for line in digests.recent(context.database, 28, context.clock()).lines]
     told += [line.text for topic in chat_digests.topics(context.database) for line in topic.lines]
-    session_id = context_sessions.create(context.database, context.clock())
+    session_id = chat_sessions.create(context.database, context.clock())
     for _, secret in pairs[::10]:  # nearest to the question: what it was about
         asking = ContextRequest(f"What was it about {secret}?", None, session_id, "v2")
         pack = prepare(changed(context, min_user_turns=1), asking)

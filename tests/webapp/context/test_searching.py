@@ -12,25 +12,18 @@ from flask import Flask
 
 from ingest.account import WorkerStats
 from ingest.embedding_loop import EmbeddingLoop
-from store import (
-    chat_digests,
-    chat_summaries,
-    context_preferences,
-    context_sessions,
-    conversations,
-    deletion,
-    memory,
-    sent,
-    tool_calls,
-    verify,
-)
-from store.conversations import StoredEvidence
-from store.database import Database, rows
-from store.media import Media
-from store.memory_legs import RetrievalQuery
-from store.paths import DataDir
-from store.settings import ContextSettings
-from store.spool import Spool
+from store.chats import conversations, tool_calls
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database, rows
+from store.core.paths import DataDir
+from store.core.settings import ContextSettings
+from store.deletion import deletion
+from store.egress import egress_log
+from store.frames.media import Media
+from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences, search
+from store.memory.retrievers import RetrievalQuery
+from store.spool.queue import Spool
+from store.verify import verify
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
@@ -56,7 +49,7 @@ def past(own: Services, now: Clock) -> Past:
 
 
 def found(database: Database, text: str, now_ms: int = NOON_MS + 3_600_000) -> list[int]:
-    page = memory.search_chats(database, RetrievalQuery(text), now_ms=now_ms)
+    page = search.search_chats(database, RetrievalQuery(text), now_ms=now_ms)
     return [entry.id for entry in page.entries]
 
 
@@ -84,12 +77,12 @@ def test_a_chat_is_found_by_its_meaning(own: Services, past: Past) -> None:
     session_id = past.window("the login system", answers=["It is fixed."])
     past.window("where to have lunch")
     asked = own.embedder.asking("authentication setup")
-    assert memory.search_chats(own.database, asked, now_ms=own.clock()).entries == ()
+    assert search.search_chats(own.database, asked, now_ms=own.clock()).entries == ()
     loop = EmbeddingLoop(own.database, WorkerStats(own.clock), FakeEmbedder, threading.Event())
     while loop.step():
         pass
     loop.close()
-    page = memory.search_chats(own.database, asked, now_ms=own.clock(), limit=1)
+    page = search.search_chats(own.database, asked, now_ms=own.clock(), limit=1)
     assert ([entry.id for entry in page.entries], page.strategy) == ([session_id], "semantic")
 
 
@@ -158,7 +151,7 @@ def test_where_nothing_may_be_told_there_is_no_tool(
         context_preferences.set_off(database, True)
     elif how == "chat":
         chat_id = conversations.create(database, "x", NOON_MS)
-        context_sessions.set_without_context(database, chat_id, True)
+        chat_sessions.set_without_context(database, chat_id, True)
     elif how == "configured":
         monkeypatch.setattr("webapp.assistant.context.is_opted_out", lambda deps: True)
     stub.reply({"answer_md": "I do not know.", "evidence": []})
@@ -202,12 +195,12 @@ def test_forgetting_all_memory_takes_what_the_tool_told(
     chat_digests.delete_everything(database)
     [call] = tool_calls.of_turn(database, chat["id"], 1)
     assert (call.output, call.is_forgotten) == ("", True)
-    assert all(LEARNED not in (request.body or "") for request in sent.of_turn(database, chat["id"], 1))
+    assert all(LEARNED not in (request.body or "") for request in egress_log.of_turn(database, chat["id"], 1))
 
 
 def test_the_window_of_the_search_counts_when_a_chat_ended(past: Past, database: Database) -> None:
     past.window(QUESTION, days_ago=100)
     assert found(database, "retention") == []
-    wide = memory.MemoryFilters(start_ms=NOON_MS - 200 * DAY_MS)
-    page = memory.search_chats(database, RetrievalQuery("retention"), filters=wide, now_ms=NOON_MS)
+    wide = search.MemoryFilters(start_ms=NOON_MS - 200 * DAY_MS)
+    page = search.search_chats(database, RetrievalQuery("retention"), filters=wide, now_ms=NOON_MS)
     assert len(page.entries) == 1

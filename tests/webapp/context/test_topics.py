@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from store import chat_digests, context_sessions
+from store.memory import chat_digests, chat_sessions
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
 from webapp.assistant import topics
@@ -85,13 +85,13 @@ def test_r1_31_and_r1_22_a_digest_is_made_kept_and_made_again(
 
 def test_r1_25_the_person_chooses_or_dismisses(past: Past, context: ContextServices, now: Clock) -> None:
     session_id = past.window(*RETENTION, closed=False)
-    session = context_sessions.get(context.database, session_id)
+    session = chat_sessions.get(context.database, session_id)
     assert session is not None and session.chat_id is not None
     database, chat_id = context.database, session.chat_id
 
     def after(way: str, title: str = "") -> Topic | None:
         assert topics.choose(database, chat_id, way, title, now())
-        kept = context_sessions.get(database, session_id)
+        kept = chat_sessions.get(database, session_id)
         assert kept is not None
         return decided(context, RETENTION, dict(kept.metadata), session_id)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from store import chat_summaries
-from store.chat_summaries import ChatSummary, SessionTurn
-from store.chat_traces import Trace, Traces
-from store.conversations import StoredEvidence
-from store.paths import DataDir
+from store.chats.conversations import StoredEvidence
+from store.core.paths import DataDir
+from store.memory import chat_summaries
+from store.memory.chat_summaries import ChatSummary, SessionTurn
+from store.memory.chat_traces import Trace, Traces
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
 from webapp.assistant import closing, digests, mini_summary, tracing

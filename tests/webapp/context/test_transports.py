@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engines import embedding_openai
-from store.settings import EmbeddingSettings
+from store.core.settings import EmbeddingSettings
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor
 from tests.webapp.context.test_http import app, asked

@@ -13,20 +13,15 @@ from typing import Any
 import pytest
 
 from engines.embedding import EmbeddingError
-from store import (
-    chat_digests,
-    context_packs,
-    context_preferences,
-    context_sessions,
-    conversations,
-    deletion,
-    sent,
-)
-from store.conversations import StoredEvidence
-from store.database import Database, rows
-from store.errors import SettingsError
-from store.media import Media
-from store.paths import DataDir
+from store.chats import conversations
+from store.chats.conversations import StoredEvidence
+from store.core.database import Database, rows
+from store.core.errors import SettingsError
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.egress import egress_log
+from store.frames.media import Media
+from store.memory import chat_digests, chat_sessions, context_packs, context_preferences
 from tests.assistant.agents import agent_deps
 from tests.assistant.helpers import NOW_MS
 from tests.factories import store_frame
@@ -69,7 +64,7 @@ class Window:
     def __init__(self, deps: TurnServices, stub: StubModel, **request: Any) -> None:
         assert deps.context
         self.deps, self.stub, self.request = deps, stub, request
-        self.session_id = context_sessions.create(deps.database, deps.context.clock())
+        self.session_id = chat_sessions.create(deps.database, deps.context.clock())
         self.chat_id: int | None = None
 
     def ask(self, message: str, **changes: Any) -> TurnResult:
@@ -89,7 +84,7 @@ class Window:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        found = context_sessions.get(self.deps.database, self.session_id)
+        found = chat_sessions.get(self.deps.database, self.session_id)
         assert found is not None
         return dict(found.metadata)
 
@@ -124,7 +119,7 @@ def test_r1_15_the_pack_is_system_message_one_before_the_conversation(window: Wi
     assert LEARNED not in messages[0]["content"]
     # Blocks are found again in what was sent, the background last.
     assert window.chat_id is not None
-    [request] = sent.of_turn(window.deps.database, window.chat_id, 3)
+    [request] = egress_log.of_turn(window.deps.database, window.chat_id, 3)
     contents = [each["content"] for each in json.loads(request.body or "{}")["messages"][:2]]
     blocks = prompt_blocks.taken_apart(request.blocks, contents)
     assert [block.name for block in blocks][-1] == "background"
@@ -184,10 +179,10 @@ def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window,
     window.ask(QUESTIONS[0])
     assert window.told()
     assert window.chat_id is not None
-    context_sessions.set_without_context(database, window.chat_id, True)
+    chat_sessions.set_without_context(database, window.chat_id, True)
     window.ask(QUESTIONS[1])
     assert window.told() == ""
-    context_sessions.set_without_context(database, window.chat_id, False)
+    chat_sessions.set_without_context(database, window.chat_id, False)
     context_preferences.set_off(database, True)
     window.ask(QUESTIONS[1])
     assert window.told() == ""
@@ -331,7 +326,7 @@ def test_r1_50_sizes_times_and_use_are_sampled_without_words(window: Window) -> 
 def test_c20_a_model_with_a_small_window_is_told_less(past: Past, context: ContextServices) -> None:
     for number in range(12):
         past.window(f"retention question number {number} " + "and more of it " * 6, answers=[LEARNED])
-    session_id = context_sessions.create(context.database, context.clock())
+    session_id = chat_sessions.create(context.database, context.clock())
     deps = changed(context, min_user_turns=1)
     asking = ContextRequest("retention", None, session_id, "v2", prompt_tokens=400, window_tokens=4_096)
     small = prepare(deps, asking)
@@ -381,7 +376,7 @@ def test_a_window_is_of_one_chat(window: Window, database: Database) -> None:
     window.ask(QUESTIONS[0])
     other = conversations.create(database, "Another", NOW_MS)
     window.ask(QUESTIONS[1], chat_id=other)
-    assert context_sessions.user_turns(database, window.session_id) == [QUESTIONS[0]]
+    assert chat_sessions.user_turns(database, window.session_id) == [QUESTIONS[0]]
 
 
 def test_a_pack_that_is_deleted_is_not_told_again(window: Window, database: Database) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from store import privacy
-from store.database import Database
-from store.media import Media
-from store.paths import DataDir
-from store.privacy import Rule
-from store.settings import EmbeddingSettings, Settings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import EmbeddingSettings, Settings
+from store.frames.media import Media
+from store.privacy import privacy
+from store.privacy.privacy import Rule
 from tests.webapp.conftest import Clock
 from webapp.doors.calls import ReadSources
 from webapp.query_embedder import QueryEmbedder

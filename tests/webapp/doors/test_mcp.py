@@ -21,12 +21,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from PIL import Image
 
-from store import access_log, vectors
-from store.activity import heartbeat
-from store.database import Database
-from store.frames import FrameRow
-from store.paths import DataDir
-from store.settings import EmbeddingSettings
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import EmbeddingSettings
+from store.egress import access_log
+from store.embeddings import vectors
+from store.frames.frames import FrameRow
+from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.doors.conftest import Exclude

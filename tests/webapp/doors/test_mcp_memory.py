@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from mcp import StdioServerParameters
 
-from store import access_log, conversations, observation_rows, summaries
-from store.database import Database
-from store.frames import FrameRow
-from store.observations import Draft, Fact
-from store.paths import DataDir
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.egress import access_log
+from store.frames.frames import FrameRow
+from store.memory import observation_writer, summaries
+from store.memory.observations import Draft, Fact
 from tests.factories import NOON_MS
 from tests.webapp.doors.conftest import Exclude
 from tests.webapp.doors.test_mcp import Asked, converse, put
@@ -50,7 +52,7 @@ def observe(database: Database, frame: FrameRow, title: str, **changes: Any) -> 
         **changes,
     }
     with database.write() as connection:
-        observation_rows.put_hour(connection, hour, [Draft(**values)], frame.captured_ms)
+        observation_writer.put_hour(connection, hour, [Draft(**values)], frame.captured_ms)
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from store import attachments
-from store.errors import AttachmentNotFound
+from store.chats import attachments
+from store.core.errors import AttachmentNotFound
 from webapp.assistant.findings import Findings
 from webapp.assistant.records import ATTACHMENT_SOURCE
 from webapp.assistant.tool import ToolFailed, tool

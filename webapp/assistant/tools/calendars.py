@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from store import calendars
+from store.sources import calendars
 from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, span, truncated
 from webapp.doors.answers import Time, Words
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from store import chat_summaries, memory
-from store.chat_summaries import ChatSummary
-from store.memory_entries import MemoryEntry
-from store.memory_filters import MemoryFilters
+from store.memory import chat_summaries, search
+from store.memory.chat_summaries import ChatSummary
+from store.memory.entries import MemoryEntry
+from store.memory.memory_filters import MemoryFilters
 from webapp.assistant.formats.neutral import neutralized
 from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors import moments
@@ -34,7 +34,7 @@ def search_chats(
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
         filters = MemoryFilters(*look.within(*moments.span(start, end, call.now_ms)))
-    found = memory.search_chats(
+    found = search.search_chats(
         call.database,
         call.library.embedder.asking(query),
         filters=filters,

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from store import daily_summaries, tokenizer
+from store.core import tokenizer
+from store.memory import daily_summaries
 from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors import memory as gate
 from webapp.doors import moments

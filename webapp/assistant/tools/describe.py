@@ -14,8 +14,8 @@ from typing import Annotated, Protocol
 from pydantic import Field
 
 from engines.chat import Message, ModelError, Picture
-from store.errors import StoreError
-from store.frames import FrameRow
+from store.core.errors import StoreError
+from store.frames.frames import FrameRow
 from webapp.assistant.outside import VisionAccess
 from webapp.assistant.tool import ToolFailed, tool
 from webapp.assistant.tools.screen import DOOR, ScreenContext, outside_range

@@ -11,9 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from store import entities, frame_tags, frames, readings, remembered
-from store.entities import Entity, EntityNotFound, Fact, Provenance
-from store.frames import captured_ms_of
+from store.frames import frames
+from store.frames import tags as frame_tags
+from store.frames.frames import captured_ms_of
+from store.ocr import readings
+from store.sources import entities, fact_curation
+from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
 from webapp.assistant.tool import ToolFailed
 from webapp.assistant.tools.sources import SourceContext, SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors.frame_tools import FrameId
@@ -213,7 +216,7 @@ def _note_use(look: SourceQuery, told: list[dict[str, Any]]) -> None:
         return
     facts = [fact["fact_id"] for row in told for fact in row["facts"]]
     with look.call.database.write() as connection:
-        remembered.use(connection, look.context.turn_id, [row["entity_id"] for row in told], facts)
+        fact_curation.use(connection, look.context.turn_id, [row["entity_id"] for row in told], facts)
 
 
 def _note(context: SourceContext, entity: Entity, facts: list[Fact]) -> None:

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from store import message_search, messages
-from store.memory_legs import RetrievalQuery
-from store.messages import SMS_DAYS_RADIUS, Filters, Message
+from store.memory.retrievers import RetrievalQuery
+from store.sources import message_search, messages
+from store.sources.messages import SMS_DAYS_RADIUS, Filters, Message
 from webapp.assistant.tool import ToolFailed
 from webapp.assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from webapp.doors import moments

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from store import locations, places
-from store.places import Place
+from store.sources import locations, places
+from store.sources.places import Place
 from webapp.assistant.tools.sources import (
     Latitude,
     Longitude,

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from store import readings
-from store.times import to_ms
+from store.core.times import to_ms
+from store.ocr import readings
 from webapp.assistant.facts import TOTAL
 from webapp.assistant.findings import Findings
 from webapp.assistant.relevance import Searched

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
-from store.frames import FrameRow
-from store.tool_modes import Mode
+from store.chats.tool_modes import Mode
+from store.frames.frames import FrameRow
 from webapp.assistant.findings import Findings
 from webapp.assistant.tool import Risk, Tool, ToolFailed, described
 from webapp.assistant.tools.screen import DOOR, outside_range

@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 from pydantic import Field
 
 from engines.web_search import SearchFailed
-from store.errors import StoreError
+from store.core.errors import StoreError
 from webapp.assistant.outside import WebAccess
 from webapp.assistant.tool import ToolFailed, legible, tool
 

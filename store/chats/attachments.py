@@ -1,0 +1,237 @@
+"""Files that somebody attached to a question: what is known of each, and what it says.
+
+A file belongs to nobody until its question is asked; from then on to that turn of its chat, and goes with
+the chat. What nobody asked about goes after `UNSENT_MS`. The same file attached twice is two rows and one
+file on the disk (`store.chats.attachment_files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import apsw
+
+from store.chats import attachment_files
+from store.chats.attachment_files import Staged
+from store.core.database import Database, rows, scalar
+from store.core.errors import AttachmentNotFound, AttachmentSent
+
+Kind = Literal["text", "html", "pdf", "docx", "image"]
+
+MAX_NAME_CHARS = 200
+UNSENT_MS = 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What was found in a file; `text` is "" for an image, `is_whole` false when there is more than that."""
+
+    kind: Kind
+    media_type: str
+    text: str = ""
+    is_whole: bool = True
+    pages: int | None = None
+    width_px: int | None = None
+    height_px: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """One attached file without its text, which has so many `characters`. `chat_id` and `turn` are None
+    until it was asked about.
+    """
+
+    id: int
+    chat_id: int | None
+    turn: int | None
+    name: str
+    kind: Kind
+    media_type: str
+    size_bytes: int
+    sha256: str
+    characters: int
+    is_whole: bool
+    pages: int | None
+    width_px: int | None
+    height_px: int | None
+    added_ms: int
+
+    @property
+    def is_image(self) -> bool:
+        return self.kind == "image"
+
+
+def add(database: Database, staged: Staged, name: str, found: Contents, now_ms: int) -> Attachment:
+    """Keep a staged file with what was found in it; it belongs to no chat yet."""
+    with database.write() as connection:
+        attachment_files.keep(database.data_dir, staged)
+        connection.execute(
+            """
+            insert into attachments (sha256, name, kind, media_type, size_bytes, text, is_whole, pages,
+                width_px, height_px, added_ms)
+            values (:sha256, :name, :kind, :media_type, :size_bytes, :text, :is_whole, :pages,
+                :width_px, :height_px, :added_ms)
+            """,
+            {
+                "sha256": staged.sha256,
+                "name": name[:MAX_NAME_CHARS],
+                "kind": found.kind,
+                "media_type": found.media_type,
+                "size_bytes": staged.size_bytes,
+                "text": found.text,
+                "is_whole": int(found.is_whole),
+                "pages": found.pages,
+                "width_px": found.width_px,
+                "height_px": found.height_px,
+                "added_ms": now_ms,
+            },
+        )
+        attachment_id = connection.last_insert_rowid()
+        connection.execute("delete from attachment_trash where sha256 = ?", (staged.sha256,))
+    return get(database, attachment_id)
+
+
+def get(database: Database, attachment_id: int) -> Attachment:
+    """One file. Raises `AttachmentNotFound`."""
+    found = _select(database, "id = ?", (attachment_id,))
+    if not found:
+        raise AttachmentNotFound(attachment_id)
+    return found[0]
+
+
+def of_chat(database: Database, chat_id: int) -> list[Attachment]:
+    """The files of a chat in the order of its questions."""
+    return _select(database, "conversation_id = ?", (chat_id,))
+
+
+def of_turn(database: Database, chat_id: int, turn: int) -> list[Attachment]:
+    """The files of one question."""
+    return _select(database, "conversation_id = ? and turn = ?", (chat_id, turn))
+
+
+def usable(database: Database, attachment_ids: Sequence[int], chat_id: int | None) -> list[Attachment]:
+    """Files that a question of this chat may bring, in their order, each once.
+
+    Raises `AttachmentNotFound` for one that is gone, or another chat's.
+    """
+    found = [get(database, each) for each in dict.fromkeys(attachment_ids)]
+    for each in found:
+        if each.chat_id is not None and each.chat_id != chat_id:
+            raise AttachmentNotFound(each.id)
+    return found
+
+
+def claim(
+    connection: apsw.Connection, attachment_ids: Sequence[int], chat_id: int, turn: int, now_ms: int
+) -> None:
+    """Make files those of a turn, in the transaction that enters it; one of an earlier turn is there twice.
+
+    Raises `AttachmentNotFound` for one that is gone, or another chat's.
+    """
+    for attachment_id in dict.fromkeys(attachment_ids):
+        connection.execute(
+            "update attachments set conversation_id = ?, turn = ? where id = ? and conversation_id is null",
+            (chat_id, turn, attachment_id),
+        )
+        if connection.changes():
+            continue
+        connection.execute(
+            """
+            insert into attachments (conversation_id, turn, sha256, name, kind, media_type, size_bytes, text,
+                is_whole, pages, width_px, height_px, added_ms)
+            select conversation_id, :turn, sha256, name, kind, media_type, size_bytes, text,
+                is_whole, pages, width_px, height_px, :now
+            from attachments
+            where id = :id and conversation_id = :chat
+            """,
+            {"turn": turn, "now": now_ms, "id": attachment_id, "chat": chat_id},
+        )
+        if not connection.changes():
+            raise AttachmentNotFound(attachment_id)
+
+
+def text_of(database: Database, attachment_id: int, offset: int = 0, count: int = -1) -> str:
+    """`count` characters from `offset` on, all for -1; "" beyond the end, and for a file that is gone."""
+    count = 2**31 if count < 0 else count
+    with database.read() as connection:
+        found = scalar(
+            connection,
+            "select substr(text, ? + 1, ?) from attachments where id = ?",
+            (offset, count, attachment_id),
+        )
+    return str(found or "")
+
+
+def content(database: Database, attachment: Attachment) -> bytes:
+    """The file, byte for byte. Raises `AttachmentGone`."""
+    return attachment_files.exact(database.data_dir, attachment.sha256)
+
+
+def remove(database: Database, attachment_id: int) -> None:
+    """Take back a file that was not asked about. Raises `AttachmentNotFound`, `AttachmentSent`."""
+    if get(database, attachment_id).chat_id is not None:
+        raise AttachmentSent(attachment_id)
+    with database.write() as connection:
+        connection.execute(
+            "delete from attachments where id = ? and conversation_id is null", (attachment_id,)
+        )
+    empty_trash(database)
+
+
+def sweep(database: Database, now_ms: int) -> int:
+    """Remove what nobody asked about in a day, and what a crash left; returns how many rows went."""
+    with database.write() as connection:
+        connection.execute(
+            "delete from attachments where conversation_id is null and added_ms < ?", (now_ms - UNSENT_MS,)
+        )
+        removed = connection.changes()
+    attachment_files.drop_abandoned(database.data_dir)
+    empty_trash(database)
+    return removed
+
+
+def empty_trash(database: Database) -> int:
+    """Unlink the files of rows that are gone; returns the bytes freed."""
+    with database.read() as connection:
+        waiting = scalar(connection, "select count(*) from attachment_trash")
+    if not waiting:
+        return 0
+    with database.write() as connection:
+        # The lock is held: nobody enters the same file meanwhile.
+        gone = rows(connection, "select sha256 from attachment_trash")
+        freed = sum(attachment_files.remove_file(database.data_dir, sha256) for (sha256,) in gone)
+        connection.execute("delete from attachment_trash")
+    database.checkpoint()
+    return freed
+
+
+def usage(database: Database) -> tuple[int, int]:
+    """(number of files, their bytes); the same file attached twice counts once."""
+    with database.read() as connection:
+        ((count, size),) = rows(
+            connection,
+            "select count(*), coalesce(sum(size_bytes), 0) "
+            "from (select distinct sha256, size_bytes from attachments)",
+        )
+    return count, size
+
+
+def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list[Attachment]:
+    with database.read() as connection:
+        found = rows(
+            connection,
+            f"""
+            select id, conversation_id, turn, name, kind, media_type, size_bytes, sha256, length(text),
+                is_whole, pages, width_px, height_px, added_ms
+            from attachments
+            where {condition}
+            order by turn, id
+            """,
+            values,
+        )
+    return [Attachment(**{**dict(zip(_FIELDS, row, strict=True)), "is_whole": bool(row[9])}) for row in found]
+
+
+_FIELDS = tuple(each.name for each in fields(Attachment))

@@ -1,0 +1,411 @@
+"""Stored conversations: what was asked, what was answered, and the frames that were shown for it.
+
+A turn is entered as `running` before the model is called and finished or failed afterwards, in a
+transaction of its own: nothing is held while the model thinks (CHAT-11). The row keeps everything
+a page needs to show the turn again; `payload` is a JSON object (claims, coverage, usage, warnings,
+error) that belongs to the caller, of which this module knows only the key `claims`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import apsw
+from peewee import fn
+
+from store.chats import anchors, attachments
+from store.chats.anchors import AnchoredChat
+from store.chats.personas import Persona
+from store.chats.records import Chat, StoredEvidence, StoredMessage, StoredTurn, chat_of, evidence_of, turn_of
+from store.core.context_schema import ChatSessionRow
+from store.core.database import Database, scalar
+from store.core.estimates import estimate_tokens
+from store.core.schema import Conversation, Evidence, Message, Turn
+from store.spool import residual_files
+
+__all__ = [
+    "DELETED_ANSWER",
+    "MAX_TITLE_CHARS",
+    "Chat",
+    "StoredEvidence",
+    "StoredMessage",
+    "StoredTurn",
+    "add_turn",
+    "blank",
+    "create",
+    "delete",
+    "fail_interrupted",
+    "fail_turn",
+    "finish_turn",
+    "get",
+    "identity",
+    "is_outdated",
+    "list_chats",
+    "messages",
+    "redact_answer",
+    "title_of",
+    "turn",
+    "turns",
+]
+
+MAX_TITLE_CHARS = 80
+
+DELETED_ANSWER = "This answer was removed because something it rested on was deleted."
+"""Stands in for an answer whose source the person deleted."""
+
+
+# -- chats --------------------------------------------------------------------------------
+
+
+def create(
+    database: Database, title: str, now_ms: int, identity: str = "", anchored: AnchoredChat | None = None
+) -> int:
+    """A new chat; returns its id. A title is one line of at most `MAX_TITLE_CHARS`.
+
+    `identity` becomes the first message of the transcript: as whom the model was asked to speak. Raises
+    `apsw.ConstraintError` when the frame that it is about has gone.
+    """
+    query = Conversation.insert(title=title_of(title), created_ms=now_ms, updated_ms=now_ms)
+    with database.write() as connection:
+        chat_id = int(query.execute(database.peewee))
+        if anchored:
+            anchors.bind_anchor(connection, chat_id, anchored)
+        if identity:
+            _say(database, chat_id, 1, "system", identity, now_ms)
+    return chat_id
+
+
+def identity(database: Database, chat_id: int) -> str:
+    """As whom the model speaks in a chat: its first message where that is the system's, else ''."""
+    first = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        row = first.first(database.peewee)
+    return row.content if row is not None and row.role == "system" else ""
+
+
+def title_of(message: str) -> str:
+    """A title from what was asked: its first line, cut at a word where it is long."""
+    line = next((text.strip() for text in message.splitlines() if text.strip()), "")
+    if len(line) <= MAX_TITLE_CHARS:
+        return line
+    head = line[: MAX_TITLE_CHARS - 1]
+    at_word = head.rpartition(" ")[0]
+    return (at_word if len(at_word) > MAX_TITLE_CHARS // 2 else head).rstrip() + "…"
+
+
+def get(database: Database, chat_id: int) -> Chat | None:
+    """One chat, or None when there is none with this id."""
+    with database.read():
+        row = _chats().where(Conversation.id == chat_id).first(database.peewee)
+    return chat_of(row) if row else None
+
+
+def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | None = None) -> list[Chat]:
+    """Chats, the one used last first. `before` is (updated_ms, id) of the last chat of a page."""
+    query = _chats().order_by(Conversation.updated_ms.desc(), Conversation.id.desc()).limit(limit)
+    if before is not None:
+        updated_ms, chat_id = before
+        query = query.where(
+            (Conversation.updated_ms < updated_ms)
+            | ((Conversation.updated_ms == updated_ms) & (Conversation.id < chat_id))
+        )
+    with database.read():
+        return [chat_of(row) for row in query.execute(database.peewee)]
+
+
+def delete(database: Database, chat_id: int) -> bool:
+    """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
+    has_files = bool(attachments.of_chat(database, chat_id))
+    with database.write():
+        removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
+    if removed:
+        if has_files:
+            attachments.empty_trash(database)
+            residual_files.drop(residual_files.copies(database.data_dir))  # they hold what the files say
+        database.checkpoint()
+    return bool(removed)
+
+
+def messages(database: Database, chat_id: int) -> list[StoredMessage]:
+    """The transcript as stored, in order."""
+    query = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        return [
+            StoredMessage(row.turn, row.role, row.content, row.created_ms)
+            for row in query.execute(database.peewee)
+        ]
+
+
+# -- turns --------------------------------------------------------------------------------
+
+
+def add_turn(
+    database: Database,
+    chat_id: int,
+    *,
+    mode: str,
+    model: str,
+    question: str,
+    start_ms: int | None,
+    end_ms: int | None,
+    timezone: str,
+    now_ms: int,
+    persona: Persona | None = None,
+    style_note: str = "",
+    session_id: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    attached: Sequence[int] = (),
+) -> StoredTurn:
+    """Enter a question as a running turn, the next of its chat, with the person's message.
+
+    `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn,
+    `session_id` the window that it was asked in; one of another chat is passed over. `given` is kept as it
+    is, to ask the same again. `attached` are ids of files that the question brings.
+
+    Raises `peewee.IntegrityError` when the chat has gone, `AttachmentNotFound` when a file has.
+    """
+    with database.write() as connection:
+        last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
+        n = (last.scalar(database.peewee) or 0) + 1
+        turn = StoredTurn(
+            0, chat_id, n, mode, model, "running", question, "", start_ms, end_ms, timezone, {}, now_ms
+        )
+        turn_id = Turn.insert(
+            conversation_id=chat_id,
+            n=n,
+            mode=mode,
+            model=model,
+            status="running",
+            question=question,
+            answer_md="",
+            start_ms=start_ms,
+            end_ms=end_ms,
+            timezone=timezone,
+            payload="{}",
+            created_ms=now_ms,
+            persona_id=persona.id if persona else None,
+            persona_version=persona.version if persona else None,
+            style_note=style_note,
+            given=_json(dict(given or {})),
+        ).execute(database.peewee)
+        _say(database, chat_id, n, "user", question, now_ms, _of_chat(database, session_id, chat_id))
+        attachments.claim(connection, attached, chat_id, n, now_ms)
+    return replace(turn, id=int(turn_id), given=dict(given or {}))
+
+
+def finish_turn(
+    database: Database,
+    turn_id: int,
+    answer_md: str,
+    payload: dict[str, Any],
+    evidence: Sequence[StoredEvidence],
+    now_ms: int,
+    *,
+    is_failed: bool = False,
+) -> None:
+    """Store a turn's answer with its evidence; `is_failed` when it broke off.
+
+    A frame may have been deleted while the model was thinking. Its evidence is then stored as
+    deleted, and an answer that cites it is not stored at all.
+    """
+    with database.write() as connection:
+        kept = [item if _exists(connection, item) else blank(item) for item in evidence]
+        if _is_outdated(connection, turn_id):
+            payload = {name: value for name, value in payload.items() if name != "measured"}
+        _end(database, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
+        if any(item.state == "deleted" and item.n is not None for item in kept):
+            redact_answer(connection, turn_id)
+
+
+def is_outdated(database: Database, turn_id: int) -> bool:
+    """Whether something was deleted since a turn was asked: what it was shown may be of that."""
+    with database.read() as connection:
+        return _is_outdated(connection, turn_id)
+
+
+def _is_outdated(connection: apsw.Connection, turn_id: int) -> bool:
+    """Whether something was deleted since the turn was asked: its durations may tell of it."""
+    found = scalar(
+        connection,
+        "select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = ? limit 1",
+        (turn_id,),
+    )
+    return found is not None
+
+
+def fail_turn(
+    database: Database,
+    turn_id: int,
+    payload: dict[str, Any],
+    evidence: Sequence[StoredEvidence] = (),
+) -> None:
+    """Store that a turn failed before anything was said; its question and what was retrieved are kept, so
+    it can be retried.
+    """
+    with database.write() as connection:
+        kept = [item if _exists(connection, item) else blank(item) for item in evidence]
+        _end(database, turn_id, "failed", "", payload, kept, None)
+
+
+def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
+    """At the start of the web app: no turn of a former process is running any more."""
+    query = Turn.update(status="failed", payload=_json(payload)).where(Turn.status == "running")
+    with database.write():
+        return int(query.execute(database.peewee))
+
+
+def turn(database: Database, chat_id: int, n: int) -> StoredTurn | None:
+    """One turn with its evidence, or None."""
+    return next(iter(_turns(database, (Turn.conversation_id == chat_id) & (Turn.n == n))), None)
+
+
+def turns(database: Database, chat_id: int) -> list[StoredTurn]:
+    """All turns of a chat with their evidence, in order; two queries."""
+    return _turns(database, Turn.conversation_id == chat_id)
+
+
+# -- forgetting (inside `database.write()`) -----------------------------------------------
+
+
+def blank(item: StoredEvidence) -> StoredEvidence:
+    """What is left of an evidence item when its frame was deleted: its number and its time."""
+    return StoredEvidence(item.n, None, item.captured_ms, state="deleted")
+
+
+def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
+    """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript; drop claims and durations."""
+    payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
+    if "claims" in payload:
+        payload["claims"] = []
+    payload.pop("measured", None)
+    connection.execute(
+        "update turns set answer_md = ?, payload = ? where id = ?",
+        (DELETED_ANSWER, _json(payload), turn_id),
+    )
+    connection.execute(
+        """
+        update messages
+        set content = :sentence
+        from turns
+        where turns.id = :turn_id and messages.conversation_id = turns.conversation_id
+            and messages.turn = turns.n and messages.role = 'assistant'
+        """,
+        {"sentence": DELETED_ANSWER, "turn_id": turn_id},
+    )
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _chats() -> Any:
+    count = Turn.select(fn.count(Turn.id)).where(Turn.conversation_id == Conversation.id)
+    return Conversation.select(Conversation, count.alias("turn_count"))
+
+
+def _of_chat(database: Database, session_id: int | None, chat_id: int) -> int | None:
+    """The window, where it is one of this chat or of none yet; it is one of this chat from now on."""
+    if session_id is None:
+        return None
+    is_ours = (ChatSessionRow.conversation_id == chat_id) | ChatSessionRow.conversation_id.is_null()
+    attached = ChatSessionRow.update(conversation_id=chat_id).where(
+        (ChatSessionRow.id == session_id) & is_ours
+    )
+    return session_id if attached.execute(database.peewee) else None
+
+
+def _say(
+    database: Database,
+    chat_id: int,
+    n: int,
+    role: str,
+    content: str,
+    now_ms: int,
+    session_id: int | None = None,
+) -> None:
+    Message.insert(
+        conversation_id=chat_id,
+        turn=n,
+        role=role,
+        content=content,
+        created_ms=now_ms,
+        session_id=session_id,
+        tokens=estimate_tokens(content),
+    ).execute(database.peewee)
+    Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
+
+
+def _end(
+    database: Database,
+    turn_id: int,
+    status: str,
+    answer_md: str,
+    payload: dict[str, Any],
+    evidence: Iterable[StoredEvidence],
+    now_ms: int | None,
+) -> None:
+    Turn.update(status=status, answer_md=answer_md, payload=_json(payload)).where(Turn.id == turn_id).execute(
+        database.peewee
+    )
+    found = [
+        {
+            **asdict(item),
+            "turn_id": turn_id,
+            "boxes": json.dumps(item.boxes),
+            "focused": _flag(item.focused),
+            "needs_check": int(item.needs_check),
+        }
+        for item in evidence
+    ]
+    if found:
+        Evidence.insert_many(found).execute(database.peewee)
+        _note_newer_readings(database.connection(), turn_id)
+    if now_ms is not None:
+        row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
+        of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
+        said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
+        session_id = said.session_id if said else None
+        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
+
+
+def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
+    """A frame may have been read again while the model was thinking: its quote was checked elsewhere."""
+    connection.execute(
+        """
+        update evidence set state = 'not_checked', needs_check = 1
+        where turn_id = ? and n is not null and state in ('found', 'not_found') and exists (
+            select 1 from readings r
+            where r.frame_id = evidence.frame_id and r.is_current = 1 and r.id <> evidence.reading_id
+        )
+        """,
+        (turn_id,),
+    )
+
+
+def _turns(database: Database, condition: Any) -> list[StoredTurn]:
+    with database.read():
+        found = list(Turn.select().where(condition).order_by(Turn.n).execute(database.peewee))
+        items = (
+            Evidence.select()
+            .where(Evidence.turn_id.in_([row.id for row in found]))
+            .order_by(Evidence.turn_id, Evidence.id)
+            .execute(database.peewee)
+        )
+        by_turn: dict[int, list[StoredEvidence]] = {}
+        for item in items:
+            by_turn.setdefault(item.turn_id, []).append(evidence_of(item))
+    return [turn_of(row, tuple(by_turn.get(row.id, ()))) for row in found]
+
+
+def _exists(connection: apsw.Connection, item: StoredEvidence) -> bool:
+    return scalar(connection, "select 1 from frames where id = ?", (item.frame_id,)) is not None
+
+
+def _flag(value: bool | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)

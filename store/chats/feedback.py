@@ -1,0 +1,130 @@
+"""What a person said about answers: this source is wrong, that answer is right.
+
+Reported turns are the person's own regression set (`recollect check-answers`). A report points at
+a turn and one of its citations and holds no words but the person's note: what was asked, answered
+and cited stays in the turn, goes with its chat, and loses its frame with the frame's deletion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from store.chats import conversations
+from store.chats.conversations import StoredTurn
+from store.core.database import Database, rows, scalar
+
+MAX_NOTE_CHARS = 500
+
+WHOLE_ANSWER = 0
+"""`Report.n` of a verdict on the answer itself; its citations count from 1."""
+
+Verdict = Literal["right", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A verdict on citation `n` of a turn. `frame_id` is None for `WHOLE_ANSWER`, and once the frame
+    was deleted.
+    """
+
+    n: int
+    verdict: Verdict
+    note: str
+    reported_ms: int
+    frame_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedTurn:
+    turn: StoredTurn
+    reports: tuple[Report, ...]
+
+
+def report(
+    database: Database, chat_id: int, turn: int, n: int, verdict: Verdict, note: str, now_ms: int
+) -> bool:
+    """Enter a verdict, in place of an earlier one on the same citation.
+
+    False when the chat has no such turn, the turn is not answered, or it cites no frame `n` (which
+    a deleted frame's citation still is).
+    """
+    with database.write() as connection:
+        turn_id = scalar(
+            connection,
+            """
+            select t.id
+            from turns t
+            where t.conversation_id = :chat and t.n = :turn and t.status = 'done' and (
+                :n = 0 or exists (select 1 from evidence e where e.turn_id = t.id and e.n = :n)
+            )
+            """,
+            {"chat": chat_id, "turn": turn, "n": n},
+        )
+        if turn_id is None:
+            return False
+        connection.execute(
+            """
+            insert into answer_reports (turn_id, n, verdict, note, reported_ms)
+            values (?, ?, ?, ?, ?)
+            on conflict (turn_id, n) do update
+            set verdict = excluded.verdict, note = excluded.note, reported_ms = excluded.reported_ms
+            """,
+            (turn_id, n, verdict, note.strip()[:MAX_NOTE_CHARS], now_ms),
+        )
+    return True
+
+
+def withdraw(database: Database, chat_id: int, turn: int, n: int) -> bool:
+    """Take a verdict back; False when there was none."""
+    with database.write() as connection:
+        connection.execute(
+            """
+            delete from answer_reports
+            where n = :n and turn_id = (select id from turns where conversation_id = :chat and n = :turn)
+            """,
+            {"chat": chat_id, "turn": turn, "n": n},
+        )
+        return bool(connection.changes())
+
+
+def of_turns(database: Database, turn_ids: Sequence[int]) -> dict[int, tuple[Report, ...]]:
+    """The reports of some turns (by `StoredTurn.id`), in the order of citations; no key without any."""
+    found: dict[int, tuple[Report, ...]] = {}
+    with database.read() as connection:
+        for turn_id in turn_ids:
+            reports = rows(connection, _REPORTS, (turn_id,))
+            if reports:
+                found[turn_id] = tuple(Report(*row) for row in reports)
+    return found
+
+
+def reported_turns(database: Database) -> list[ReportedTurn]:
+    """Every turn that was reported on, in the order they were asked."""
+    with database.read() as connection:
+        keys = rows(
+            connection,
+            """
+            select t.id, t.conversation_id, t.n
+            from turns t
+            where t.id in (select turn_id from answer_reports)
+            order by t.created_ms, t.id
+            """,
+        )
+    reports = of_turns(database, [turn_id for turn_id, _, _ in keys])
+    turns = [(turn_id, conversations.turn(database, chat_id, n)) for turn_id, chat_id, n in keys]
+    return [
+        ReportedTurn(turn, reports[turn_id])
+        for turn_id, turn in turns
+        if turn is not None and turn_id in reports  # deleted between the two queries
+    ]
+
+
+_REPORTS = """
+select r.n, r.verdict, r.note, r.reported_ms,
+    (select e.frame_id from evidence e where e.turn_id = r.turn_id and e.n = r.n)
+from answer_reports r
+where r.turn_id = ?
+order by r.n
+"""

@@ -1,0 +1,309 @@
+"""Personas: who speaks. A name and a system prompt that says voice, shape and length.
+
+Every change makes a version, because a turn names the persona *and* the version it spoke with: what
+an old turn names can always be read again. So a persona that turns name is archived, never deleted.
+The built-in ones can be changed and reset, not removed (R0.44). The active one is a preference (R0.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from store.chats.persona_words import BUILT_IN, MAX_NAME_CHARS, PersonaInvalid, PersonaText, flaws, tidied
+from store.core import preferences
+from store.core.database import Database, rows, scalar
+from store.core.errors import StoreError
+
+MAX_PERSONAS = 200
+
+_ACTIVE = "persona.active"
+
+
+DEFAULT = "assistant"
+"""The built-in one that is active until another is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """`builtin` is its key, None for a person's own. `turns` is how many turns spoke with it."""
+
+    id: int
+    builtin: str | None
+    name: str
+    description: str
+    system_prompt: str
+    version: int
+    archived_ms: int | None
+    updated_ms: int
+    turns: int
+
+    @property
+    def words(self) -> PersonaText:
+        return PersonaText(self.name, self.system_prompt, self.description)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a built-in one says something else than it came with."""
+        return self.builtin is not None and self.words != BUILT_IN[self.builtin]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a persona said at one time."""
+
+    persona_id: int
+    version: int
+    name: str
+    description: str
+    system_prompt: str
+    saved_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPersona:
+    """With whose words a turn was asked: None for a turn that names no persona."""
+
+    version: Version | None
+    style_note: str
+
+
+NOBODY = TurnPersona(None, "")
+
+
+class UnknownPersona(StoreError, LookupError):
+    def __init__(self, persona_id: int) -> None:
+        super().__init__(f"there is no persona {persona_id}")
+
+
+class BuiltInPersona(StoreError):
+    """A built-in persona was to be removed, or one that is none was to be reset."""
+
+
+# -- reading ------------------------------------------------------------------------------
+
+_COLUMNS = """
+    p.id, p.builtin, p.name, p.description, p.system_prompt, p.version, p.archived_ms, p.updated_ms,
+    (select count(*) from turns t where t.persona_id = p.id)
+"""
+
+
+def list_personas(database: Database, *, archived: bool = False) -> list[Persona]:
+    """All that can be chosen, or with `archived` those that were put away; the built-in ones first."""
+    sql = f"""
+        select {_COLUMNS} from personas p where (p.archived_ms is not null) = ?
+        order by p.builtin is null, p.name collate nocase, p.id
+        """
+    with database.read() as connection:
+        return [Persona(*row) for row in rows(connection, sql, (archived,))]
+
+
+def get(database: Database, persona_id: int) -> Persona:
+    """One persona, archived or not. Raises `UnknownPersona`."""
+    with database.read() as connection:
+        return _get(connection, persona_id)
+
+
+def active(database: Database) -> Persona | None:
+    """The persona that speaks when none is named; None when the person chose to have none."""
+    chosen = preferences.get_preference(database, _ACTIVE, DEFAULT)
+    with database.read() as connection:
+        if chosen == DEFAULT:
+            found = rows(connection, f"select {_COLUMNS} from personas p where builtin = ?", (DEFAULT,))
+        else:
+            sql = f"select {_COLUMNS} from personas p where p.id = ? and p.archived_ms is null"
+            found = rows(connection, sql, (chosen,))
+        return next((Persona(*row) for row in found), None)
+
+
+def versions(database: Database, persona_id: int) -> list[Version]:
+    """All versions of a persona, the newest first; empty for an unknown one."""
+    sql = """
+        select persona_id, version, name, description, system_prompt, saved_ms
+        from persona_versions where persona_id = ? order by version desc
+        """
+    with database.read() as connection:
+        return [Version(*row) for row in rows(connection, sql, (persona_id,))]
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
+    """Who spoke in a turn, in the words of that time; nobody for a turn that is not there."""
+    sql = """
+        select t.style_note, v.persona_id, v.version, v.name, v.description, v.system_prompt, v.saved_ms
+        from turns t
+        left join persona_versions v on v.persona_id = t.persona_id and v.version = t.persona_version
+        where t.conversation_id = ? and t.n = ?
+        """
+    with database.read() as connection:
+        found = rows(connection, sql, (chat_id, n))
+    for note, *version in found:
+        return TurnPersona(Version(*version) if version[0] is not None else None, note)
+    return NOBODY
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+def ensure_built_in(database: Database, now_ms: int) -> None:
+    """Have the built-in personas there. One that nobody changed follows what it comes with."""
+    sql = "select builtin, id, name, system_prompt, description from personas where is_edited = 0"
+    with database.read() as connection:
+        there = {row[0]: (row[1], PersonaText(*row[2:])) for row in rows(connection, sql)}
+        known = {row[0] for row in rows(connection, "select builtin from personas where builtin is not null")}
+    stale = [key for key, words in BUILT_IN.items() if key in there and there[key][1] != words]
+    missing = [key for key in BUILT_IN if key not in known]
+    if not stale and not missing:
+        return
+    with database.write() as connection:
+        for key in missing:
+            _insert(connection, BUILT_IN[key], now_ms, key)
+        for key in stale:
+            _keep(connection, there[key][0], BUILT_IN[key], now_ms, is_edited=False)
+
+
+def create(database: Database, words: PersonaText, now_ms: int) -> Persona:
+    """A new persona. Raises `PersonaInvalid`."""
+    return create_all(database, [words], now_ms)[0]
+
+
+def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> list[Persona]:
+    """New personas: all of them, or none when one cannot be kept. Raises `PersonaInvalid`."""
+    with database.write() as connection:
+        there = scalar(connection, "select count(*) from personas where archived_ms is null")
+        if there + len(many) > MAX_PERSONAS:
+            raise PersonaInvalid([("name", f"is one too many: at most {MAX_PERSONAS} are kept")])
+        ids = [_insert(connection, _checked(connection, words), now_ms, None) for words in many]
+        return [_get(connection, persona_id) for persona_id in ids]
+
+
+def update_persona(database: Database, persona_id: int, words: PersonaText, now_ms: int) -> Persona:
+    """Keep new words as a new version; the same words are no version.
+
+    Raises `UnknownPersona` and `PersonaInvalid`.
+    """
+    with database.write() as connection:
+        before = _get(connection, persona_id)
+        words = _checked(connection, words, persona_id)
+        if words != before.words:
+            _keep(connection, persona_id, words, now_ms, is_edited=True)
+        return _get(connection, persona_id)
+
+
+def restore(database: Database, persona_id: int, version: int, now_ms: int) -> Persona:
+    """Say again what an earlier version said, as a new version. Raises `UnknownPersona`."""
+    wanted = next((each for each in versions(database, persona_id) if each.version == version), None)
+    if wanted is None:
+        raise UnknownPersona(persona_id)
+    words = PersonaText(wanted.name, wanted.system_prompt, wanted.description)
+    return update_persona(database, persona_id, words, now_ms)
+
+
+def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
+    """Let a built-in persona say what it came with. Raises `UnknownPersona` and `BuiltInPersona`."""
+    with database.write() as connection:
+        before = _get(connection, persona_id)
+        if before.builtin is None:
+            raise BuiltInPersona(f"{before.name} did not come with Recollect: it has nothing to go back to")
+        words = _checked(connection, BUILT_IN[before.builtin], persona_id)
+        if words != before.words:
+            _keep(connection, persona_id, words, now_ms, is_edited=False)
+        return _get(connection, persona_id)
+
+
+def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
+    """A persona of one's own that says the same, under a free name. Raises `UnknownPersona`."""
+    original = get(database, persona_id)
+    taken = {each.name.casefold() for each in list_personas(database)}
+    stem = original.name[: MAX_NAME_CHARS - len(" copy 999")]
+    names = (f"{stem} copy", *(f"{stem} copy {n}" for n in range(2, 1000)))
+    name = next(each for each in names if each.casefold() not in taken)
+    return create(database, PersonaText(name, original.system_prompt, original.description), now_ms)
+
+
+def remove(database: Database, persona_id: int, now_ms: int) -> bool:
+    """Delete a persona, or put it away when turns name it; True when it is gone for good.
+
+    Raises `UnknownPersona`, and `BuiltInPersona` for one that came with Recollect.
+    """
+    with database.write() as connection:
+        before = _get(connection, persona_id)
+        if before.builtin is not None:
+            raise BuiltInPersona(f"{before.name} came with Recollect: it can be reset, not removed")
+        if before.turns:
+            connection.execute("update personas set archived_ms = ? where id = ?", (now_ms, persona_id))
+        else:
+            connection.execute("delete from personas where id = ?", (persona_id,))
+    if preferences.get_preference(database, _ACTIVE) == persona_id:
+        preferences.delete_preference(database, _ACTIVE)
+    return not before.turns
+
+
+def unarchive(database: Database, persona_id: int) -> Persona:
+    """Let an archived persona be chosen again. Raises `UnknownPersona` and `PersonaInvalid`."""
+    with database.write() as connection:
+        _checked(connection, _get(connection, persona_id).words, persona_id)
+        connection.execute("update personas set archived_ms = null where id = ?", (persona_id,))
+        return _get(connection, persona_id)
+
+
+def activate(database: Database, persona_id: int | None) -> None:
+    """Let a persona speak from the next turn on; None lets nobody. Raises `UnknownPersona`."""
+    if persona_id is not None and get(database, persona_id).archived_ms is not None:
+        raise UnknownPersona(persona_id)
+    preferences.set_preference(database, _ACTIVE, persona_id)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _get(connection: apsw.Connection, persona_id: int) -> Persona:
+    found = rows(connection, f"select {_COLUMNS} from personas p where p.id = ?", (persona_id,))
+    for row in found:
+        return Persona(*row)
+    raise UnknownPersona(persona_id)
+
+
+def _checked(connection: apsw.Connection, words: PersonaText, persona_id: int = 0) -> PersonaText:
+    """The words as they are kept, under a name that no other persona has. Raises `PersonaInvalid`."""
+    kept = tidied(words)
+    sql = "select 1 from personas where name = ? collate nocase and archived_ms is null and id <> ?"
+    is_taken = bool(scalar(connection, sql, (kept.name, persona_id)))
+    if errors := [*flaws(kept), *([("name", "is taken")] if is_taken else [])]:
+        raise PersonaInvalid(errors)
+    return kept
+
+
+def _insert(connection: apsw.Connection, words: PersonaText, now_ms: int, builtin: str | None) -> int:
+    connection.execute(
+        """
+        insert into personas (builtin, name, description, system_prompt, version, created_ms, updated_ms)
+        values (?, ?, ?, ?, 0, ?, ?)
+        """,
+        (builtin, words.name, words.description, words.system_prompt, now_ms, now_ms),
+    )
+    persona_id = connection.last_insert_rowid()
+    _keep(connection, persona_id, words, now_ms, is_edited=False)
+    return persona_id
+
+
+def _keep(
+    connection: apsw.Connection, persona_id: int, words: PersonaText, now_ms: int, *, is_edited: bool
+) -> None:
+    """Make `words` the persona's next version."""
+    connection.execute(
+        """
+        update personas set name = ?, description = ?, system_prompt = ?, updated_ms = ?,
+            is_edited = ?, version = version + 1
+        where id = ?
+        """,
+        (words.name, words.description, words.system_prompt, now_ms, is_edited, persona_id),
+    )
+    connection.execute(
+        """
+        insert into persona_versions (persona_id, version, name, description, system_prompt, saved_ms)
+        select id, version, name, description, system_prompt, updated_ms from personas where id = ?
+        """,
+        (persona_id,),
+    )

@@ -1,0 +1,389 @@
+"""What a chat's tools were asked to do, who allowed it, and what they gave.
+
+A call's life, each step one conditional update, so that no step can be taken twice or skipped::
+
+    pending ──approve──► approved ──claim──► executing ──finish──► completed, failed, timed_out
+       ├──deny──► denied
+       └──expire──► expired
+
+`claim` is the only way to run a call: it wants the id of an approved call and the very arguments
+that were approved (R2.50). A result may show the screen; `shown_from_ms` and `shown_until_ms` say of
+what time, and `forget` empties it when a frame of that time is deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import apsw
+
+from store.chats import tool_log, tool_permissions
+from store.chats.tool_log import ToolEvent
+from store.core.database import Database, rows, scalar
+from store.frames.doomed import shown_in
+
+State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
+Scope = Literal["once", "chat", "always"]
+
+
+class CallNotFound(LookupError):
+    """There is no call with this id."""
+
+
+class NotPending(Exception):
+    """The call was decided before, or its time is up; `state` is what became of it."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"the call is not waiting any more: {state}")
+        self.state = state
+
+
+class NotApproved(Exception):
+    """This call with these arguments may not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as stored. `arguments` is JSON text, exactly what would run; `call_id` is the model's.
+
+    `notice` says in words what it does and where that goes, `scope` what a standing approval covers.
+    """
+
+    id: int
+    turn_id: int
+    iteration: int
+    call_id: str
+    tool: str
+    arguments: str
+    state: State
+    decided_by: str  # mode, chat or always (a rule), person, or ''
+    output: str
+    error: str
+    is_forgotten: bool
+    created_ms: int
+    expires_ms: int | None
+    started_ms: int | None
+    finished_ms: int | None
+    notice: str
+    scope: str
+    chat_id: int
+    turn: int
+    said: str  # by the model beside the calls of its round; with the first of them only
+
+    @property
+    def duration_ms(self) -> int | None:
+        if self.started_ms is None or self.finished_ms is None:
+            return None
+        return self.finished_ms - self.started_ms
+
+
+@dataclass(frozen=True, slots=True)
+class NewToolCall:
+    """A call as it enters. `approved_by` lets it run at once; `error` ends it at once."""
+
+    iteration: int
+    call_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    approved_by: str = ""
+    error: str = ""
+    expires_ms: int | None = None
+    said: str = ""
+    notice: str = ""
+    scope: str = ""
+    shown_ms: tuple[int | None, int | None] = (None, None)  # of what the notice tells of the screen
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gave. The span is of what its result may show of the screen, None for nothing."""
+
+    state: Literal["completed", "failed", "timed_out"]
+    output: str = ""
+    error: str = ""
+    shown_from_ms: int | None = None
+    shown_until_ms: int | None = None
+
+
+def canonical(arguments: Mapping[str, Any]) -> str:
+    """Arguments as one JSON text: equal arguments give equal texts."""
+    return json.dumps(arguments, ensure_ascii=False, sort_keys=True)
+
+
+def add(database: Database, turn_id: int, asked: Sequence[NewToolCall], now_ms: int) -> list[ToolCall]:
+    """Enter the calls of one generation."""
+    ids = []
+    with database.write() as connection:
+        for each in asked:
+            arguments = canonical(each.arguments)
+            state = "failed" if each.error else "approved" if each.approved_by else "pending"
+            connection.execute(
+                """
+                insert into tool_calls (turn_id, iteration, call_id, tool, arguments, arguments_sha256,
+                    state, decided_by, error, created_ms, expires_ms, finished_ms, said, notice, scope,
+                    shown_from_ms, shown_until_ms)
+                values (:turn, :iteration, :call, :tool, :arguments, :sha256, :state, :by, :error,
+                    :now, :expires, :finished, :said, :notice, :scope, :low, :high)
+                """,
+                {
+                    "turn": turn_id,
+                    "iteration": each.iteration,
+                    "call": each.call_id,
+                    "tool": each.tool,
+                    "arguments": arguments,
+                    "sha256": _sha256(arguments),
+                    "state": state,
+                    "by": each.approved_by,
+                    "error": each.error,
+                    "now": now_ms,
+                    "expires": each.expires_ms,
+                    "finished": now_ms if each.error else None,
+                    "said": each.said,
+                    "notice": each.notice,
+                    "scope": each.scope,
+                    "low": each.shown_ms[0],
+                    "high": each.shown_ms[1],
+                },
+            )
+            ids.append(connection.last_insert_rowid())
+    return _calls(database, f"c.id in ({', '.join('?' * len(ids))}) order by c.id", ids)
+
+
+def get(database: Database, number: int) -> ToolCall | None:
+    """One call, or None."""
+    return next(iter(_calls(database, "c.id = ?", [number])), None)
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> list[ToolCall]:
+    """The calls of a turn, in order."""
+    return _calls(database, "t.conversation_id = ? and t.n = ? order by c.id", [chat_id, n])
+
+
+def of_chat(database: Database, chat_id: int) -> list[ToolCall]:
+    """The calls of a chat, in order."""
+    return _calls(database, "t.conversation_id = ? order by t.n, c.id", [chat_id])
+
+
+def pending(database: Database, chat_id: int, n: int, now_ms: int) -> list[ToolCall]:
+    """The calls of a turn that wait for a person."""
+    return [
+        call
+        for call in of_turn(database, chat_id, n)
+        if call.state == "pending" and (call.expires_ms is None or call.expires_ms > now_ms)
+    ]
+
+
+# -- decisions ------------------------------------------------------------------------------
+
+
+def approve(database: Database, number: int, scope: Scope, now_ms: int) -> ToolCall:
+    """Let a waiting call run: this once, or what it reaches also later, in its chat or in every one.
+
+    Raises `CallNotFound`, and `NotPending` when it was decided or has expired; that is put on record.
+    """
+    return _decide(database, number, scope, now_ms)
+
+
+def deny(database: Database, number: int, now_ms: int) -> ToolCall:
+    """Never run a waiting call. Raises as `approve` does."""
+    return _decide(database, number, None, now_ms)
+
+
+def expire(database: Database, now_ms: int, turn_id: int | None = None) -> int:
+    """Close waiting calls whose time is up; with `turn_id` every open call of that turn, which is over."""
+    if turn_id is None:
+        return _expire(database, "expires_ms <= :now", {"now": now_ms}, now_ms)
+    return _close(database, "turn_id = :turn", {"turn": turn_id}, now_ms)
+
+
+def expire_all(database: Database, now_ms: int) -> int:
+    """At the start of the web app: nobody waits for a decision any more, and nothing runs."""
+    return _close(database, "1", {}, now_ms)
+
+
+def _close(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
+    """Leave no call open: what runs is interrupted, what waits expires. Counts the latter."""
+    with database.write() as connection:
+        connection.execute(
+            "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now "
+            f"where state in ('approved', 'executing') and {condition}",
+            {**values, "now": now_ms},
+        )
+    return _expire(database, condition, values, now_ms)
+
+
+def _expire(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
+    with database.write() as connection:
+        found = rows(
+            connection, f"select id, tool from tool_calls where state = 'pending' and {condition}", values
+        )
+        for number, tool in found:
+            connection.execute(
+                "update tool_calls set state = 'expired', finished_ms = ? where id = ?", (now_ms, number)
+            )
+            tool_log.record_event(connection, ToolEvent(now_ms, tool, "expired"))
+    return len(found)
+
+
+_EVENTS: dict[Scope | None, str] = {
+    None: "denied",
+    "once": "approved",
+    "chat": "allowed_in_chat",
+    "always": "always_allowed",
+}
+
+
+def _decide(database: Database, number: int, scope: Scope | None, now_ms: int) -> ToolCall:
+    """Settle a call that was waiting until now: denied without a scope."""
+    state: State = "approved" if scope else "denied"
+    with database.write() as connection:
+        connection.execute(
+            """
+            update tool_calls
+            set state = :state, decided_by = 'person', finished_ms = iif(:state = 'denied', :now, null)
+            where id = :id and state = 'pending' and (expires_ms is null or expires_ms > :now)
+            """,
+            {"id": number, "state": state, "now": now_ms},
+        )
+        is_decided = connection.changes() == 1
+        call = next(iter(_read(connection, "c.id = ?", [number])), None)
+        if call is not None:
+            event = _EVENTS[scope] if is_decided else "refused"
+            tool_log.record_event(connection, ToolEvent(now_ms, call.tool, event))
+            if is_decided and scope in ("chat", "always"):
+                chat_id = call.chat_id if scope == "chat" else None
+                tool_permissions.allow(connection, call.tool, chat_id, call.scope, now_ms)
+    if call is None:
+        raise CallNotFound(number)
+    if not is_decided:
+        raise NotPending("expired" if call.state == "pending" else call.state)
+    return call
+
+
+# -- running --------------------------------------------------------------------------------
+
+
+def claim(database: Database, number: int, arguments: Mapping[str, Any], now_ms: int) -> None:
+    """Take an approved call to run it, once. Raises `NotApproved`; that is put on record."""
+    with database.write() as connection:
+        connection.execute(
+            "update tool_calls set state = 'executing', started_ms = ? "
+            "where id = ? and state = 'approved' and arguments_sha256 = ?",
+            (now_ms, number, _sha256(canonical(arguments))),
+        )
+        is_taken = connection.changes() == 1
+        if not is_taken:
+            tool = scalar(connection, "select tool from tool_calls where id = ?", (number,)) or ""
+            tool_log.record_event(connection, ToolEvent(now_ms, tool, "refused"))
+    if not is_taken:
+        raise NotApproved(f"call {number} is not approved with these arguments")
+
+
+def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> None:
+    """Note what a run gave, and that its turn may now show that time."""
+    with database.write() as connection:
+        connection.execute(
+            """
+            update tool_calls
+            set state = :state, output = :output, error = :error, finished_ms = :now,
+                shown_from_ms = coalesce(:low, shown_from_ms),
+                shown_until_ms = coalesce(:high, shown_until_ms)
+            where id = :id and state = 'executing'
+            """,
+            {
+                "id": number,
+                "state": outcome.state,
+                "output": outcome.output,
+                "error": outcome.error,
+                "low": outcome.shown_from_ms,
+                "high": outcome.shown_until_ms,
+                "now": now_ms,
+            },
+        )
+        tool, turn_id, started_ms = rows(
+            connection, "select tool, turn_id, started_ms from tool_calls where id = ?", (number,)
+        )[0]
+        tool_log.record_event(
+            connection, ToolEvent(now_ms, tool, outcome.state, now_ms - (started_ms or now_ms))
+        )
+        if outcome.shown_from_ms is not None:
+            # What was sent of a turn is forgotten by its range (`store.egress.egress_log`).
+            connection.execute(
+                """
+                update turns
+                set start_ms = min(coalesce(start_ms, :low), :low),
+                    end_ms = max(coalesce(end_ms, :high), :high)
+                where id = :turn
+                """,
+                {"turn": turn_id, "low": outcome.shown_from_ms, "high": outcome.shown_until_ms},
+            )
+
+
+def is_forgotten(database: Database, turn_id: int) -> bool:
+    """Whether a frame that this turn was shown has been deleted since."""
+    sql = "select 1 from tool_calls where turn_id = ? and is_forgotten limit 1"
+    with database.read() as connection:
+        return scalar(connection, sql, (turn_id,)) is not None
+
+
+# -- forgetting (inside `database.write()`) -----------------------------------------------
+
+# A later turn of a chat may repeat what an earlier one was shown, in its arguments too.
+_AFFECTED = f"""
+from tool_calls c
+join turns asked on asked.id = c.turn_id
+where not c.is_forgotten and exists (
+    select 1
+    from tool_calls shown
+    join turns t on t.id = shown.turn_id
+    where shown.shown_from_ms is not null and t.conversation_id = asked.conversation_id and t.n <= asked.n
+        and {shown_in("shown.shown_from_ms", "shown.shown_until_ms")}
+)
+"""
+
+COUNT = f"select count(*) {_AFFECTED}"
+
+
+def forget(connection: apsw.Connection) -> None:
+    """Empty the calls that may show one of the frames in ``doomed``; that they were made stays."""
+    connection.execute(
+        f"""
+        update tool_calls
+        set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '', notice = '',
+            is_forgotten = 1
+        where id in (select c.id {_AFFECTED})
+        """
+    )
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _sha256(arguments: str) -> str:
+    return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _calls(database: Database, condition: str, values: Sequence[int]) -> list[ToolCall]:
+    with database.read() as connection:
+        return _read(connection, condition, values)
+
+
+def _read(connection: apsw.Connection, condition: str, values: Sequence[int]) -> list[ToolCall]:
+    sql = f"""
+        select c.id, c.turn_id, c.iteration, c.call_id, c.tool, c.arguments, c.state, c.decided_by,
+            c.output, c.error, c.is_forgotten, c.created_ms, c.expires_ms, c.started_ms, c.finished_ms,
+            c.notice, c.scope, t.conversation_id, t.n, c.said
+        from tool_calls c
+        join turns t on t.id = c.turn_id
+        where {condition}
+        """
+    return [_call(*row) for row in rows(connection, sql, values)]
+
+
+def _call(*values: Any) -> ToolCall:
+    found = ToolCall(*values)
+    return replace(found, is_forgotten=bool(found.is_forgotten))

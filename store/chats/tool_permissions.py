@@ -1,0 +1,85 @@
+"""Standing approvals: a tool that runs without asking, in one chat or in all of them.
+
+A rule holds for exactly what its `scope` says in words, such as the folders a tool reads and the
+machine its results go to. Where a call would reach anything else, the person is asked again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import apsw
+
+from store.core.database import Database, rows
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A standing approval; `chat_id` is None for every chat. `uses` counts the calls it let run."""
+
+    id: int
+    tool: str
+    chat_id: int | None
+    title: str  # of that chat, '' for every chat
+    scope: str
+    allowed_ms: int
+    uses: int
+
+
+def rules(database: Database) -> list[Rule]:
+    """Every standing approval, the newest first."""
+    sql = """
+        select r.id, r.tool, r.conversation_id, coalesce(c.title, ''), r.scope, r.allowed_ms, r.uses
+        from tool_rules r
+        left join conversations c on c.id = r.conversation_id
+        order by r.allowed_ms desc, r.id desc
+        """
+    with database.read() as connection:
+        return [Rule(*row) for row in rows(connection, sql)]
+
+
+def use(database: Database, chat_id: int, tool: str, scope: str) -> str:
+    """Let one call run by a rule and count it: ``chat``, ``always``, or '' where no rule covers it."""
+    with database.write() as connection:
+        found = rows(
+            connection,
+            """
+            select id, conversation_id
+            from tool_rules
+            where tool = :tool and scope = :scope and (conversation_id is null or conversation_id = :chat)
+            order by conversation_id is null
+            limit 1
+            """,
+            {"tool": tool, "scope": scope, "chat": chat_id},
+        )
+        for rule_id, _ in found:
+            connection.execute("update tool_rules set uses = uses + 1 where id = ?", (rule_id,))
+    if not found:
+        return ""
+    return "always" if found[0][1] is None else "chat"
+
+
+def revoke(database: Database, rule_id: int) -> bool:
+    """Ask again; False when there is no such rule."""
+    with database.write() as connection:
+        connection.execute("delete from tool_rules where id = ?", (rule_id,))
+        return connection.changes() > 0
+
+
+# -- writing (inside `database.write()`) --------------------------------------------------
+
+
+def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: str, now_ms: int) -> None:
+    """Add a rule; one that is there already stays as it is."""
+    connection.execute(
+        """
+        insert or ignore into tool_rules (tool, conversation_id, scope, allowed_ms)
+        values (?, ?, ?, ?)
+        """,
+        (tool, chat_id, scope, now_ms),
+    )
+
+
+def end(connection: apsw.Connection, tool: str) -> None:
+    """Remove every rule of a tool."""
+    connection.execute("delete from tool_rules where tool = ?", (tool,))

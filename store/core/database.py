@@ -1,0 +1,243 @@
+"""The one way to the SQLite database.
+
+Peewee rides on apsw, so that there is one SQLite library in the process (two on one file can
+corrupt it, https://www.sqlite.org/howtocorrupt.html). Each thread has its own connection; reads
+see a snapshot, writes are immediate, and "busy" is translated in one place.
+
+    store = open_database(data_dir)
+    with store.read(deadline_s=5) as connection:
+        rows = connection.execute("select ...", {"start": start}).fetchall()
+    with store.write() as connection:
+        connection.execute("insert ...")
+
+No transaction is ever held across a model call: compute first, then write.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+from peewee import DatabaseError, OperationalError
+from playhouse.apsw_ext import APSWDatabase
+
+from store.core import tokenizer
+from store.core.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
+from store.core.migrations import migrate
+from store.core.paths import FILE_MODE, DataDir
+
+BUSY_TIMEOUT_MS = 10_000
+# How many virtual-machine steps SQLite runs between two looks at the clock: about 0.1 ms.
+_STEPS_BETWEEN_CHECKS = 10_000
+# Asking the system about a socket costs more than looking at the clock.
+_ASK_EVERY_S = 0.02
+
+
+class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
+    """Peewee's APSW database with our tokenizer and pragmas on every connection."""
+
+    def _connect(self) -> apsw.Connection:
+        connection: apsw.Connection = super()._connect()
+        _prepare(connection)
+        return connection
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.execute(
+        """
+        pragma journal_mode = wal;
+        pragma synchronous = full;
+        pragma foreign_keys = on;
+        pragma recursive_triggers = on;
+        pragma secure_delete = on;
+        pragma cache_size = -8000;
+        pragma temp_store = memory;
+        """
+    ).fetchall()
+    # After a statement that reads the file: what is no database is then told as such.
+    tokenizer.register(connection)
+
+
+class _Limit:
+    """When a read must stop."""
+
+    def __init__(self, end_s: float, has_left: Callable[[], bool] | None) -> None:
+        self.end_s = end_s
+        self.is_abandoned = False
+        self._has_left = has_left
+        self._ask_at_s = time.monotonic() + _ASK_EVERY_S
+
+    def is_over(self) -> bool:
+        """SQLite's progress handler."""
+        now = time.monotonic()
+        if self._has_left and now >= self._ask_at_s and not self.is_abandoned:
+            self._ask_at_s = now + _ASK_EVERY_S
+            self.is_abandoned = self._has_left()
+        return self.is_abandoned or now > self.end_s
+
+
+class Database:
+    """Read and write access to one home folder's database; safe to share between threads."""
+
+    def __init__(self, data_dir: DataDir) -> None:
+        self.data_dir = data_dir
+        self.peewee = _Peewee(str(data_dir.database), lock_type="IMMEDIATE", thread_safe=True)
+        # Writers of this process queue here instead of spinning on SQLite's lock.
+        self._writing = threading.Lock()
+        self._local = threading.local()
+
+    def connection(self) -> apsw.Connection:
+        """This thread's raw connection."""
+        self.peewee.connect(reuse_if_open=True)
+        connection: apsw.Connection = self.peewee.connection()
+        return connection
+
+    @contextmanager
+    def read(self, deadline_s: float | None = None) -> Iterator[apsw.Connection]:
+        """A consistent view of the database for as long as the block lasts.
+
+        Raises `DeadlineExceeded` when the statements in the block take longer than `deadline_s`
+        seconds: SQLite itself stops, and the connection stays usable (SEA-10). So it is with
+        `Abandoned` when who asked has left (`while_wanted`); a read without a deadline is finished.
+        """
+        connection = self.connection()
+        nested = connection.in_transaction
+        with self._deadline(connection, deadline_s):
+            try:
+                with _translated():
+                    if not nested:
+                        connection.execute("begin deferred")
+                    yield connection
+            finally:
+                if not nested and connection.in_transaction:
+                    connection.execute("rollback")
+
+    @contextmanager
+    def while_wanted(self, has_left: Callable[[], bool]) -> Iterator[None]:
+        """Reads of this thread that have a deadline stop early when `has_left` says so, in this block.
+
+        It is asked while SQLite works, every `_ASK_EVERY_S` or less often.
+        """
+        self._local.has_left = has_left
+        try:
+            yield
+        finally:
+            self._local.has_left = None
+
+    @contextmanager
+    def _deadline(self, connection: apsw.Connection, seconds: float | None) -> Iterator[None]:
+        """Stop statements of this block after `seconds`, or earlier when a block around it says so."""
+        around: _Limit | None = getattr(self._local, "limit", None)
+        if seconds is None:
+            yield
+            return
+        end_s = time.monotonic() + seconds
+        limit = _Limit(
+            end_s if around is None else min(around.end_s, end_s), getattr(self._local, "has_left", None)
+        )
+        self._stop_at(connection, limit)
+        try:
+            yield
+        except Abandoned:
+            raise
+        except DeadlineExceeded as error:
+            if limit.is_abandoned:
+                raise Abandoned("who asked has left") from error
+            raise
+        finally:
+            self._stop_at(connection, around)
+
+    def _stop_at(self, connection: apsw.Connection, limit: _Limit | None) -> None:
+        self._local.limit = limit
+        if limit is None:
+            connection.set_progress_handler(None)
+        else:
+            connection.set_progress_handler(limit.is_over, _STEPS_BETWEEN_CHECKS)
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """One immediate transaction: committed when the block ends, undone when it raises.
+
+        Raises `StoreBusy` when another process keeps the write lock for `BUSY_TIMEOUT_MS`.
+        """
+        connection = self.connection()
+        with self._writing, _translated():
+            connection.execute("begin immediate")
+            try:
+                yield connection
+                connection.execute("commit")
+            except BaseException:
+                if connection.in_transaction:  # a commit on a full disk may have ended it already
+                    connection.execute("rollback")
+                raise
+
+    def checkpoint(self) -> bool:
+        """Fold the write-ahead log into the database file and truncate it.
+
+        False when a reader or writer of any process kept it in use for `BUSY_TIMEOUT_MS`.
+        """
+        with _translated():
+            found = rows(self.connection(), "pragma wal_checkpoint(truncate)")
+        return bool(found[0][0] == 0)
+
+    def close_thread(self) -> None:
+        """Close the calling thread's connection."""
+        if not self.peewee.is_closed():
+            self.peewee.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Busy, interrupted and damaged have two faces, peewee's and apsw's; callers see ours."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(str(error)) from error
+    except apsw.FullError as error:
+        raise OSError(errno.ENOSPC, str(error)) from error
+    except apsw.InterruptError as error:
+        raise DeadlineExceeded("the read ran into its deadline") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise DatabaseDamaged(str(error)) from error
+    except OperationalError as error:
+        if "locked" in str(error):
+            raise StoreBusy(str(error)) from error
+        if "interrupt" in str(error):
+            raise DeadlineExceeded("the read ran into its deadline") from error
+        raise
+    except DatabaseError as error:
+        if "not a database" in str(error) or "malformed" in str(error):
+            raise DatabaseDamaged(str(error)) from error
+        raise
+
+
+def open_database(data_dir: DataDir) -> Database:
+    """The database of a home folder, made and migrated when needed.
+
+    Raises `DatabaseDamaged` when the file is not a usable database, `DatabaseTooNew` when a later
+    version wrote it and `DatabaseTooOld` when one that was never released did; the file is left as it is.
+    """
+    data_dir.create()
+    if not data_dir.database.exists():
+        data_dir.database.touch(mode=FILE_MODE)
+    database = Database(data_dir)
+    with _translated():
+        migrate(database.connection(), data_dir)
+    return database
+
+
+def scalar(connection: apsw.Connection, sql: str, parameters: Any = ()) -> Any:
+    """The first column of the first row, or None."""
+    row = connection.execute(sql, parameters).fetchone()
+    return row[0] if row else None
+
+
+def rows(connection: apsw.Connection, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
+    """Every row of an answer that is known to be small."""
+    return connection.execute(sql, parameters).fetchall()

@@ -1,0 +1,322 @@
+"""Peewee models of what is not taken from the screen: imported sources, and what is remembered.
+
+Like those of `store.core.schema`, one per table.
+"""
+
+from __future__ import annotations
+
+from peewee import CompositeKey, FloatField, IntegerField, Model, TextField
+
+
+class Import(Model):
+    """One file that was imported; `finished_ms` is null while it is, or when it was cut short."""
+
+    id = IntegerField(primary_key=True)
+    kind = TextField()  # messages, calendar, location, places
+    name = TextField()
+    format = TextField()
+    started_ms = IntegerField()
+    finished_ms = IntegerField(null=True)
+    added = IntegerField()
+    updated = IntegerField()
+    skipped = IntegerField()
+
+    class Meta:
+        table_name = "imports"
+
+
+class Contact(Model):
+    """Somebody messages were exchanged with."""
+
+    id = IntegerField(primary_key=True)
+    name = TextField()  # '' while only an address is known
+
+    class Meta:
+        table_name = "contacts"
+
+
+class ContactAddress(Model):
+    """How a contact is known: a number, an e-mail address, or a name alone."""
+
+    address = TextField(primary_key=True)
+    contact_id = IntegerField()
+
+    class Meta:
+        table_name = "contact_addresses"
+
+
+class TextMessage(Model):
+    """An imported message (`store.sources.messages`)."""
+
+    id = IntegerField(primary_key=True)
+    natural_key = TextField(unique=True)
+    import_id = IntegerField()  # the import that brought it first
+    service = TextField()  # sms, imessage, whatsapp, telegram, email, …
+    conversation = TextField()  # name of a group, '' for an exchange of two
+    contact_id = IntegerField(null=True)  # the other one; null for one's own words in a group
+    is_outgoing = IntegerField()
+    sent_ms = IntegerField()
+    subject = TextField()
+    body = TextField()
+
+    class Meta:
+        table_name = "text_messages"
+
+
+class CalendarEvent(Model):
+    """One occurrence of an event (`store.sources.calendars`)."""
+
+    id = IntegerField(primary_key=True)
+    natural_key = TextField(unique=True)
+    import_id = IntegerField()
+    calendar = TextField()
+    title = TextField()
+    description = TextField()
+    location = TextField()
+    attendees = TextField()  # JSON list of names or addresses
+    start_ms = IntegerField()
+    end_ms = IntegerField()  # exclusive; start_ms for an event without a length
+    is_all_day = IntegerField()
+    status = TextField()  # confirmed, tentative, cancelled or ''
+    series = TextField()  # the same for all occurrences of an event, '' where it has no id
+    told_in = IntegerField(null=True)  # the last import that told of it
+
+    class Meta:
+        table_name = "calendar_events"
+
+
+class LocationPoint(Model):
+    """Where a device was at a moment (`store.sources.locations`)."""
+
+    id = IntegerField(primary_key=True)
+    at_ms = IntegerField()
+    latitude_e7 = IntegerField()  # degrees times 10,000,000
+    longitude_e7 = IntegerField()
+    import_id = IntegerField()
+    accuracy_m = FloatField(null=True)
+    altitude_m = FloatField(null=True)
+    source = TextField()
+
+    class Meta:
+        table_name = "location_points"
+
+
+class Place(Model):
+    """A place of one's own (`store.sources.places`)."""
+
+    id = IntegerField(primary_key=True)
+    natural_key = TextField(unique=True)
+    import_id = IntegerField()
+    name = TextField()
+    category = TextField()
+    address = TextField()
+    note = TextField()
+    latitude_e7 = IntegerField()
+    longitude_e7 = IntegerField()
+    radius_m = FloatField()
+
+    class Meta:
+        table_name = "places"
+
+
+class DailySummary(Model):
+    """What a local day was about (`store.memory.daily_summaries`)."""
+
+    id = IntegerField(primary_key=True)
+    day = TextField(unique=True)  # 2026-11-20
+    zone = TextField()  # IANA name
+    start_ms = IntegerField()
+    end_ms = IntegerField()
+    text = TextField()
+    source = TextField()  # rule, model
+    updated_ms = IntegerField()
+    day_start_min = IntegerField()
+
+    class Meta:
+        table_name = "daily_summaries"
+
+
+class DailyHour(Model):
+    """What one clock hour of a day was about (`store.memory.daily_hours`)."""
+
+    hour = IntegerField(primary_key=True)  # since 1970, UTC
+    source = TextField()  # none, rule, model
+    fingerprint = TextField()
+    model_next_ms = IntegerField(null=True)  # null: no model is to be asked (any more)
+    model_attempts = IntegerField()
+    model_error = TextField(null=True)
+    updated_ms = IntegerField()
+
+    class Meta:
+        table_name = "daily_hours"
+
+
+class DailyPoint(Model):
+    """One thing that was done in an hour."""
+
+    hour = IntegerField()
+    n = IntegerField()
+    at_ms = IntegerField()
+    text = TextField()
+
+    class Meta:
+        table_name = "daily_points"
+        primary_key = CompositeKey("hour", "n")
+
+
+class DailyQuote(Model):
+    """A frame that shows a point, with the line on it."""
+
+    hour = IntegerField()
+    n = IntegerField()
+    k = IntegerField()
+    frame_id = IntegerField()
+    text = TextField()
+
+    class Meta:
+        table_name = "daily_quotes"
+        primary_key = CompositeKey("hour", "n", "k")
+
+
+class DailyHourDue(Model):
+    """An hour whose observations changed; `changes` tells whether they did again meanwhile."""
+
+    hour = IntegerField(primary_key=True)
+    changes = IntegerField()
+
+    class Meta:
+        table_name = "daily_hours_due"
+
+
+class DailyTextDue(Model):
+    """An hour whose day has to be written anew."""
+
+    hour = IntegerField(primary_key=True)
+
+    class Meta:
+        table_name = "daily_texts_due"
+
+
+class Entity(Model):
+    """Somebody or something that is remembered (`store.sources.entities`)."""
+
+    id = IntegerField(primary_key=True)
+    kind = TextField()  # person, place, event, thing
+    name = TextField()
+    name_key = TextField()  # its tokens, joined by blanks
+    description = TextField()
+    turn_id = IntegerField(null=True)  # the turn of a chat that stored it
+    shown_from_ms = IntegerField(null=True)  # what that chat had been shown of the screen
+    shown_until_ms = IntegerField(null=True)
+    created_ms = IntegerField()
+    updated_ms = IntegerField()
+    origin = TextField()  # chat, person, import
+    described_by = TextField()  # chat, person, import
+    merged_into = IntegerField(null=True)  # it is the same as that one
+    merged_root = IntegerField(null=True)  # where merging ends
+
+    class Meta:
+        table_name = "entities"
+
+
+class EntityFrame(Model):
+    """A frame that an entity was found on."""
+
+    entity_id = IntegerField()
+    frame_id = IntegerField()
+
+    class Meta:
+        table_name = "entity_frames"
+        primary_key = CompositeKey("entity_id", "frame_id")
+
+
+class EntityImport(Model):
+    """An imported file that names an entity."""
+
+    entity_id = IntegerField()
+    import_id = IntegerField()
+
+    class Meta:
+        table_name = "entity_imports"
+        primary_key = CompositeKey("entity_id", "import_id")
+
+
+class Fact(Model):
+    """Something said of an entity: exactly one of the two objects is set (`store.sources.entities`)."""
+
+    id = IntegerField(primary_key=True)
+    subject_id = IntegerField()
+    predicate = TextField()
+    object_entity_id = IntegerField(null=True)
+    object_value = TextField(null=True)
+    source_frame_id = IntegerField(null=True)
+    turn_id = IntegerField(null=True)
+    shown_from_ms = IntegerField(null=True)
+    shown_until_ms = IntegerField(null=True)
+    created_ms = IntegerField()
+    origin = TextField()  # chat, person
+    retracted_ms = IntegerField(null=True)
+    retract_reason = TextField()
+
+    class Meta:
+        table_name = "facts"
+
+
+class KnowledgeUse(Model):
+    """What a tool gave to the model in a turn."""
+
+    turn_id = IntegerField()
+    kind = TextField()  # entity, fact
+    thing_id = IntegerField()
+
+    class Meta:
+        table_name = "knowledge_uses"
+        primary_key = CompositeKey("turn_id", "kind", "thing_id")
+
+
+class FrameTagBackfill(Model):
+    """How far frames that were stored before rules marked any have been marked; no row when all are."""
+
+    below = IntegerField()  # frames from this id on are done
+    stored_before_ms = IntegerField()
+
+    class Meta:
+        table_name = "frame_tag_backfill"
+        primary_key = False
+
+
+class FrameTag(Model):
+    """A word that a frame was marked with."""
+
+    frame_id = IntegerField()
+    tag = TextField()
+    created_ms = IntegerField()
+    source = TextField()  # rule, person
+
+    class Meta:
+        table_name = "frame_tags"
+        primary_key = CompositeKey("frame_id", "tag")
+
+
+SOURCE_MODELS: tuple[type[Model], ...] = (
+    Import,
+    Contact,
+    ContactAddress,
+    TextMessage,
+    CalendarEvent,
+    LocationPoint,
+    Place,
+    DailySummary,
+    DailyHour,
+    DailyPoint,
+    DailyQuote,
+    DailyHourDue,
+    DailyTextDue,
+    Entity,
+    EntityFrame,
+    EntityImport,
+    Fact,
+    KnowledgeUse,
+    FrameTag,
+    FrameTagBackfill,
+)

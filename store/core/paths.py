@@ -1,0 +1,123 @@
+"""Where things are in a home folder (contract, chapter 2).
+
+Folders are made 0700 and files 0600: this is a picture of everything somebody did.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class DataDir:
+    """The paths of one home folder."""
+
+    home: Path
+
+    @property
+    def config(self) -> Path:
+        return self.home / "config.toml"
+
+    @property
+    def token(self) -> Path:
+        return self.home / "token"
+
+    @property
+    def database(self) -> Path:
+        return self.home / "recollect.db"
+
+    @property
+    def privacy_rules(self) -> Path:
+        """The person's own rules, as JSON: capture reads them without opening the database."""
+        return self.home / "privacy.json"
+
+    @property
+    def providers(self) -> Path:
+        """Model providers added in the app, with their keys, as JSON: not in the database, nor its copies."""
+        return self.home / "providers.json"
+
+    @property
+    def spool(self) -> Path:
+        return self.home / "spool"
+
+    @property
+    def media(self) -> Path:
+        return self.home / "media"
+
+    @property
+    def attachments(self) -> Path:
+        """Files that were attached to questions (`store.chats.attachment_files`)."""
+        return self.home / "attachments"
+
+    @property
+    def backups(self) -> Path:
+        return self.home / "backups"
+
+    @property
+    def logs(self) -> Path:
+        return self.home / "logs"
+
+    @property
+    def models(self) -> Path:
+        return self.home / "models"
+
+    @property
+    def sample_week(self) -> Path:
+        """What is true of a home that `recollect demo` filled (`store.timeline.sample_week`); marks it, too."""
+        return self.home / "sample-week.json"
+
+    def create(self) -> DataDir:
+        """Make the folders that are missing, 0700 each, and tighten the home folder itself."""
+        inner = (self.spool, self.media, self.attachments, self.backups, self.logs, self.models)
+        for folder in (self.home, *inner):
+            folder.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            folder.chmod(DIRECTORY_MODE)
+        return self
+
+
+def default_home() -> Path:
+    """`RECOLLECT_HOME`, or the platform's user data folder."""
+    chosen = os.environ.get("RECOLLECT_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    return platformdirs.user_data_path("recollect", appauthor=False)
+
+
+def restrict_umask() -> None:
+    """From here on this process makes files that only their owner can read."""
+    os.umask(0o077)
+
+
+def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write a small file as a whole: readers see the old content or the new, never half.
+
+    With `durable` the new content is on the disk before this returns.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    temporary.replace(path)
+    if durable:
+        sync_directory(path.parent)
+
+
+def sync_directory(folder: Path) -> None:
+    """Make renames in this folder survive a power cut (no effect on Windows)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,389 @@
+"""Settings: where and how, as frozen values.
+
+They come from ``config.toml``, then from the environment (``RECOLLECT_<SECTION>_<KEY>``), then
+from the command line, later sources winning. Each field carries its default, unit and a sentence
+of help; `describe()` lists them, and a test compares that list with the documentation. Unknown
+keys are refused with the nearest known name. Only entry points call `load()`; everything else is
+handed what it needs. What a person chooses in the app is a preference and lives in the database.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, get_args, get_origin, get_type_hints
+
+from store.core.errors import SettingsError
+from store.core.paths import DataDir
+
+
+def _setting(default: Any, help: str, *, unit: str = "", low: float | None = None) -> Any:
+    metadata = {"help": help, "unit": unit, "low": low}
+    if isinstance(default, list | tuple):
+        return field(default_factory=lambda: tuple(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    host: str = _setting("127.0.0.1", "Address to listen on; anything but loopback needs allow_lan.")
+    port: int = _setting(8420, "Port to listen on; 0 picks a free one.", low=0)
+    allow_lan: bool = _setting(False, "Permit an address that other machines can reach.")
+    tls_acknowledged: bool = _setting(
+        False, "Confirms that TLS or a reverse proxy stands in front when allow_lan is set."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSettings:
+    interval_s: float = _setting(
+        1.0,
+        "Keep at most one frame per monitor in this time; the screen is looked at twice as often, "
+        "and a switch of app or window is kept at once.",
+        unit="s",
+        low=0.1,
+    )
+    idle_interval_s: float = _setting(
+        30.0, "While nothing changes, keep a frame at least this often.", unit="s", low=1
+    )
+    idle_after_s: float = _setting(
+        180.0,
+        "Without keyboard or mouse input for this long, time since the last input counts as idle and "
+        "enters no total; looks go on.",
+        unit="s",
+        low=10,
+    )
+    source: str = _setting("screen", "screen, folder:DIR or video:FILE.")
+    monitors: tuple[str, ...] = _setting([], "Names of the monitors to look at; empty means all.")
+    min_free_gb: float = _setting(
+        1.0, "Below this much free disk space capture pauses and says so.", unit="GB", low=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolSettings:
+    max_gb: float = _setting(2.0, "Bytes the spool may hold before capture slows down.", unit="GB", low=0)
+    max_entries: int = _setting(20_000, "Entries the spool may hold.", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class OcrSettings:
+    engine: str = _setting("auto", "auto, tesserocr, tesseract, rapidocr or off.")
+    languages: tuple[str, ...] = _setting(["eng", "chi_sim"], "Tesseract language codes.")
+    workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    engine: str = _setting(
+        "local",
+        "Search by meaning: local (offline; English, Chinese, Japanese, Korean, Russian, Arabic and Thai),"
+        " openai or off.",
+    )
+    model: str = _setting("", "Model of an openai endpoint; empty is text-embedding-3-small.")
+    base_url: str = _setting("", "The endpoint for openai; screen text is sent there, nowhere else.")
+    api_key: str = _setting("", "Key for that endpoint.")
+    timeout_s: float = _setting(30.0, "How long to wait for it.", unit="s", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    refine: str = _setting(
+        "local",
+        "Let the chat model put observations into better words: local (only a model on this machine), "
+        "any (screen text goes to the endpoint in the background) or off.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModelSettings:
+    """One `[[chat.models]]` entry."""
+
+    name: str = ""
+    base_url: str = ""
+    model: str = ""
+    api_key: str = ""
+    api_key_env: str = ""
+    supports_vision: bool = False
+    supports_tools: bool = False
+    tool_format: str = ""
+    context_tokens: int = 8192
+    input_price: float = 0.0  # per million tokens, in `currency`; 0 is not set
+    output_price: float = 0.0
+    currency: str = ""
+    single_system: bool = False  # its template takes one system message only
+    supports_responses: bool = False  # asked by the Responses protocol; the endpoint keeps the conversation
+    supports_tool_role: bool = True  # else it is told results of tools as the text of a user
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    base_url: str = _setting("", "Any OpenAI-compatible endpoint; OPENAI_BASE_URL when unset.")
+    model: str = _setting("", "Model name to ask for; empty with no endpoint means extractive.")
+    api_key: str = _setting(
+        "", "Key for the endpoint, or env:NAME for a variable that holds it; OPENAI_API_KEY when unset."
+    )
+    timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
+    context_tokens: int = _setting(32_768, "Context window of the model.", unit="tokens", low=512)
+    models: tuple[ChatModelSettings, ...] = _setting([], "More models, as [[chat.models]] tables.")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsSettings:
+    max_iterations: int = _setting(
+        5, "How often a model may ask for tools before it has to answer.", unit="rounds", low=1
+    )
+    timeout_s: float = _setting(30.0, "How long one tool may take.", unit="s", low=1)
+    read_file_roots: tuple[str, ...] = _setting(
+        [], "Folders whose text files a model may ask to read; none means no file tools."
+    )
+    read_file_max_bytes: int = _setting(262_144, "How much of a file is read.", unit="bytes", low=1)
+    web_search: bool = _setting(False, "Let a model ask to search the web; needs web_search_url.")
+    web_search_url: str = _setting(
+        "",
+        "The search endpoint: a SearXNG's address such as http://127.0.0.1:8888/search, or any with "
+        "{query} in it that answers in SearXNG's JSON.",
+    )
+    owner: str = _setting(
+        "", "Whose screen this is, by the name that memory knows; models with tools are told."
+    )
+    examples: str = _setting(
+        "", "Worked examples for models with tools, put behind their guidance as they are."
+    )
+    network_calls_per_minute: int = _setting(
+        10, "How often each tool that sends something may be called.", unit="calls per minute", low=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacySettings:
+    exclude: tuple[dict[str, str], ...] = _setting(
+        [], "Rules {app, title, url, match, action} beside the built-in ones."
+    )
+    defaults: bool = _setting(True, "Leave out password managers and private windows.")
+    mask_maybe_private: bool = _setting(
+        False, "Black out windows of browsers that do not tell whether they are private."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    enabled: bool = _setting(True, "Remember what chats were about, and tell a model of it as background.")
+    opt_out: tuple[str, ...] = _setting(
+        [], "Names of this computer's users for whom nothing is told; * is everyone."
+    )
+    in_evidence_mode: bool = _setting(False, "Tell it also where a question is about a range of time.")
+    summaries: str = _setting(
+        "local",
+        "Let the chat model put a closed chat into better words: local (only a model on this machine), "
+        "any (questions and answers go to the endpoint in the background) or off.",
+    )
+    summary_timeout_s: float = _setting(20.0, "How long to wait for it.", unit="s", low=1)
+    min_user_turns: int = _setting(
+        3, "From which question of a window on background is told.", unit="questions", low=1
+    )
+    recent_days: int = _setting(
+        28, "Chats of so many days count as recent; those before are one digest.", unit="days", low=1
+    )
+    pack_max_chars: int = _setting(3_000, "The most that is told; 3,000 at most.", unit="characters", low=200)
+    recent_max_chars: int = _setting(1_300, "The most of recent chats.", unit="characters", low=0)
+    history_max_chars: int = _setting(900, "The most of the time before them.", unit="characters", low=0)
+    topic_max_chars: int = _setting(700, "The most of the topic.", unit="characters", low=0)
+    small_model_share: float = _setting(
+        0.3, "The most of a prompt that it takes where the model's window is small.", unit="share", low=0
+    )
+    small_model_tokens: int = _setting(8_192, "Up to this size a window is small.", unit="tokens", low=0)
+    refresh_turns: int = _setting(3, "Made anew after so many questions.", unit="questions", low=1)
+    refresh_minutes: float = _setting(10.0, "Or after so long.", unit="minutes", low=0)
+    refresh_cooldown_s: float = _setting(60.0, "But no sooner than after this.", unit="s", low=0)
+    build_budget_ms: float = _setting(
+        300.0, "What takes longer is not waited for; what was told before is told again.", unit="ms", low=1
+    )
+    topic_threshold: float = _setting(0.35, "How sure a topic has to be, 0 to 1.", low=0)
+    topic_ttl_hours: float = _setting(24.0, "A topic's digest is made anew after this.", unit="h", low=0)
+    heartbeat_interval_s: float = _setting(30.0, "How often a window says that it is open.", unit="s", low=1)
+    session_stale_minutes: float = _setting(
+        30.0, "A window not heard of for this long is taken for closed.", unit="minutes", low=1
+    )
+    summary_top_k: int = _setting(8, "How many recent chats are told of.", unit="chats", low=1)
+    recency_half_life_days: float = _setting(14.0, "A chat counts half after this.", unit="days", low=0.1)
+    telemetry_sample: float = _setting(
+        0.1, "Of how many answers sizes and times are kept, here and nowhere else.", unit="share", low=0
+    )
+    attachment_max_chars: int = _setting(
+        15_000,
+        "How much of all files attached to a question goes with it; a model with tools reads on by itself.",
+        unit="characters",
+        low=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    port: int = _setting(8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class CompatSettings:
+    screenpipe_port: int = _setting(
+        0, "Also serve the screenpipe-shaped read API on this loopback port; 0 means no.", low=0
+    )
+    token_required: bool = _setting(
+        True,
+        "Ask clients of that port for a token; false lets every program on this machine read it, "
+        "for clients too old to send one.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    web: WebSettings = field(default_factory=WebSettings)
+    capture: CaptureSettings = field(default_factory=CaptureSettings)
+    spool: SpoolSettings = field(default_factory=SpoolSettings)
+    ocr: OcrSettings = field(default_factory=OcrSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    chat: ChatSettings = field(default_factory=ChatSettings)
+    tools: ToolsSettings = field(default_factory=ToolsSettings)
+    privacy: PrivacySettings = field(default_factory=PrivacySettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
+    compat: CompatSettings = field(default_factory=CompatSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingHelp:
+    """One line of the settings reference."""
+
+    key: str
+    default: Any
+    unit: str
+    help: str
+
+
+def load(
+    data_dir: DataDir,
+    environ: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Settings of a home folder.
+
+    `arguments` maps dotted keys (``"web.port"``) to values from the command line.
+    Raises `SettingsError`, naming the key and what it may be.
+    """
+    environ = os.environ if environ is None else environ
+    settings = _apply(Settings(), _from_file(data_dir), origin="config.toml")
+    settings = _apply(settings, _from_environment(environ), origin="environment", parse=True)
+    settings = _apply(settings, dict(arguments or {}), origin="argument")
+    return _with_openai_environment(settings, environ)
+
+
+def describe() -> list[SettingHelp]:
+    """Every setting with its default, unit and help, in order."""
+    return [
+        SettingHelp(key, getattr(section, f.name), f.metadata["unit"], f.metadata["help"])
+        for key, section, f in _all_fields(Settings())
+    ]
+
+
+def _all_fields(settings: Settings) -> Iterator[tuple[str, Any, Any]]:
+    for section in fields(settings):
+        value = getattr(settings, section.name)
+        for f in fields(value):
+            yield f"{section.name}.{f.name}", value, f
+
+
+def _from_file(data_dir: DataDir) -> dict[str, Any]:
+    if not data_dir.config.exists():
+        return {}
+    try:
+        document = tomllib.loads(data_dir.config.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{data_dir.config.name} is not valid TOML: {error}") from error
+    flat: dict[str, Any] = {}
+    for section, values in document.items():
+        if not isinstance(values, dict):
+            raise SettingsError(f"config.toml: {section!r} must be a [section]")
+        flat.update({f"{section}.{key}": value for key, value in values.items()})
+    return flat
+
+
+_NOT_SETTINGS = {"RECOLLECT_HOME"}
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    values = {}
+    for name, value in environ.items():
+        if name.startswith("RECOLLECT_") and name not in _NOT_SETTINGS:
+            section, _, key = name.removeprefix("RECOLLECT_").lower().partition("_")
+            values[f"{section}.{key}"] = value
+    return values
+
+
+def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse: bool = False) -> Settings:
+    known = {key: f for key, _, f in _all_fields(settings)}
+    for key, raw in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+            raise SettingsError(f"{origin}: unknown setting {key!r}{hint}")
+        section_name, name = key.split(".")
+        section = getattr(settings, section_name)
+        kind = get_type_hints(type(section))[name]
+        value = _typed(key, kind, _parse(raw, kind) if parse else raw, origin)
+        low = known[key].metadata["low"]
+        if low is not None and value < low:
+            raise SettingsError(f"{origin}: {key} must be at least {low}, not {value}")
+        settings = replace(settings, **{section_name: replace(section, **{name: value})})
+    return settings
+
+
+def _parse(text: str, kind: Any) -> Any:
+    """A value from the environment: JSON where the type is not text, else the text itself."""
+    if kind is str:
+        return text
+    if get_origin(kind) is tuple and not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return json.loads(text.lower() if kind is bool else text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
+    if get_origin(kind) is tuple:
+        element = get_args(kind)[0]
+        if isinstance(value, list | tuple):
+            return tuple(_typed(key, element, item, origin) for item in value)
+    elif kind is ChatModelSettings and isinstance(value, dict):
+        unknown = set(value) - {f.name for f in fields(ChatModelSettings)}
+        if unknown:
+            raise SettingsError(f"{origin}: unknown key {sorted(unknown)[0]!r} in {key}")
+        kinds = get_type_hints(ChatModelSettings)
+        return ChatModelSettings(
+            **{name: _typed(f"{key} {name}", kinds[name], item, origin) for name, item in value.items()}
+        )
+    elif get_origin(kind) is dict and isinstance(value, dict):
+        if all(isinstance(part, str) for item in value.items() for part in item):
+            return value
+    elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if math.isfinite(value):
+            return float(value)
+    elif kind in (str, bool, int) and type(value) is kind:
+        return value
+    name = getattr(kind, "__name__", str(kind))
+    raise SettingsError(f"{origin}: {key} must be {name}, not {value!r}")
+
+
+def _with_openai_environment(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    chat = settings.chat
+    if not chat.base_url and environ.get("OPENAI_BASE_URL"):
+        chat = replace(chat, base_url=environ["OPENAI_BASE_URL"])
+    if not chat.api_key and environ.get("OPENAI_API_KEY"):
+        chat = replace(chat, api_key=environ["OPENAI_API_KEY"])
+    return replace(settings, chat=chat)

@@ -1,0 +1,262 @@
+"""Where something of a frame may live: one table, each place with its purge (DEL-4).
+
+`PLACES` holds everything inside the database and runs in the transaction that removes the frames;
+files go after it (`store.deletion.deletion`). A table that refers to frames and is not listed here fails a
+test that finds such tables in the schema by itself (DEL-1). Thumbnails, crops and previews are
+made on request and kept nowhere.
+
+Titles and addresses are also kept once each, for filters (`store.search.names`); triggers on `frames` remove
+those of no frame in the same transaction.
+
+The frames to delete are in the temporary table ``doomed``. Everything goes by their rowids, which
+are also the index's (DEL-6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import apsw
+
+from store.chats import tool_calls
+from store.core.database import rows, scalar
+from store.deletion import (
+    chat_hooks,
+    context_forgetting,
+    insight_forgetting,
+    knowledge_forgetting,
+    measured,
+    memory_hooks,
+    sent_forgetting,
+)
+from store.embeddings import vectors
+from store.frames import text_index
+from store.frames.activity_intervals import MERGE_GAP_MS
+from store.memory import daily_summaries
+from store.search import saved_searches
+from store.timeline import segments
+from store.timeline.gaps import Interval, merge_intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place. `count` is SQL for how many rows would go; `purge` removes them.
+
+    `purge` returns how many rows it removed where that can differ from `count`, else None.
+    """
+
+    name: str
+    count: str
+    purge: Callable[[apsw.Connection], int | None]
+
+
+def _sql(statement: str) -> Callable[[apsw.Connection], None]:
+    def purge(connection: apsw.Connection) -> None:
+        connection.execute(statement)
+
+    return purge
+
+
+def _fold_again(connection: apsw.Connection) -> None:
+    for start_ms, end_ms in rows(connection, "select start_ms, end_ms from touched order by start_ms"):
+        segments.rebuild(connection, start_ms, end_ms)
+
+
+def _forget_apps(connection: apsw.Connection) -> int:
+    connection.execute(
+        """
+        delete from apps
+        where not exists (select 1 from frames f where f.app_name = apps.name collate nocase)
+        """
+    )
+    return connection.changes()
+
+
+PLACES = (
+    # The index first: to take a row out it must be shown the words, which go with the reading.
+    Place(
+        "index_rows",
+        "select count(*) from doomed d where d.id in (select id from frames_fts_docsize) "
+        "or d.id in (select id from frames_fts_next_docsize)",
+        text_index.remove_deleted,
+    ),
+    Place(
+        "answers",
+        "select count(distinct e.turn_id) from doomed d cross join evidence e on e.frame_id = d.id "
+        "where e.n is not null",
+        chat_hooks.forget_answers,
+    ),
+    Place("insights", insight_forgetting.INSIGHTS_COUNT, insight_forgetting.forget_insights),
+    # Summaries of chats, and what was made of those.
+    Place(
+        "chat_summaries", context_forgetting.CHAT_SUMMARIES_COUNT, context_forgetting.forget_chat_summaries
+    ),
+    # What was sent to a model; that it was sent stays.
+    Place("sent", sent_forgetting.EGRESS_COUNT, sent_forgetting.forget_egress),
+    Place("measured", measured.MEASURED_FACTS_COUNT, measured.forget_measured_facts),
+    # What tools showed a model of that time.
+    Place("tool_calls", tool_calls.COUNT, tool_calls.forget),
+    # Observations and summaries; those of which frames are left are derived again by ingest.
+    Place("memory", memory_hooks.MEMORY_COUNT, memory_hooks.forget_memory),
+    Place("summaries", daily_summaries.COUNT, daily_summaries.forget),
+    # Facts and entities that were learned from them.
+    Place("knowledge", knowledge_forgetting.KNOWLEDGE_COUNT, knowledge_forgetting.forget_knowledge),
+    Place("tags", knowledge_forgetting.TAGS_COUNT, knowledge_forgetting.forget_tags),
+    Place(
+        "quotes",
+        "select count(*) from doomed d cross join evidence e on e.frame_id = d.id",
+        _sql(
+            """
+            update evidence
+            set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
+                browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
+                needs_check = 0, checked_ms = null, confidence = null
+            where frame_id in (select id from doomed)
+            """
+        ),
+    ),
+    Place(
+        "captures",
+        "select count(*) from doomed d cross join ingest_records r on r.frame_id = d.id",
+        # The id stays, so that the same capture sent again is not stored again.
+        _sql(
+            """
+            update ingest_records
+            set outcome = 'deleted', frame_id = null, reason = null
+            where frame_id in (select id from doomed)
+            """
+        ),
+    ),
+    Place(
+        "pictures",
+        "select count(f.media_path) from doomed d cross join frames f on f.id = d.id",
+        _sql(
+            """
+            insert or ignore into media_trash (path)
+            select f.media_path
+            from doomed d
+            cross join frames f on f.id = d.id
+            where f.media_path is not null
+            """
+        ),
+    ),
+    Place(
+        "readings",
+        "select count(*) from doomed d cross join readings r on r.frame_id = d.id",
+        _sql("delete from readings where frame_id in (select id from doomed)"),
+    ),
+    Place(
+        "vectors",
+        "select count(*) from doomed d cross join vectors v on v.kind = 'frame' and v.thing_id = d.id",
+        _sql("delete from vectors where kind = 'frame' and thing_id in (select id from doomed)"),
+    ),
+    Place(
+        "embedding_queue",
+        "select count(*) from doomed d cross join embedding_queue q "
+        "on q.kind = 'frame' and q.thing_id = d.id",
+        _sql("delete from embedding_queue where kind = 'frame' and thing_id in (select id from doomed)"),
+    ),
+    Place(
+        "urls",
+        "select count(*) from doomed d cross join frame_urls u on u.frame_id = d.id",
+        _sql("delete from frame_urls where frame_id in (select id from doomed)"),
+    ),
+    # A pin guards against retention, never against a deletion that is asked for.
+    Place(
+        "pins",
+        "select count(*) from doomed d cross join pins p on p.frame_id = d.id",
+        _sql("delete from pins where frame_id in (select id from doomed)"),
+    ),
+    # Which of them say what nothing else says is only known by looking.
+    Place("saved_searches", "select 0", saved_searches.forget_doomed),
+    Place(
+        "frames",
+        "select count(*) from doomed d cross join frames f on f.id = d.id",
+        _sql("delete from frames where id in (select id from doomed)"),
+    ),
+    # Derived from what is left: folded again where frames went.
+    Place(
+        "segments",
+        "select count(*) from segments where first_frame_id in (select id from doomed) "
+        "or last_frame_id in (select id from doomed)",
+        _fold_again,
+    ),
+    Place("apps", "select 0", _forget_apps),
+)
+
+
+def select_frames(connection: apsw.Connection, select: str, parameters: dict[str, int | str | None]) -> int:
+    """Put the frame ids that `select` gives into ``doomed``; returns how many there are.
+
+    The table is this connection's own and lives in memory.
+    """
+    connection.execute("create temp table if not exists doomed (id integer primary key)")
+    connection.execute("delete from doomed")
+    connection.execute(f"insert into doomed (id) {select}", parameters)
+    return int(scalar(connection, "select count(*) from doomed"))
+
+
+def count(connection: apsw.Connection) -> dict[str, int]:
+    """How many rows `purge` would remove from each place."""
+    return {place.name: int(scalar(connection, place.count)) for place in PLACES}
+
+
+def intervals(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
+    """When the doomed frames were on the screen; stretches at most `apart_ms` apart are one."""
+    shown = rows(
+        connection, "select f.captured_ms, f.ended_ms + 1 from doomed d cross join frames f on f.id = d.id"
+    )
+    return merge_intervals([(start, end) for start, end in shown], apart_ms)
+
+
+def purge(connection: apsw.Connection, *, merge_later: bool = False, left_out: str = "") -> dict[str, int]:
+    """Remove the doomed frames from every place in the database; returns counts by place.
+
+    With `merge_later` the words are only marked as deleted in the index, which is 30 times as
+    fast, and `text_index.merge` has to follow to erase them. Call inside `Database.write()`.
+
+    Looks stay counted: the ledger keeps that a frame was kept, not what it showed; with `left_out`, a
+    reason, that it was excluded for as long as it was on the screen.
+    """
+    connection.execute("create temp table if not exists touched (start_ms integer, end_ms integer)")
+    connection.execute("delete from touched")
+    connection.executemany(
+        "insert into touched (start_ms, end_ms) values (?, ?)", intervals(connection, MERGE_GAP_MS)
+    )
+    connection.execute(_KEEP_COUNTS if not left_out else _EXCLUDE, {"reason": left_out} if left_out else None)
+    vectors.request_beside(connection, intervals(connection, MERGE_GAP_MS))
+    if merge_later:
+        text_index.abort_rebuild(connection)  # it would erase word by word
+        text_index.set_secure_delete(connection, False)
+    counts: dict[str, int] = {}
+    for place in PLACES:
+        expected = int(scalar(connection, place.count))
+        removed = place.purge(connection)
+        counts[place.name] = expected if removed is None else removed
+    if merge_later:  # what is written so far is written with the old value
+        text_index.set_secure_delete(connection, True)
+    return counts
+
+
+def leftovers(connection: apsw.Connection) -> list[str]:
+    """Names of the places in which something of the doomed frames can still be found."""
+    return [name for name, number in count(connection).items() if number]
+
+
+# A frame that a batch counted as kept leaves a count in its place (CAP-4).
+_KEEP_COUNTS = """
+insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
+select f.batch_id, f.monitor, 'kept', f.source, min(f.captured_ms), max(f.captured_ms), count(*)
+from doomed d
+join frames f on f.id = d.id
+where f.batch_id is not null
+group by f.batch_id, f.monitor, f.source
+"""
+
+_EXCLUDE = """
+insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
+select f.batch_id, f.monitor, 'excluded', :reason, f.captured_ms, f.ended_ms, 1
+from doomed d
+join frames f on f.id = d.id
+"""

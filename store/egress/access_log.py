@@ -1,0 +1,102 @@
+"""The audit of what other programs read: one row per call, without content.
+
+A row says when, through which door, with which tool, and how many records were returned and
+withheld. Never a query, a title, a text or a frame's id: the log of what was read must not
+become a second copy of it, and nothing in it has to be deleted with a frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from store.core.database import Database, rows
+
+MAX_ROWS = 10_000
+"""The oldest rows go first: some weeks of a busy assistant."""
+
+Outcome = Literal["answered", "refused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One call. `withheld` counts records that today's exclusion rules kept back."""
+
+    at_ms: int
+    door: str  # mcp, mcp_http or screenpipe
+    tool: str
+    outcome: Outcome
+    returned: int
+    withheld: int
+
+
+@dataclass(frozen=True, slots=True)
+class DoorUse:
+    """What came through one door."""
+
+    door: str
+    calls: int
+    returned: int
+    withheld: int
+    last_ms: int
+
+
+def latest(database: Database, limit: int = 50) -> list[Access]:
+    """The newest calls, newest first."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select at_ms, door, tool, outcome, returned, withheld
+            from access_log
+            order by id desc
+            limit ?
+            """,
+            (limit,),
+        )
+    return [Access(*row) for row in found]
+
+
+def use_since(database: Database, start_ms: int) -> list[DoorUse]:
+    """What each door gave since a moment, the busiest first; doors without a call are not listed."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select door, count(*), sum(returned), sum(withheld), max(at_ms)
+            from access_log
+            where at_ms >= ?
+            group by door
+            order by count(*) desc, door
+            """,
+            (start_ms,),
+        )
+    return [DoorUse(*row) for row in found]
+
+
+# -- writing (inside `database.write()`) --------------------------------------------------
+
+
+def record(connection: apsw.Connection, access: Access) -> None:
+    """Add one call; the oldest rows beyond `MAX_ROWS` go."""
+    connection.execute(
+        """
+        insert into access_log (at_ms, door, tool, outcome, returned, withheld)
+        values (:at_ms, :door, :tool, :outcome, :returned, :withheld)
+        """,
+        {
+            "at_ms": access.at_ms,
+            "door": access.door,
+            "tool": access.tool,
+            "outcome": access.outcome,
+            "returned": access.returned,
+            "withheld": access.withheld,
+        },
+    )
+    # The newest row always stays, so ids never start again and are a count of calls.
+    connection.execute(
+        "delete from access_log where id <= :newest - :rows",
+        {"newest": connection.last_insert_rowid(), "rows": MAX_ROWS},
+    )

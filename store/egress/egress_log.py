@@ -1,0 +1,279 @@
+"""The ledger of what was sent where: one row per request that carries text or a picture, to a model,
+for vectors, or to a search engine of the web.
+
+A row is written before the request leaves, so that nothing leaves unrecorded, and is completed when
+its outcome is known. `body` is the text of the request as it was sent. It goes when a frame is
+deleted that it may show (`store.deletion.sent_forgetting`), when its chat is deleted, and when `MAX_TEXTS`
+newer ones of its purpose are there; when, where to, how much and what it cost stays.
+
+Requests for vectors of what was on the screen have no body: it would be the frames' own texts once
+more. They say how many texts and of which time. For the same reason a picture is named in its request's
+body (frame, SHA-256, size) and not kept there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+
+import apsw
+
+from store.core.database import Database, rows
+from store.core.errors import StoreError
+
+MAX_TEXTS = 1_000
+"""Texts kept of each purpose: some 40 MB of answers, a request being at most 72 frames with 160
+characters each and their titles; at most 30 MB of refinements; little of the others."""
+
+MAX_ROWS = 100_000
+"""Rows kept of each purpose, some 20 MB."""
+
+Purpose = Literal["answer", "test", "refine", "embed", "search", "describe", "web_search"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+
+class StaleRequest(StoreError):
+    """What was to be sent is not as it was: something was deleted meanwhile. Nothing leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingRequest:
+    """A request about to leave. `url` and `body` as they go out, without the key; None is not kept.
+
+    `texts` counts those to be embedded; `first_ms` and `last_ms` are when the screens that it shows
+    were taken, where no turn says so. `blocks` says what the system prompt in `body` is made of, without
+    its text, in the caller's words; `prefix_sha256` names the bytes that it begins with (R2.5).
+    """
+
+    purpose: Purpose
+    at_ms: int
+    provider: str  # the name it was chosen by; `embedding` is the endpoint of that section of the settings
+    model: str
+    url: str
+    is_local: bool
+    body: str | None
+    size_bytes: int
+    turn_id: int | None = None
+    texts: int = 0
+    first_ms: int | None = None
+    last_ms: int | None = None
+    pictures: int = 0
+    blocks: str = ""
+    prefix_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a request: ``answered`` or the code of its error, and what it took."""
+
+    outcome: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    is_estimated: bool = False
+    cost: float | None = None
+    currency: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there.
+
+    `texts`, `first_ms`, `last_ms`, `blocks` and `prefix_sha256` as in `Leaving`.
+    """
+
+    id: int
+    purpose: Purpose
+    at_ms: int
+    provider: str
+    model: str
+    url: str
+    is_local: bool
+    size_bytes: int
+    body: str | None
+    outcome: str  # sent, answered, or the code of an error
+    input_tokens: int | None
+    output_tokens: int | None
+    is_estimated: bool
+    cost: float | None
+    currency: str
+    texts: int
+    first_ms: int | None
+    last_ms: int | None
+    pictures: int
+    blocks: str
+    prefix_sha256: str
+    chat_id: int | None
+    turn: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SentTotal:
+    """What one model at one address was sent since a moment."""
+
+    provider: str
+    model: str
+    url: str
+    is_local: bool
+    requests: int
+    size_bytes: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None  # in `currency`; None where no price was set
+    currency: str
+
+
+def record(
+    database: Database, leaving: OutgoingRequest, still: Callable[[apsw.Connection], bool] | None = None
+) -> int:
+    """Note a request before it leaves; returns its id. The oldest texts and rows of its purpose go.
+
+    Raises `Outdated`, and has noted nothing, where `still` says no in the same transaction.
+    """
+    with database.write() as connection:
+        if still is not None and not still(connection):
+            raise StaleRequest("something was deleted while the request was made")
+        connection.execute(
+            """
+            insert into sent_requests (purpose, turn_id, at_ms, provider, model, url, is_local, size_bytes,
+                body, texts, first_ms, last_ms, pictures, blocks, prefix_sha256)
+            values (:purpose, :turn_id, :at_ms, :provider, :model, :url, :is_local, :size_bytes,
+                :body, :texts, :first_ms, :last_ms, :pictures, :blocks, :prefix_sha256)
+            """,
+            asdict(leaving),
+        )
+        request_id = connection.last_insert_rowid()
+        bounds = {"purpose": leaving.purpose, "texts": MAX_TEXTS, "rows": MAX_ROWS}
+        connection.execute(
+            """
+            update sent_requests set body = null
+            where purpose = :purpose and body is not null and id <= (
+                select id from sent_requests where purpose = :purpose and body is not null
+                order by id desc limit 1 offset :texts
+            )
+            """,
+            bounds,
+        )
+        connection.execute(
+            """
+            delete from sent_requests
+            where purpose = :purpose and id <= (
+                select id from sent_requests where purpose = :purpose
+                order by id desc limit 1 offset :rows
+            )
+            """,
+            bounds,
+        )
+    return request_id
+
+
+def complete(database: Database, request_id: int, outcome: Outcome) -> None:
+    """Note what became of a request."""
+    with database.write() as connection:
+        connection.execute(
+            """
+            update sent_requests
+            set outcome = :outcome, input_tokens = :input_tokens, output_tokens = :output_tokens,
+                is_estimated = :is_estimated, cost = :cost, currency = :currency
+            where id = :id
+            """,
+            {
+                "id": request_id,
+                "outcome": outcome.outcome,
+                "input_tokens": outcome.input_tokens,
+                "output_tokens": outcome.output_tokens,
+                "is_estimated": int(outcome.is_estimated),
+                "cost": outcome.cost,
+                "currency": outcome.currency,
+            },
+        )
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> list[SentRequest]:
+    """What was sent for one answer, in order."""
+    return _requests(
+        database, "t.conversation_id = :chat_id and t.n = :n order by r.id", {"chat_id": chat_id, "n": n}
+    )
+
+
+def last_prompted(
+    database: Database, chat_id: int, before_turn: int | None = None, provider: str | None = None
+) -> SentRequest | None:
+    """The last request of a chat of whose system prompt the blocks were noted; in turns before one, and to
+    one provider, where these are given.
+    """
+    found = _requests(
+        database,
+        "t.conversation_id = :chat_id and r.blocks <> '' and (:turn is null or t.n < :turn) "
+        "and (:provider is null or r.provider = :provider) order by t.n desc, r.id desc limit 1",
+        {"chat_id": chat_id, "turn": before_turn, "provider": provider},
+    )
+    return next(iter(found), None)
+
+
+def latest(
+    database: Database, limit: int = 50, before_id: int | None = None, purpose: Purpose | None = None
+) -> list[SentRequest]:
+    """The newest requests, newest first; `before_id` is the id of the last one of a page."""
+    return _requests(
+        database,
+        "r.id < coalesce(:before, 9223372036854775807)"
+        f"{' and r.purpose = :purpose' if purpose else ''} order by r.id desc limit :limit",
+        {"before": before_id, "limit": limit, "purpose": purpose},
+    )
+
+
+def get(database: Database, request_id: int) -> SentRequest | None:
+    """One request, or None."""
+    return next(iter(_requests(database, "r.id = :id", {"id": request_id})), None)
+
+
+def totals_since(database: Database, start_ms: int) -> list[SentTotal]:
+    """What each model was sent since a moment, the most asked first. Currencies are not added up."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select provider, model, url, max(is_local), count(*), sum(size_bytes),
+                coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), sum(cost), currency
+            from sent_requests
+            where at_ms >= ?
+            group by provider, model, url, currency
+            order by count(*) desc, provider
+            """,
+            (start_ms,),
+        )
+    return [_total(*row) for row in found]
+
+
+def cost_of(
+    input_tokens: int | None, output_tokens: int | None, input_price: float, output_price: float
+) -> float | None:
+    """What a request cost by prices per million tokens; None where none is set."""
+    if not input_price and not output_price:
+        return None
+    return ((input_tokens or 0) * input_price + (output_tokens or 0) * output_price) / 1_000_000
+
+
+def _total(provider: str, model: str, url: str, is_local: int, *counts: Any) -> SentTotal:
+    return SentTotal(provider, model, url, bool(is_local), *counts)
+
+
+def _requests(database: Database, condition: str, parameters: dict[str, Any]) -> list[SentRequest]:
+    with database.read() as connection:
+        found = [
+            SentRequest(*row)
+            for row in rows(
+                connection,
+                f"""
+            select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
+                r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
+                r.texts, r.first_ms, r.last_ms, r.pictures, r.blocks, r.prefix_sha256, t.conversation_id, t.n
+            from sent_requests r
+            left join turns t on t.id = r.turn_id
+            where {condition}
+            """,
+                parameters,
+            )
+        ]
+    return [replace(row, is_local=bool(row.is_local), is_estimated=bool(row.is_estimated)) for row in found]

@@ -1,0 +1,329 @@
+"""Frames: one stored picture of one monitor each, and what became of every capture id.
+
+A frame id carries its time (``captured_ms * 1024 + n``), so ids sort by time and a time range is
+an id range. Neighbours follow (monitor, captured_ms, id), never the id alone across monitors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal, cast
+
+import apsw
+
+from store.core.database import Database, scalar
+from store.core.errors import FrameNotFound, StoreError
+from store.frames import text_index
+from store.spool.queue import Capture
+
+ID_STEP = 1024
+"""Frames that one millisecond can hold."""
+
+FrameStatus = Literal["stored", "searchable", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """A picture on disk: where it is (relative to ``media/``) and what it is."""
+
+    media_path: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    pixels_sha256: str
+    width_px: int
+    height_px: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """A row of `frames`; the columns are explained in `store.core.schema.Frame`."""
+
+    id: int
+    capture_id: str
+    captured_ms: int
+    ended_ms: int
+    utc_offset_min: int | None
+    monitor: str
+    width_px: int
+    height_px: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    focused: bool | None
+    pid: int | None
+    trigger: str | None
+    source: str
+    batch_id: str | None
+    media_path: str | None
+    media_type: str
+    size_bytes: int
+    sha256: str
+    pixels_sha256: str
+    media_gone_reason: str | None
+    reading_state: str
+    reading_attempts: int
+    reading_error: str | None
+    reading_next_ms: int | None
+    stored_ms: int
+    read_ms: int | None
+
+    @property
+    def status(self) -> FrameStatus:
+        """``searchable`` once read, ``failed`` when reading was given up, else ``stored``."""
+        if self.reading_state == "read":
+            return "searchable"
+        return "failed" if self.reading_state == "failed" else "stored"
+
+
+_COLUMNS = ", ".join(f.name for f in fields(FrameRow))
+_FOCUSED = [f.name for f in fields(FrameRow)].index("focused")
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOutcome:
+    """What became of a capture id."""
+
+    capture_id: str
+    outcome: str
+    frame_id: int | None
+    reason: str | None
+    captured_ms: int
+
+
+def id_range(start_ms: int, end_ms: int) -> tuple[int, int]:
+    """The half-open range of frame ids captured in ``[start_ms, end_ms)``."""
+    return start_ms * ID_STEP, end_ms * ID_STEP
+
+
+def captured_ms_of(frame_id: int) -> int:
+    """The capture time that a frame id carries."""
+    return frame_id // ID_STEP
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def get(database: Database, frame_id: int) -> FrameRow:
+    """One frame. Raises `FrameNotFound`."""
+    found = get_many(database, [frame_id])
+    if frame_id not in found:
+        raise FrameNotFound(frame_id)
+    return found[frame_id]
+
+
+def get_many(database: Database, frame_ids: Iterable[int]) -> dict[int, FrameRow]:
+    """The frames that exist among these ids, by id."""
+    wanted = [frame_id for frame_id in frame_ids if 0 <= frame_id < 2**63]
+    with database.read() as connection:
+        return {
+            row.id: row
+            for frame_id in wanted
+            for row in select_rows(connection, "where id = :id", {"id": frame_id})
+        }
+
+
+def has_picture(connection: apsw.Connection, frame_id: int, sha256: str) -> bool:
+    """Whether a frame is still there with this very picture."""
+    sql = "select 1 from frames where id = ? and sha256 = ? and media_path is not null"
+    return scalar(connection, sql, (frame_id, sha256)) is not None
+
+
+def by_capture_id(database: Database, capture_id: str) -> FrameRow | None:
+    with database.read() as connection:
+        rows = select_rows(connection, "where capture_id = :capture_id", {"capture_id": capture_id})
+    return rows[0] if rows else None
+
+
+def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> FrameRow | None:
+    """The last frame of a monitor captured at or before a moment."""
+    with database.read() as connection:
+        rows = select_rows(
+            connection,
+            "where monitor = :monitor and captured_ms <= :before order by captured_ms desc, id desc limit 1",
+            {"monitor": monitor, "before": before_ms},
+        )
+    return rows[0] if rows else None
+
+
+def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | None]:
+    """(previous, next) frame ids on the same monitor, by time and id (MON-5)."""
+    key = {"monitor": frame.monitor, "at": frame.captured_ms, "id": frame.id}
+    with database.read() as connection:
+        previous = scalar(
+            connection,
+            """
+            select id from frames
+            where monitor = :monitor and (captured_ms, id) < (:at, :id)
+            order by captured_ms desc, id desc
+            limit 1
+            """,
+            key,
+        )
+        following = scalar(
+            connection,
+            """
+            select id from frames
+            where monitor = :monitor and (captured_ms, id) > (:at, :id)
+            order by captured_ms, id
+            limit 1
+            """,
+            key,
+        )
+    return previous, following
+
+
+def nearest(database: Database, at_ms: int, monitor: str | None = None) -> FrameRow | None:
+    """The frame captured nearest to a moment; the earlier of two that are equally far."""
+    parameters = {"edge": at_ms * ID_STEP, "monitor": monitor}
+    on_monitor = "and (:monitor is null or monitor = :monitor)"
+    with database.read() as connection:
+        before = select_rows(
+            connection, f"where id < :edge {on_monitor} order by id desc limit 1", parameters
+        )
+        after = select_rows(connection, f"where id >= :edge {on_monitor} order by id limit 1", parameters)
+    found = before + after
+    return min(found, key=lambda frame: abs(frame.captured_ms - at_ms)) if found else None
+
+
+def outcome(database: Database, capture_id: str) -> IngestOutcome | None:
+    """What became of a capture id, or None when ingest has not seen it."""
+    with database.read() as connection:
+        row = connection.execute(
+            """
+            select capture_id, outcome, frame_id, reason, captured_ms
+            from ingest_records
+            where capture_id = ?
+            """,
+            (capture_id,),
+        ).fetchone()
+    return IngestOutcome(*row) if row else None
+
+
+# -- writing (inside `database.write()`) --------------------------------------------------
+
+
+def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: int) -> int:
+    """Add a frame with its index row and its outcome; returns the new id.
+
+    The frame can be found by app, window and URL at once, and by its text when it was read. A
+    frame that no look batch counted (an import, an upload) gets its own `kept` row in the ledger.
+    """
+    frame_id = _new_id(connection, capture.captured_ms)
+    connection.execute(
+        f"""
+        insert into frames ({_COLUMNS})
+        values (:id, :capture_id, :captured_ms, :captured_ms, :utc_offset_min, :monitor, :width_px,
+            :height_px, :app_name, :window_name, :browser_url, :focused, :pid, :trigger, :source,
+            :batch_id, :media_path, :media_type, :size_bytes, :sha256, :pixels_sha256, null,
+            'pending', 0, null, null, :now_ms, null)
+        """,
+        {
+            "id": frame_id,
+            "now_ms": now_ms,
+            **{f.name: getattr(still, f.name) for f in fields(still)},
+            **{
+                name: getattr(capture, name)
+                for name in (
+                    "capture_id", "captured_ms", "utc_offset_min", "monitor", "app_name",
+                    "window_name", "browser_url", "pid", "trigger", "source", "batch_id",
+                )
+            },
+            "focused": None if capture.focused is None else int(capture.focused),
+        },
+    )  # fmt: skip
+    text_index.add(connection, frame_id)
+    record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)
+    if capture.app_name:
+        connection.execute(
+            "insert into apps (name, first_ms) values (?, ?) on conflict (name) do nothing",
+            (capture.app_name, capture.captured_ms),
+        )
+    if capture.batch_id is None:
+        connection.execute(
+            """
+            insert into decisions (monitor, decision, reason, start_ms, end_ms, looks)
+            values (:monitor, 'kept', :source, :at, :at, 1)
+            """,
+            {"monitor": capture.monitor, "source": capture.source, "at": capture.captured_ms},
+        )
+    return frame_id
+
+
+def extend(connection: apsw.Connection, capture_id: str, ended_ms: int) -> int | None:
+    """Say that a frame was still on the screen at `ended_ms`; returns its id, None if unknown."""
+    row = connection.execute(
+        """
+        update frames
+        set ended_ms = max(ended_ms, :ended)
+        where capture_id = :capture_id
+        returning id
+        """,
+        {"ended": ended_ms, "capture_id": capture_id},
+    ).fetchone()
+    return row[0] if row else None
+
+
+def record_outcome(
+    connection: apsw.Connection,
+    capture_id: str,
+    outcome: str,
+    captured_ms: int,
+    frame_id: int | None = None,
+    reason: str | None = None,
+) -> None:
+    """Note what became of a capture id (stored, deduplicated, excluded, failed, deleted)."""
+    connection.execute(
+        """
+        insert into ingest_records (capture_id, outcome, frame_id, reason, captured_ms, recorded_ms)
+        values (:capture_id, :outcome, :frame_id, :reason, :captured_ms,
+            cast(unixepoch('subsec') * 1000 as integer))
+        on conflict (capture_id) do update
+        set outcome = excluded.outcome, frame_id = excluded.frame_id, reason = excluded.reason
+        """,
+        {
+            "capture_id": capture_id,
+            "outcome": outcome,
+            "frame_id": frame_id,
+            "reason": reason,
+            "captured_ms": captured_ms,
+        },
+    )
+
+
+def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> None:
+    """Fill in the address that ingest read from the picture, in the row and in the index.
+
+    An address that capture knew is never replaced.
+    """
+    known = scalar(connection, "select browser_url is not null from frames where id = ?", (frame_id,))
+    if known != 0:
+        return
+    text_index.remove(connection, frame_id)
+    connection.execute("update frames set browser_url = ? where id = ?", (url, frame_id))
+    text_index.add(connection, frame_id)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def select_rows(connection: apsw.Connection, tail: str, parameters: dict[str, Any]) -> list[FrameRow]:
+    """Frames by the rest of a select statement; `tail` comes from constants, values are bound."""
+    return [_row(row) for row in connection.execute(f"select {_COLUMNS} from frames {tail}", parameters)]
+
+
+def _row(values: tuple[Any, ...]) -> FrameRow:
+    row = list(values)
+    if row[_FOCUSED] is not None:
+        row[_FOCUSED] = bool(row[_FOCUSED])
+    return FrameRow(*row)
+
+
+def _new_id(connection: apsw.Connection, captured_ms: int) -> int:
+    first, after = id_range(captured_ms, captured_ms + 1)
+    newest = scalar(connection, "select max(id) from frames where id >= ? and id < ?", (first, after))
+    frame_id = first if newest is None else cast(int, newest) + 1
+    if frame_id >= after:
+        raise StoreError(f"more than {ID_STEP} frames at {captured_ms} ms")
+    return frame_id

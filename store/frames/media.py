@@ -1,0 +1,194 @@
+"""The only door to pixels.
+
+A frame's picture is kept as the very bytes that were captured (a lossless still, or what an
+upload sent) and served only while its SHA-256 is the one stored with the frame. Anything else is
+`MediaGone`: never a neighbour, never a best effort. Because everybody asks here, stills can later
+become exact patches without touching anyone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
+
+from store.core.errors import MediaGone
+from store.core.paths import DIRECTORY_MODE, FILE_MODE, sync_directory
+from store.frames.frames import FrameRow, Still
+
+SUFFIXES = {"image/webp": ".webp", "image/png": ".png", "image/jpeg": ".jpg"}
+PREVIEW_TYPE = "image/webp"
+
+
+class Media:
+    """Pictures below one folder, filed by UTC day: ``YYYY/MM/DD/NAME.webp``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def keep(self, image: bytes, media_type: str, captured_ms: int, name: str) -> Still:
+        """Durably file a picture, byte for byte. Doing it twice gives the same file.
+
+        `name` is the capture's UUID. Raises `ValueError` when it is none, or when the bytes are
+        not a picture of that type.
+        """
+        relative = path_of(media_type, captured_ms, name)
+        try:
+            decoded = decode(image, media_type)
+        except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
+            raise ValueError(f"not a readable {media_type}: {error}") from error
+        self._write(self.folder / relative, image)
+        return Still(
+            media_path=relative,
+            media_type=media_type,
+            size_bytes=len(image),
+            sha256=hashlib.sha256(image).hexdigest(),
+            pixels_sha256=pixels_sha256(decoded),
+            width_px=decoded.width,
+            height_px=decoded.height,
+        )
+
+    def _write(self, path: Path, content: bytes) -> None:
+        missing = [parent for parent in path.parents if not parent.exists()]
+        for parent in reversed(missing):
+            parent.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+            sync_directory(parent.parent)
+        temporary = Path(temporary_of(str(path)))
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_directory(path.parent)
+
+    def exact(self, frame: FrameRow) -> bytes:
+        """The frame's own picture, byte for byte as captured.
+
+        Raises `MediaGone` when it was deleted, is missing on disk, or is no longer the picture
+        whose SHA-256 was stored (truncated, swapped, edited).
+        """
+        if frame.media_path is None:
+            raise MediaGone(frame.id, frame.media_gone_reason or "deleted")
+        path = self.folder / frame.media_path
+        if path.is_symlink():
+            raise MediaGone(frame.id, "altered")
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise MediaGone(frame.id, "missing") from error
+        if hashlib.sha256(content).hexdigest() != frame.sha256:
+            raise MediaGone(frame.id, "altered")
+        return content
+
+    def image(self, frame: FrameRow) -> Image.Image:
+        """The frame's pixels, RGB. Raises `MediaGone`."""
+        return decode(self.exact(frame), frame.media_type)
+
+    def preview(self, frame: FrameRow, width_px: int) -> bytes:
+        """A smaller copy as WebP, at most `width_px` wide. Raises `MediaGone`."""
+        image = self.image(frame)
+        if image.width > width_px:
+            height = max(1, round(image.height * width_px / image.width))
+            image = image.resize((width_px, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        return _encode_preview(image)
+
+    def copy_for_model(self, frame: FrameRow, longest_px: int) -> tuple[bytes, int, int]:
+        """(JPEG, width, height) of the whole frame, its longer side at most `longest_px`.
+
+        JPEG is what every vision model reads; colours are kept at full size for small text. The same
+        frame gives the same bytes. Raises `MediaGone`.
+        """
+        image = self.image(frame)
+        image.thumbnail((longest_px, longest_px), Image.Resampling.LANCZOS)
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=85, subsampling=0)
+        return buffer.getvalue(), image.width, image.height
+
+    def crop(self, frame: FrameRow, x: int, y: int, width: int, height: int) -> bytes:
+        """A rectangle of the frame as lossless WebP, clipped to the frame. Raises `MediaGone`.
+
+        Raises `ValueError` when the rectangle lies outside the frame.
+        """
+        image = self.image(frame)
+        left, top = max(0, x), max(0, y)
+        right, bottom = min(image.width, x + width), min(image.height, y + height)
+        if left >= right or top >= bottom:
+            raise ValueError(f"the rectangle lies outside the {image.width}x{image.height} frame")
+        buffer = io.BytesIO()
+        image.crop((left, top, right, bottom)).save(buffer, "WEBP", lossless=True, quality=20, method=2)
+        return buffer.getvalue()
+
+    def remove(self, relative_paths: list[str]) -> int:
+        """Unlink pictures and the day folders that become empty; returns the bytes freed."""
+        freed = 0
+        for relative in relative_paths:
+            path = self.folder / relative
+            try:
+                size = path.lstat().st_size
+                path.unlink()
+            except FileNotFoundError:
+                continue
+            freed += size
+            _remove_empty_parents(path, self.folder)
+        return freed
+
+    def files(self) -> list[str]:
+        """Relative paths of every file below the folder, sorted; leavings of a crash included."""
+        return sorted(
+            path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()
+        )
+
+
+def path_of(media_type: str, captured_ms: int, name: str) -> str:
+    """Where `Media.keep` files a picture, relative to ``media/``.
+
+    Raises `ValueError` when `name` is no UUID: it becomes a path.
+    """
+    day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
+    return f"{day}/{uuid.UUID(name)}{SUFFIXES[media_type]}"
+
+
+def temporary_of(path: str) -> str:
+    """Where a picture stands while it is written; left behind only by a crash."""
+    final = Path(path)
+    return str(final.with_name(f".{final.name}.tmp"))
+
+
+def decode(content: bytes, media_type: str) -> Image.Image:
+    """RGB pixels of an image whose bytes must be of the type they claim.
+
+    Raises `UnidentifiedImageError` or `OSError` (truncated, corrupt).
+    """
+    kind = media_type.removeprefix("image/").upper()
+    with Image.open(io.BytesIO(content), formats=[kind]) as image:
+        image.load()
+        return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def pixels_sha256(image: Image.Image) -> str:
+    """SHA-256 over width, height (ASCII, ``1920x1080\\n``) and the RGB bytes, row by row."""
+    digest = hashlib.sha256(f"{image.width}x{image.height}\n".encode())
+    digest.update(image.tobytes())
+    return digest.hexdigest()
+
+
+def _encode_preview(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", quality=70, method=2)
+    return buffer.getvalue()
+
+
+def _remove_empty_parents(path: Path, stop: Path) -> None:
+    for parent in path.parents:
+        if parent == stop:
+            return
+        try:
+            parent.rmdir()
+        except OSError:  # not empty: this is where the climb ends
+            return

@@ -1,0 +1,106 @@
+"""Words that frames are marked with: by rules as they come in, and by a person.
+
+Rules mark a frame once, when it is stored, so that a tag which a person took off stays off. Frames that were
+stored before there were rules are marked later, once as well (`ingest.tagging`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+from store.core.upserts import clean_text
+
+MAX_TAG_CHARS = 64
+
+Source = Literal["rule", "person"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag of a frame, and who gave it."""
+
+    tag: str
+    source: Source
+
+
+def add(connection: apsw.Connection, frame_id: int, tag: str, now_ms: int, source: Source = "person") -> bool:
+    """Mark a frame; False when it has the tag already. Case does not matter, the first writing stays.
+
+    Raises `ValueError` for a blank or overlong tag. Call inside `Database.write()`.
+    """
+    tag = " ".join(clean_text(tag).split())
+    if not 0 < len(tag) <= MAX_TAG_CHARS:
+        raise ValueError(f"a tag has 1 to {MAX_TAG_CHARS} characters")
+    connection.execute(
+        "insert or ignore into frame_tags (frame_id, tag, created_ms, source) values (?, ?, ?, ?)",
+        (frame_id, tag, now_ms, source),
+    )
+    return connection.changes() > 0
+
+
+def add_by_rule(connection: apsw.Connection, frame_id: int, tags: Iterable[str], now_ms: int) -> None:
+    """Mark a frame that is being stored; what is blank or too long to be a tag is none."""
+    for tag in tags:
+        if 0 < len(" ".join(tag.split())) <= MAX_TAG_CHARS:
+            add(connection, frame_id, tag, now_ms, "rule")
+
+
+@dataclass(frozen=True, slots=True)
+class Unmarked:
+    """A frame that rules have not marked yet, with what they go by."""
+
+    id: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+
+
+def is_backfilling(connection: apsw.Connection) -> bool:
+    """Whether frames are left that came in before rules did."""
+    return scalar(connection, "select 1 from frame_tag_backfill") is not None
+
+
+def unmarked(connection: apsw.Connection, limit: int) -> list[Unmarked]:
+    """The next of these frames, newest first; they are not given again.
+
+    Call it in the transaction that marks them (`Database.write()`). An empty list says that it is done.
+    """
+    found = [Unmarked(*row) for row in rows(connection, _UNMARKED, {"limit": limit})]
+    if found:
+        connection.execute("update frame_tag_backfill set below = ?", (found[-1].id,))
+    else:
+        connection.execute("delete from frame_tag_backfill")
+    return found
+
+
+def remove(connection: apsw.Connection, frame_id: int, tag: str) -> bool:
+    """Take a tag off a frame; False when it had none such. Call inside `Database.write()`."""
+    connection.execute("delete from frame_tags where frame_id = ? and tag = ?", (frame_id, tag))
+    return connection.changes() > 0
+
+
+def listed(database: Database, frame_id: int) -> list[Tag]:
+    """The tags of a frame with who gave them, in alphabetical order."""
+    sql = "select tag, source from frame_tags where frame_id = ? order by tag"
+    with database.read() as connection:
+        return [Tag(*row) for row in rows(connection, sql, (frame_id,))]
+
+
+def of_frame(database: Database, frame_id: int) -> list[str]:
+    """The tags of a frame, in alphabetical order."""
+    return [each.tag for each in listed(database, frame_id)]
+
+
+_UNMARKED = """
+select f.id, f.app_name, f.window_name, f.browser_url
+from frame_tag_backfill b
+join frames f on f.id < b.below
+where f.stored_ms < b.stored_before_ms
+order by f.id desc
+limit :limit
+"""

@@ -1,0 +1,133 @@
+"""The index of words over frames: rows put in, taken out, and the whole of it made anew.
+
+The index is external-content: the words are stored once, in `readings` and `frames`, and to take
+a row out it must be shown the old words. So: `take_out`, then change the words, then `put_in`.
+
+Making it anew fills a second index, ``frames_fts_next``, in the order of ids and some frames at a
+time, while searches use the first and frames come and go. What is put in or taken out meanwhile
+goes to both, as far as the second has come, so that it always holds exactly the frames up to its
+highest row. Where it is whole it takes the first one's place. It is its own note of how far it
+has come: who stops in the middle goes on there.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from store.core.database import Database, scalar
+
+FRAMES_AT_ONCE = 500
+"""Frames whose words one transaction of a rebuild puts in: about a tenth of a second."""
+
+_PAGES_AT_ONCE = 500
+_COLUMNS = "text, app_name, window_name, browser_url"
+
+
+def add(connection: apsw.Connection, frame_id: int) -> None:
+    """Add a frame's words as they are stored now."""
+    sql = f"select id, {_COLUMNS} from frame_texts where id = :id"
+    connection.execute(f"insert into frames_fts (rowid, {_COLUMNS}) {sql}", {"id": frame_id})
+    if frame_id <= _reached(connection):
+        connection.execute(f"insert into frames_fts_next (rowid, {_COLUMNS}) {sql}", {"id": frame_id})
+
+
+def remove(connection: apsw.Connection, frame_id: int) -> None:
+    """Remove a frame's words; call while they are still stored."""
+    sql = f"select 'delete', id, {_COLUMNS} from frame_texts where id = :id"
+    connection.execute(f"insert into frames_fts (frames_fts, rowid, {_COLUMNS}) {sql}", {"id": frame_id})
+    if frame_id <= _reached(connection):
+        connection.execute(
+            f"insert into frames_fts_next (frames_fts_next, rowid, {_COLUMNS}) {sql}", {"id": frame_id}
+        )
+
+
+def remove_deleted(connection: apsw.Connection) -> None:
+    """Remove the words of all frames in ``doomed`` (`store.deletion.registry`)."""
+    reached = _reached(connection)
+    sql = f"""
+        select 'delete', t.id, {", ".join(f"t.{name}" for name in _COLUMNS.split(", "))}
+        from doomed d
+        cross join frame_texts t on t.id = d.id
+    """
+    connection.execute(f"insert into frames_fts (frames_fts, rowid, {_COLUMNS}) {sql}")
+    connection.execute(
+        f"insert into frames_fts_next (frames_fts_next, rowid, {_COLUMNS}) {sql} where t.id <= ?", (reached,)
+    )
+
+
+# -- erasing --------------------------------------------------------------------------------
+
+
+def set_secure_delete(connection: apsw.Connection, value: bool) -> None:
+    """Whether words are erased at once, or only marked as deleted until `merge` erases them."""
+    connection.execute("insert into frames_fts (frames_fts, rank) values ('secure-delete', ?)", (int(value),))
+
+
+def merge(database: Database) -> None:
+    """Rewrite the index without what was deleted, in short transactions.
+
+    The steps are those of https://sqlite.org/fts5.html#the_merge_command: a negative number makes
+    one level of everything, and a step that changes less than two rows was the last one.
+    """
+    pages = -_PAGES_AT_ONCE
+    while True:
+        with database.write() as connection:
+            before = connection.total_changes()
+            connection.execute("insert into frames_fts (frames_fts, rank) values ('merge', ?)", (pages,))
+            is_last = connection.total_changes() - before < 2
+        if is_last and pages > 0:
+            return
+        pages = _PAGES_AT_ONCE
+
+
+# -- made anew ------------------------------------------------------------------------------
+
+
+def count_missing(database: Database) -> int:
+    """How many frames a rebuild still has to put in."""
+    with database.read() as connection:
+        return int(scalar(connection, "select count(*) from frames where id > ?", (_reached(connection),)))
+
+
+def rebuild_some(database: Database, at_most: int = FRAMES_AT_ONCE) -> int:
+    """Put the words of the next frames into the new index; returns how many that were.
+
+    0 says that it was whole and is now the index in use.
+    """
+    with database.write() as connection:
+        connection.execute(
+            f"""
+            insert into frames_fts_next (rowid, {_COLUMNS})
+            select id, {_COLUMNS} from frame_texts where id > :reached order by id limit :limit
+            """,
+            {"reached": _reached(connection), "limit": at_most},
+        )
+        added = connection.changes()
+        if not added:
+            _take_over(connection)
+    return added
+
+
+def abort_rebuild(connection: apsw.Connection) -> None:
+    """Empty the new index, so that a rebuild begins anew."""
+    connection.execute("insert into frames_fts_next (frames_fts_next) values ('delete-all')")
+
+
+def _reached(connection: apsw.Connection) -> int:
+    """The highest frame of the new index, -1 while there is none."""
+    found = scalar(connection, "select max(id) from frames_fts_next_docsize")
+    return -1 if found is None else int(found)
+
+
+def _take_over(connection: apsw.Connection) -> None:
+    connection.execute(
+        """
+        drop table frames_fts;
+        alter table frames_fts_next rename to frames_fts;
+        create virtual table frames_fts_next using fts5 (
+            text, app_name, window_name, browser_url,
+            content = 'frame_texts', content_rowid = 'id', tokenize = 'recollect', prefix = '1 2 3'
+        );
+        insert into frames_fts_next (frames_fts_next, rank) values ('secure-delete', 1);
+        """
+    )

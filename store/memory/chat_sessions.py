@@ -1,0 +1,229 @@
+"""Context sessions: the life of one window of a chat, from its first question to its summary.
+
+    open ──close──► closed ──summarised──► made, or empty where nothing was asked
+      ▲               │
+      └───resume──────┘   the same window comes back to the same chat
+
+A session that was closed and not summarised is ``pending``: whatever went wrong, the next close or
+the next look of the web process makes up for it. Metadata is a small JSON object: `topic` (what the
+window is about), `last_context_hash` and when and at which question that pack was made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+
+State = Literal["open", "closed"]
+SummaryState = Literal["none", "pending", "made", "empty"]
+ClosedBy = Literal["window", "stale", "new"]
+
+_COLUMNS = (
+    "s.id, s.conversation_id, s.state, s.is_visible, s.created_ms, s.seen_ms, s.closed_ms, s.closed_by,"
+    " s.summary_state, s.metadata"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSession:
+    """One window. `chat_id` is None until it has asked something."""
+
+    id: int
+    chat_id: int | None
+    state: State
+    is_visible: bool
+    created_ms: int
+    seen_ms: int
+    closed_ms: int | None
+    closed_by: str
+    summary_state: SummaryState
+    metadata: Mapping[str, Any]
+
+
+def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_unclaimed: bool = False) -> int:
+    """A new open session; returns its id. Raises `apsw.ConstraintError` when the chat has gone.
+
+    One that `is_unclaimed` was opened by a question and not by its window, which may `claim` it.
+    """
+    with database.write() as connection:
+        return int(
+            scalar(
+                connection,
+                """
+                insert into chat_sessions (conversation_id, created_ms, seen_ms, metadata)
+                values (?, ?, ?, ?) returning id
+                """,
+                (chat_id, now_ms, now_ms, json.dumps({"unclaimed": True} if is_unclaimed else {})),
+            )
+        )
+
+
+def get(database: Database, session_id: int) -> ChatSession | None:
+    """One session, or None."""
+    sql = f"select {_COLUMNS} from chat_sessions s where s.id = ?"
+    with database.read() as connection:
+        return next(map(_session, rows(connection, sql, (session_id,))), None)
+
+
+def latest_of_chat(database: Database, chat_id: int) -> ChatSession | None:
+    """The session that a chat was last looked at in."""
+    sql = f"select {_COLUMNS} from chat_sessions s where s.conversation_id = ? order by s.id desc limit 1"
+    with database.read() as connection:
+        return next(map(_session, rows(connection, sql, (chat_id,))), None)
+
+
+def ids_of_chat(database: Database, chat_id: int) -> set[int]:
+    """Every session of a chat."""
+    with database.read() as connection:
+        found = rows(connection, "select id from chat_sessions where conversation_id = ?", (chat_id,))
+    return {number for (number,) in found}
+
+
+def listed(database: Database, limit: int, before: int | None = None) -> list[ChatSession]:
+    """Sessions in which something was asked, newest first; `before` is the id of the last of a page."""
+    sql = f"""
+        select {_COLUMNS}
+        from chat_sessions s
+        where s.conversation_id is not null and s.id < ?
+        order by s.id desc
+        limit ?
+        """
+    with database.read() as connection:
+        return [_session(row) for row in rows(connection, sql, (before or 2**62, limit))]
+
+
+def heartbeat(database: Database, session_id: int, now_ms: int) -> bool:
+    """The window is still there; False when its session is closed or gone."""
+    sql = "update chat_sessions set seen_ms = ? where id = ? and state = 'open'"
+    return _changed(database, sql, (now_ms, session_id))
+
+
+def show(database: Database, session_id: int, is_visible: bool, now_ms: int) -> bool:
+    """The window came to the front or went behind; False when its session is closed or gone."""
+    sql = "update chat_sessions set is_visible = ?, seen_ms = ? where id = ? and state = 'open'"
+    return _changed(database, sql, (is_visible, now_ms, session_id))
+
+
+def resume(
+    database: Database, session_id: int, chat_id: int | None, now_ms: int, stale_after_ms: int
+) -> bool:
+    """Let the same window go on with the same chat; False when it is another or too long ago."""
+    sql = """
+        update chat_sessions
+        set state = 'open', closed_ms = null, closed_by = '', seen_ms = :now, is_visible = 1
+        where id = :id and conversation_id is :chat and seen_ms >= :now - :stale
+        """
+    values = {"id": session_id, "chat": chat_id, "now": now_ms, "stale": stale_after_ms}
+    return _changed(database, sql, values)
+
+
+def claim(database: Database, chat_id: int, now_ms: int, stale_after_ms: int) -> int | None:
+    """Take over the open session of a chat whose question was quicker than its window; None without one."""
+    sql = """
+        update chat_sessions set metadata = json_remove(metadata, '$.unclaimed'), seen_ms = :now
+        where id = (select max(id) from chat_sessions where conversation_id = :chat)
+            and state = 'open' and metadata ->> 'unclaimed' and seen_ms >= :now - :stale
+        returning id
+        """
+    with database.write() as connection:
+        found = scalar(connection, sql, {"chat": chat_id, "now": now_ms, "stale": stale_after_ms})
+    return None if found is None else int(found)
+
+
+def close(database: Database, session_id: int, by: ClosedBy, now_ms: int) -> bool:
+    """Close an open session, which then waits for its summary; False when there is nothing to close."""
+    sql = """
+        update chat_sessions
+        set state = 'closed', closed_ms = ?, closed_by = ?, summary_state = 'pending'
+        where id = ? and state = 'open'
+        """
+    return _changed(database, sql, (now_ms, by, session_id))
+
+
+def stale(database: Database, before_ms: int) -> list[int]:
+    """Open sessions that nobody was heard of since `before_ms`."""
+    sql = "select id from chat_sessions where state = 'open' and seen_ms < ? order by seen_ms"
+    with database.read() as connection:
+        return [session_id for (session_id,) in rows(connection, sql, (before_ms,))]
+
+
+def pending(database: Database, limit: int = 100) -> list[int]:
+    """Closed sessions that wait for their summary, oldest first."""
+    sql = """
+        select id from chat_sessions
+        where summary_state = 'pending' and state = 'closed' order by id limit ?
+        """
+    with database.read() as connection:
+        return [session_id for (session_id,) in rows(connection, sql, (limit,))]
+
+
+def user_turns(database: Database, session_id: int) -> list[str]:
+    """What the person asked in a session, in order."""
+    sql = "select content from messages where session_id = ? and role = 'user' order by id"
+    with database.read() as connection:
+        return [content for (content,) in rows(connection, sql, (session_id,))]
+
+
+def use(connection: apsw.Connection, session_id: int, now_ms: int) -> None:
+    """Somebody asks in a window: it is open, whatever was thought of it; inside `Database.write()`."""
+    connection.execute(
+        """
+        update chat_sessions
+        set state = 'open', closed_ms = null, closed_by = '', seen_ms = max(seen_ms, ?)
+        where id = ?
+        """,
+        (now_ms, session_id),
+    )
+
+
+def note(database: Database, session_id: int, changes: Mapping[str, Any]) -> None:
+    """Change entries of a session's metadata; None takes one away."""
+    with database.write() as connection:
+        put_note(connection, session_id, changes)
+
+
+def put_note(connection: apsw.Connection, session_id: int, changes: Mapping[str, Any]) -> None:
+    """The same in a transaction that is under way; nothing when the session has gone."""
+    stored = scalar(connection, "select metadata from chat_sessions where id = ?", (session_id,))
+    if stored is None:
+        return
+    merged = {**json.loads(stored), **changes}
+    text = json.dumps({k: v for k, v in merged.items() if v is not None}, ensure_ascii=False, sort_keys=True)
+    connection.execute("update chat_sessions set metadata = ? where id = ?", (text, session_id))
+
+
+# -- a chat without memory ------------------------------------------------------------------
+
+
+def is_without_context(database: Database, chat_id: int) -> bool:
+    """Whether the person switched memory off for a chat."""
+    with database.read() as connection:
+        sql = "select without_context from conversations where id = ?"
+        return bool(scalar(connection, sql, (chat_id,)))
+
+
+def set_without_context(database: Database, chat_id: int, is_off: bool) -> bool:
+    """Switch memory off or on for a chat; False when there is none."""
+    return _changed(database, "update conversations set without_context = ? where id = ?", (is_off, chat_id))
+
+
+# -- support --------------------------------------------------------------------------------
+
+
+def _changed(database: Database, sql: str, values: Any) -> bool:
+    with database.write() as connection:
+        connection.execute(sql, values)
+        return connection.changes() > 0
+
+
+def _session(row: tuple[Any, ...]) -> ChatSession:
+    number, chat_id, state, visible, created, seen, closed, by, summary, metadata = row
+    return ChatSession(
+        number, chat_id, state, bool(visible), created, seen, closed, by, summary, json.loads(metadata)
+    )

@@ -1,0 +1,289 @@
+"""What chat sessions came to: mini summaries with their tags and vectors (R1.28, R1.29, R1.32).
+
+A summary is made of the session's questions and answers, so it goes when one of the frames these rest
+on is deleted, and is made again of what is left (`store.deletion.context_forgetting`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from store.core.database import Database, rows, scalar
+from store.memory import chat_traces
+from store.memory.chat_traces import Traces
+from store.memory.documents import SUMMARY_FIELDS
+
+BY_RULES = "rules"
+BY_PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurn:
+    """One question of a session with what came of it. `payload` belongs to `webapp.assistant.stored`.
+
+    `frames` are the ids of what it cites, by the numbers of its citations.
+    """
+
+    turn_id: int
+    n: int
+    status: str
+    model: str
+    question: str
+    answer_md: str
+    payload: Mapping[str, Any]
+    apps: tuple[str, ...]
+    tools: tuple[str, ...]
+    frames: Mapping[int, int]
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSummary:
+    """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's.
+
+    `traces` is None where it was not traced when it was made (`webapp.assistant.tracing`).
+    """
+
+    session_id: int
+    chat_id: int
+    started_ms: int
+    ended_ms: int
+    timezone: str
+    request: str | None
+    investigated: str | None
+    learned: str | None
+    completed: str | None
+    next_steps: str | None
+    notes: str | None
+    tokens: int
+    made_by: str
+    is_edited: bool
+    is_retracted: bool
+    tags: tuple[tuple[str, float], ...] = ()
+    traces: Traces | None = None
+
+    @property
+    def fields(self) -> dict[str, str | None]:
+        """The six fields by name."""
+        return {name: getattr(self, name) for name in SUMMARY_FIELDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A summary's vector: int8[dimension] of `model`."""
+
+    model: str
+    vector: npt.NDArray[np.int8]
+
+
+def summary_input(database: Database, session_id: int) -> list[SessionTurn]:
+    """The questions of a session, in order, with their answers, apps and tools."""
+    with database.read() as connection:
+        found = rows(connection, _MATERIAL, (session_id,))
+    return [
+        SessionTurn(
+            turn_id, n, status, model, question, answer, json.loads(payload),
+            tuple(json.loads(apps)), tuple(json.loads(tools)),
+            {int(number): frame for number, frame in json.loads(frames).items()}, created_ms,
+        )
+        for turn_id, n, status, model, question, answer, payload, apps, tools, frames, created_ms in found
+    ]  # fmt: skip
+
+
+def put(
+    database: Database,
+    session_id: int,
+    fields: Mapping[str, str | None],
+    *,
+    tags: Mapping[str, float],
+    tokens: int,
+    made_by: str,
+    ended_ms: int,
+    now_ms: int,
+    embedded: Embedded | None = None,
+    traces: Traces | None = None,
+    made_of: Sequence[SessionTurn],
+) -> bool:
+    """Keep a session's summary in place of the one before; False where it is out of date.
+
+    `made_of` is what it was made of: when one of these answers changed since, as by a deletion, or the
+    person wrote the summary, nothing is kept.
+    """
+    with database.write() as connection:
+        is_edited = scalar(
+            connection, "select is_edited from chat_summaries where session_id = ?", (session_id,)
+        )
+        if is_edited:
+            connection.execute("update chat_sessions set summary_state = 'made' where id = ?", (session_id,))
+            return False
+        now = rows(connection, _ANSWERS, (session_id,))
+        if now != [(each.turn_id, each.answer_md) for each in made_of]:
+            return False
+        values = {
+            "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
+            "vector": embedded.vector.tobytes() if embedded else None,
+            "model": embedded.model if embedded else None,
+            "traces": None if traces is None else chat_traces.packed(traces),
+            **{name: fields.get(name) for name in SUMMARY_FIELDS},
+        }  # fmt: skip
+        connection.execute(_UPDATE, values)
+        if not connection.changes():
+            connection.execute(_INSERT, values)
+        # The digests lack it: the recent one, and where it was made up for late that of the time before.
+        connection.execute(
+            "delete from user_chat_summaries where kind = 'recent' or until_ms > ?", (ended_ms,)
+        )
+        connection.execute("delete from session_tags where session_id = ?", (session_id,))
+        connection.executemany(
+            "insert into session_tags (session_id, tag, confidence) values (?, ?, ?)",
+            [(session_id, tag, confidence) for tag, confidence in tags.items()],
+        )
+        connection.execute("update chat_sessions set summary_state = 'made' where id = ?", (session_id,))
+    return True
+
+
+def put_empty(database: Database, session_id: int) -> None:
+    """Nothing was asked in a session, or nothing is left of it: it has no summary."""
+    with database.write() as connection:
+        connection.execute("delete from chat_summaries where session_id = ?", (session_id,))
+        connection.execute("delete from session_tags where session_id = ?", (session_id,))
+        connection.execute("update chat_sessions set summary_state = 'empty' where id = ?", (session_id,))
+
+
+def edit(database: Database, session_id: int, fields: Mapping[str, str | None], now_ms: int) -> bool:
+    """Keep the person's words; what is made of the session later leaves them. False when there is none.
+
+    The vector and the traces of the words before go with them.
+    """
+    with database.write() as connection:
+        connection.execute(
+            f"""
+            update chat_summaries
+            set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)},
+                made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null, traces = null,
+                updated_ms = :now
+            where session_id = :session
+            """,
+            {"session": session_id, "now": now_ms, **{name: fields.get(name) for name in SUMMARY_FIELDS}},
+        )
+        return connection.changes() > 0
+
+
+def put_vector(database: Database, session_id: int, embedded: Embedded) -> None:
+    """Give a summary another vector."""
+    with database.write() as connection:
+        connection.execute(
+            "update chat_summaries set vector = ?, vector_model = ? where session_id = ?",
+            (embedded.vector.tobytes(), embedded.model, session_id),
+        )
+
+
+def drop_edits(database: Database, session_id: int) -> bool:
+    """Let the summary be made of the session again; False when there is none."""
+    with database.write() as connection:
+        connection.execute(
+            "update chat_summaries set is_edited = 0 where session_id = ? and is_edited = 1", (session_id,)
+        )
+        changed = connection.changes() > 0
+        connection.execute("update chat_sessions set summary_state = 'pending' where id = ?", (session_id,))
+        return changed
+
+
+def retract(database: Database, session_id: int, is_retracted: bool, now_ms: int) -> bool:
+    """Take a summary out of what is told to models, or bring it back; False when there is none."""
+    with database.write() as connection:
+        connection.execute(
+            "update chat_summaries set is_retracted = ?, updated_ms = ? where session_id = ?",
+            (is_retracted, now_ms, session_id),
+        )
+        return connection.changes() > 0
+
+
+def get(database: Database, session_ids: Sequence[int]) -> dict[int, ChatSummary]:
+    """The summaries that these sessions have, with their tags."""
+    ids = json.dumps(list(session_ids))
+    with database.read() as connection:
+        found = rows(connection, _GET, (ids,))
+    return {row[0]: _summary(row) for row in found}
+
+
+def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -> None:
+    """Note that a tool gave these summaries to the model in a turn, inside `Database.write()`."""
+    connection.executemany(
+        "insert or ignore into chat_uses (turn_id, session_id) values (?, ?)",
+        [(turn_id, number) for number in session_ids],
+    )
+
+
+# -- support --------------------------------------------------------------------------------
+
+
+def _summary(row: tuple[Any, ...]) -> ChatSummary:
+    session_id, chat_id, started_ms, ended_ms, timezone, *rest = row
+    fields, (tokens, made_by, is_edited, is_retracted, tags, traces) = rest[:-6], rest[-6:]
+    return ChatSummary(
+        session_id=session_id,
+        chat_id=chat_id,
+        started_ms=started_ms,
+        ended_ms=ended_ms,
+        timezone=timezone,
+        **dict(zip(SUMMARY_FIELDS, fields, strict=True)),
+        tokens=tokens,
+        made_by=made_by,
+        is_edited=bool(is_edited),
+        is_retracted=bool(is_retracted),
+        tags=tuple((tag, confidence) for tag, confidence in json.loads(tags)),
+        traces=chat_traces.unpacked(traces),
+    )
+
+
+_TURNS_OF = """
+from messages m
+join turns t on t.conversation_id = m.conversation_id and t.n = m.turn
+where m.session_id = ? and m.role = 'user'
+"""
+_ANSWERS = f"select t.id, t.answer_md {_TURNS_OF} order by t.id"
+_MATERIAL = f"""
+select t.id, t.n, t.status, t.model, t.question, t.answer_md, t.payload,
+    (select coalesce(json_group_array(distinct e.app_name), '[]')
+        from evidence e where e.turn_id = t.id and e.n is not null and e.app_name is not null),
+    (select coalesce(json_group_array(distinct c.tool), '[]') from tool_calls c where c.turn_id = t.id),
+    (select json_group_object(e.n, e.frame_id)
+        from evidence e where e.turn_id = t.id and e.n is not null and e.frame_id is not null),
+    t.created_ms
+{_TURNS_OF} order by t.id
+"""
+_SET = f"""
+set ended_ms = :ended, {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)}, tokens = :tokens,
+    made_by = :by, vector = :vector, vector_model = :model, traces = :traces, updated_ms = :now
+"""
+# Two statements: an upsert's way with conflicts holds for what its triggers insert, too (a queue of vectors).
+_UPDATE = f"update chat_summaries {_SET} where session_id = :session"
+_INSERT = f"""
+insert into chat_summaries (session_id, ended_ms, {", ".join(SUMMARY_FIELDS)}, tokens, made_by, vector,
+    vector_model, traces, updated_ms)
+values (:session, :ended, {", ".join(f":{name}" for name in SUMMARY_FIELDS)}, :tokens, :by, :vector, :model,
+    :traces, :now)
+"""
+_GET = f"""
+select s.session_id, c.conversation_id, c.created_ms, s.ended_ms,
+    coalesce((select t.timezone from turns t
+        where t.conversation_id = c.conversation_id order by t.n desc limit 1), 'UTC'),
+    {", ".join(f"s.{name}" for name in SUMMARY_FIELDS)},
+    s.tokens, s.made_by, s.is_edited, s.is_retracted,
+    (select coalesce(json_group_array(json_array(g.tag, g.confidence)), '[]') from (
+        select tag, confidence from session_tags g
+        where g.session_id = s.session_id order by confidence desc, tag) g),
+    s.traces
+from json_each(?) j
+cross join chat_summaries s on s.session_id = j.value
+join chat_sessions c on c.id = s.session_id
+order by j.key
+"""

@@ -1,0 +1,182 @@
+"""What each turn told the model as background: the text, where each part is from, and what it took.
+
+A pack goes with the summaries it was made of (triggers of `chat_summaries`); that there was one stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPack:
+    """A pack as it was sent; `text` and `record` are empty once what they told of was deleted.
+
+    `record` is a JSON object that belongs to `webapp.assistant.context_record`.
+    """
+
+    turn_id: int
+    session_id: int
+    hash: str
+    text: str
+    record: Mapping[str, Any]
+    session_ids: tuple[int, ...]
+    tokens: int
+    build_ms: float
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """What sampled turns took, all of it numbers."""
+
+    samples: int
+    pack_tokens: float
+    prompt_tokens: float
+    build_ms: float
+    helpfulness: float | None
+
+
+def put(connection: apsw.Connection, pack: StoredPack) -> None:
+    """Note what a turn tells the model, inside `Database.write()`."""
+    connection.execute(
+        """
+        insert into context_packs (turn_id, session_id, hash, text, record, tokens, build_ms, created_ms)
+        values (?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            pack.turn_id, pack.session_id, pack.hash, pack.text,
+            json.dumps(pack.record, ensure_ascii=False), pack.tokens, pack.build_ms, pack.created_ms,
+        ),
+    )  # fmt: skip
+    connection.executemany(
+        "insert into context_pack_sources (turn_id, session_id) values (?, ?)",
+        [(pack.turn_id, number) for number in sorted(set(pack.session_ids))],
+    )
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> StoredPack | None:
+    """What a turn of a chat told the model; None when it had no session."""
+    return _one(
+        database,
+        "join turns t on t.id = p.turn_id where t.conversation_id = ? and t.n = ?",
+        (chat_id, n),
+    )
+
+
+def of_turn_id(database: Database, turn_id: int) -> StoredPack | None:
+    """The same by the turn's own id."""
+    return _one(database, "where p.turn_id = ?", (turn_id,))
+
+
+def by_hash(database: Database, session_id: int, wanted: str) -> StoredPack | None:
+    """The last pack of a session with this hash; None when it was never sent or is forgotten."""
+    return _one(
+        database,
+        "where p.session_id = ? and p.hash = ? and p.text <> '' order by p.turn_id desc limit 1",
+        (session_id, wanted),
+    )
+
+
+def of_chat(database: Database, chat_id: int, limit: int = 50) -> list[tuple[int, StoredPack]]:
+    """What the questions of a chat were told, by their numbers, the latest first."""
+    sql = f"""
+        select t.n, {_COLUMNS}
+        from turns t join context_packs p on p.turn_id = t.id
+        where t.conversation_id = ? order by t.n desc limit ?
+        """
+    with database.read() as connection:
+        return [(row[0], _pack(row[1:])) for row in rows(connection, sql, (chat_id, limit))]
+
+
+def of_session(database: Database, session_id: int) -> list[StoredPack]:
+    """The packs of a session, in order."""
+    sql = f"select {_COLUMNS} from context_packs p where p.session_id = ? order by p.turn_id"
+    with database.read() as connection:
+        return [_pack(row) for row in rows(connection, sql, (session_id,))]
+
+
+def sample(
+    connection: apsw.Connection,
+    turn_id: int,
+    pack_tokens: int,
+    prompt_tokens: int,
+    build_ms: float,
+    now_ms: int,
+) -> None:
+    """Note what a turn took, inside `Database.write()`."""
+    connection.execute(
+        """
+        insert or replace into context_samples (turn_id, pack_tokens, prompt_tokens, build_ms, created_ms)
+        values (?, ?, ?, ?, ?)
+        """,
+        (turn_id, pack_tokens, prompt_tokens, build_ms, now_ms),
+    )
+
+
+def judge(database: Database, helpfulness: Mapping[int, float]) -> None:
+    """Note how much of their packs sampled turns made use of, 0 to 1, by turn."""
+    with database.write() as connection:
+        connection.executemany(
+            "update context_samples set helpfulness = ? where turn_id = ?",
+            [(value, turn_id) for turn_id, value in helpfulness.items()],
+        )
+
+
+def unjudged(database: Database, turn_ids: Iterable[int]) -> list[int]:
+    """Which of these turns are sampled and not judged yet."""
+    sql = """
+        select c.turn_id from json_each(?) j cross join context_samples c on c.turn_id = j.value
+        where c.helpfulness is null
+        """
+    with database.read() as connection:
+        return [number for (number,) in rows(connection, sql, (json.dumps(list(turn_ids)),))]
+
+
+def telemetry(database: Database) -> Telemetry:
+    """Means over all sampled turns."""
+    with database.read() as connection:
+        [row] = rows(
+            connection,
+            """
+            select count(*), coalesce(avg(pack_tokens), 0), coalesce(avg(prompt_tokens), 0),
+                coalesce(avg(build_ms), 0), avg(helpfulness)
+            from context_samples
+            """,
+        )
+    return Telemetry(*row)
+
+
+# -- support --------------------------------------------------------------------------------
+
+_COLUMNS = (
+    "p.turn_id, p.session_id, p.hash, p.text, p.record, p.tokens, p.build_ms, p.created_ms,"
+    " (select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id)"
+)
+
+
+def _one(database: Database, rest: str, values: tuple[Any, ...]) -> StoredPack | None:
+    with database.read() as connection:
+        found = rows(connection, f"select {_COLUMNS} from context_packs p {rest}", values)
+    return _pack(found[0]) if found else None
+
+
+def _pack(row: tuple[Any, ...]) -> StoredPack:
+    turn_id, session_id, name, text, record, tokens, build_ms, created_ms, ids = row
+    return StoredPack(
+        turn_id, session_id, name, text, json.loads(record), tuple(json.loads(ids)), tokens, build_ms,
+        created_ms,
+    )  # fmt: skip
+
+
+def count(database: Database) -> int:
+    """How many packs there are."""
+    with database.read() as connection:
+        return int(scalar(connection, "select count(*) from context_packs"))

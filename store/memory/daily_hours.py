@@ -1,0 +1,262 @@
+"""Days, hour by hour: what each clock hour was about, in points that name the frames which show them.
+
+An hour is made of its observations (`store.memory.observations`); triggers put it on the list when they
+change, and it leaves the list in the transaction that stores what came of it. Hours are those of
+UTC, as observations have them, so that a person who moves to another zone only has days told anew
+(`store.memory.daily_summaries`), which takes no model. Everything that writes runs inside `Database.write()`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+from store.core.upserts import clean_text
+from store.frames.doomed import shown_in
+from store.memory.observations import HOUR_MS
+
+Source = Literal["none", "rule", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A line that stands on a frame; "" where the frame as such shows it."""
+
+    frame_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One thing that was done, from `at_ms` on, and what shows it."""
+
+    at_ms: int
+    text: str
+    quotes: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """One clock hour, ``[hour, hour + 1)`` hours since 1970; without points it is a placeholder.
+
+    `model_error` says why a chat model could not put it into better words yet, None for no failure.
+    """
+
+    hour: int
+    source: Source
+    fingerprint: str
+    points: tuple[Point, ...]
+    model_error: str | None
+    updated_ms: int
+
+    @property
+    def start_ms(self) -> int:
+        return self.hour * HOUR_MS
+
+
+# -- what is to be done -------------------------------------------------------------------
+
+
+def due(database: Database, until_ms: int) -> int | None:
+    """The newest hour over by `until_ms` whose observations changed and are complete; None for none."""
+    with database.read() as connection:
+        found: int | None = scalar(
+            connection,
+            """
+            select max(d.hour) from daily_hours_due d
+            where (d.hour + 1) * :size <= :until
+                and not exists (select 1 from memory_hours h where h.hour = d.hour)
+            """,
+            {"size": HOUR_MS, "until": until_ms},
+        )
+    return found
+
+
+def changes(connection: apsw.Connection, hour: int) -> int | None:
+    """How often an hour on the list has changed; None when it is not on it."""
+    found = scalar(connection, "select changes from daily_hours_due where hour = ?", (hour,))
+    return None if found is None else int(found)
+
+
+def text_due(connection: apsw.Connection) -> int | None:
+    """The newest hour whose day has to be written anew; None for none."""
+    found: int | None = scalar(connection, "select max(hour) from daily_texts_due")
+    return found
+
+
+def texts_done(connection: apsw.Connection, hour: int, start_ms: int, end_ms: int) -> None:
+    """The days of `hour`, which cover ``[start_ms, end_ms)``, were written."""
+    connection.execute(
+        """
+        delete from daily_texts_due
+        where hour = :hour or (hour * :size >= :start and (hour + 1) * :size <= :end)
+        """,
+        {"hour": hour, "size": HOUR_MS, "start": start_ms, "end": end_ms},
+    )
+
+
+def write_all_again(connection: apsw.Connection) -> None:
+    """Have the day of every hour written anew."""
+    connection.execute("insert or ignore into daily_texts_due (hour) select hour from daily_hours")
+
+
+def redo(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
+    """Have the hours that touch ``[start_ms, end_ms)`` derived again, and told again by a model."""
+    connection.execute(
+        "delete from daily_hours where hour * :size < :end and (hour + 1) * :size > :start",
+        {"size": HOUR_MS, "start": start_ms, "end": end_ms},
+    )
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+def put(
+    connection: apsw.Connection, hour: int, points: Sequence[Point], fingerprint: str, now_ms: int
+) -> bool:
+    """Let an hour say what the rules make of it, and take it off the list; True when it changed.
+
+    One that was made of the same observations is left alone, a model's words included.
+    """
+    connection.execute("delete from daily_hours_due where hour = ?", (hour,))
+    known = scalar(connection, "select fingerprint from daily_hours where hour = ?", (hour,))
+    if known == fingerprint:
+        return False
+    values = {
+        "hour": hour, "source": "rule" if points else "none", "fingerprint": fingerprint,
+        "next": 0 if points else None, "now": now_ms,
+    }  # fmt: skip
+    connection.execute(
+        """
+        insert into daily_hours (hour, source, fingerprint, model_next_ms, updated_ms)
+        values (:hour, :source, :fingerprint, :next, :now)
+        on conflict (hour) do update
+        set source = :source, fingerprint = :fingerprint, model_next_ms = :next, model_attempts = 0,
+            model_error = null, updated_ms = :now
+        """,
+        values,
+    )
+    put_points(connection, hour, points)
+    return True
+
+
+def put_placeholders(connection: apsw.Connection, first: int, after: int, now_ms: int) -> None:
+    """Let every hour of ``[first, after)`` that is not known and not on the list be an empty one."""
+    connection.execute(
+        """
+        with recursive hours (hour) as (
+            select :first where :first < :after
+            union all
+            select hour + 1 from hours where hour + 1 < :after
+        )
+        insert into daily_hours (hour, source, fingerprint, updated_ms)
+        select hour, 'none', '', :now from hours
+        where hour not in (select hour from daily_hours) and hour not in (select hour from daily_hours_due)
+            and hour not in (select hour from memory_hours)
+        """,
+        {"first": first, "after": after, "now": now_ms},
+    )
+
+
+def put_points(connection: apsw.Connection, hour: int, points: Sequence[Point]) -> None:
+    """Let an hour have these points, and its day be written anew."""
+    connection.execute("delete from daily_points where hour = ?", (hour,))
+    connection.execute("delete from daily_quotes where hour = ?", (hour,))
+    connection.executemany(
+        "insert into daily_points (hour, n, at_ms, text) values (?, ?, ?, ?)",
+        [(hour, n, point.at_ms, clean_text(point.text)) for n, point in enumerate(points)],
+    )
+    connection.executemany(
+        "insert into daily_quotes (hour, n, k, frame_id, text) values (?, ?, ?, ?, ?)",
+        [
+            (hour, n, k, quote.frame_id, quote.text)
+            for n, point in enumerate(points)
+            for k, quote in enumerate(point.quotes)
+        ],
+    )
+    connection.execute("insert into daily_texts_due (hour) values (?) on conflict do nothing", (hour,))
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def between(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Hour]:
+    """The hours that touch ``[start_ms, end_ms)``, in order, with the points that lie in it."""
+    found = load(
+        connection,
+        "d.hour * :size < :end and (d.hour + 1) * :size > :start",
+        {"size": HOUR_MS, "start": start_ms, "end": end_ms},
+    )
+    return [_clipped(hour, start_ms, end_ms) for hour in found]
+
+
+def is_settled(connection: apsw.Connection, start_ms: int, end_ms: int, now_ms: int) -> bool:
+    """Whether nothing of ``[start_ms, end_ms)`` is still to be derived or written, of hours that are over."""
+    values = {"size": HOUR_MS, "start": start_ms, "end": min(end_ms, now_ms // HOUR_MS * HOUR_MS)}
+    touches = "hour * :size < :end and (hour + 1) * :size > :start"
+    tables = ("memory_hours", "daily_hours_due", "daily_texts_due")
+    waiting = " or ".join(f"exists (select 1 from {table} where {touches})" for table in tables)
+    return not scalar(connection, f"select {waiting}", values)
+
+
+def _clipped(hour: Hour, start_ms: int, end_ms: int) -> Hour:
+    points = tuple(point for point in hour.points if start_ms <= point.at_ms < end_ms)
+    return Hour(hour.hour, hour.source, hour.fingerprint, points, hour.model_error, hour.updated_ms)
+
+
+def load(connection: apsw.Connection, condition: str, values: dict[str, int]) -> list[Hour]:
+    """Hours ``d`` that fit a condition on them, in order."""
+    found = rows(
+        connection,
+        f"""
+        select d.hour, d.source, d.fingerprint, d.model_error, d.updated_ms,
+            (select json_group_array(json_array(n, at_ms, text) order by n)
+                from daily_points where hour = d.hour),
+            (select json_group_array(json_array(n, frame_id, text) order by n, k)
+                from daily_quotes where hour = d.hour)
+        from daily_hours d
+        where {condition}
+        order by d.hour
+        """,
+        values,
+    )
+    return [
+        Hour(hour, source, fingerprint, _points(points, quotes), error, updated_ms)
+        for hour, source, fingerprint, error, updated_ms, points, quotes in found
+    ]
+
+
+def _points(points: str, quotes: str) -> tuple[Point, ...]:
+    of_point: dict[int, list[Quote]] = {}
+    for n, frame_id, text in json.loads(quotes):
+        of_point.setdefault(n, []).append(Quote(frame_id, text))
+    return tuple(Point(at_ms, text, tuple(of_point.get(n, ()))) for n, at_ms, text in json.loads(points))
+
+
+# -- forgetting ---------------------------------------------------------------------------
+
+COUNT = "select count(distinct q.hour) from doomed d cross join daily_quotes q on q.frame_id = d.id"
+
+_AFFECTED = f"""
+select h.hour from daily_hours h
+where {shown_in(f"h.hour * {HOUR_MS}", f"(h.hour + 1) * {HOUR_MS}")}
+    or h.hour in (select q.hour from doomed d cross join daily_quotes q on q.frame_id = d.id)
+"""
+
+
+def forget(connection: apsw.Connection) -> list[int]:
+    """Remove the hours that may tell of a frame in ``doomed``; they are derived again from what is left.
+
+    Call while the frames' rows are still there. Returns the hours.
+    """
+    hours: Iterable[tuple[int]] = rows(connection, _AFFECTED)
+    gone = [hour for (hour,) in hours]
+    connection.execute(
+        "delete from daily_hours where hour in (select value from json_each(?))", (json.dumps(gone),)
+    )
+    return gone

@@ -1,0 +1,220 @@
+"""What each local day was about: one text per day, found by words and by meaning.
+
+A day's text is made of its hours (`store.memory.daily_hours`), and those of frames, so it goes when one of
+them is deleted, and is made again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+from store.core.upserts import clean_text
+from store.frames.doomed import shown_in
+from store.memory import daily_hours, source_search
+from store.memory.observations import HOUR_MS
+from store.memory.retrievers import RetrievalQuery
+from store.memory.source_search import Question, TextStrategy
+from store.search import query
+
+Source = Literal["rule", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class DailySummary:
+    """The summary of ``[start_ms, end_ms)``, the local day `day` (2026-11-20) in the IANA zone `zone`.
+
+    A day may begin some minutes after midnight (`day_start_min`).
+    """
+
+    id: int
+    day: str
+    zone: str
+    start_ms: int
+    end_ms: int
+    text: str
+    source: Source
+    updated_ms: int
+    day_start_min: int = 0
+
+
+def put(
+    connection: apsw.Connection,
+    day: date,
+    zone: str,
+    start_ms: int,
+    end_ms: int,
+    text: str,
+    source: Source,
+    now_ms: int,
+    day_start_min: int = 0,
+) -> int:
+    """Let a day have this summary; returns its id. Call inside `Database.write()`.
+
+    Raises `ValueError` for a day without a text: no summary is no row.
+    """
+    if not text.strip():
+        raise ValueError("a summary needs a text")
+    values = {
+        "day": day.isoformat(),
+        "zone": zone,
+        "start": start_ms,
+        "end": end_ms,
+        "text": clean_text(text),
+        "source": source,
+        "now": now_ms,
+        "day_start": day_start_min,
+    }
+    [(number,)] = rows(connection, _PUT, values)
+    return int(number)
+
+
+def delete(connection: apsw.Connection, day: date) -> bool:
+    """Remove a day's summary; False when it has none."""
+    connection.execute("delete from daily_summaries where day = ?", (day.isoformat(),))
+    return connection.changes() > 0
+
+
+def leave_other_clocks(connection: apsw.Connection, zone: str, day_start_min: int) -> bool:
+    """Remove the days that were counted by another clock, and have all days written anew; False for none.
+
+    Call inside `Database.write()`.
+    """
+    connection.execute(
+        "delete from daily_summaries where zone <> ? or day_start_min <> ?", (zone, day_start_min)
+    )
+    is_other = connection.changes() > 0
+    if is_other:
+        daily_hours.write_all_again(connection)
+    return is_other
+
+
+def is_other_clock(connection: apsw.Connection, zone: str, day_start_min: int) -> bool:
+    """Whether a day was counted by another clock than this."""
+    sql = "select 1 from daily_summaries where zone <> ? or day_start_min <> ? limit 1"
+    return scalar(connection, sql, (zone, day_start_min)) is not None
+
+
+def listed(database: Database, before: date | None = None, limit: int = 31) -> list[DailySummary]:
+    """Days with a summary, the latest first, those before a date where one is given."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            f"{SELECT} where :before is null or s.day < :before order by s.day desc limit :limit",
+            {"before": None if before is None else before.isoformat(), "limit": limit},
+        )
+    return [DailySummary(*row) for row in found]
+
+
+def neighbours(database: Database, day: date) -> tuple[date | None, date | None]:
+    """The last day with a summary before this one, and the first one after it."""
+    with database.read() as connection:
+        [(earlier, later)] = rows(
+            connection,
+            """
+            select (select max(day) from daily_summaries where day < :day),
+                (select min(day) from daily_summaries where day > :day)
+            """,
+            {"day": day.isoformat()},
+        )
+    return earlier and date.fromisoformat(earlier), later and date.fromisoformat(later)
+
+
+def of_day(database: Database, day: date) -> DailySummary | None:
+    """The summary of a day, or None."""
+    with database.read() as connection:
+        found = rows(connection, f"{SELECT} where s.day = ?", (day.isoformat(),))
+    return DailySummary(*found[0]) if found else None
+
+
+def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, DailySummary]:
+    """The summaries that exist among these ids."""
+    found = rows(connection, f"{SELECT} where s.id in (select value from json_each(?))", (_json(ids),))
+    return {row[0]: DailySummary(*row) for row in found}
+
+
+def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
+    """The texts of the summaries that exist among these ids."""
+    with database.read() as connection:
+        return {number: each.text for number, each in get_many(connection, ids).items()}
+
+
+def search(
+    database: Database,
+    asked: RetrievalQuery,
+    start_ms: int | None = None,
+    end_ms: int | None = None,
+    *,
+    limit: int = 10,
+    deadline_s: float | None = 5.0,
+) -> tuple[list[DailySummary], TextStrategy, str | None]:
+    """Days that answer best and overlap ``[start_ms, end_ms)``, how they were found, and why not by
+    meaning. Blank text gives the latest days. Raises `DeadlineExceeded`.
+    """
+    condition = "(:start is null or m.end_ms > :start) and (:end is null or m.start_ms < :end)"
+    values = {"start": start_ms, "end": end_ms}
+    question = Question(source_search.DAYS, asked, query.parse(asked.text), "hybrid", condition, values)
+    with database.read(deadline_s) as connection:
+        found = source_search.find_texts(database, connection, question, limit)
+        loaded = get_many(connection, [number for _, number in found.ranked])
+    return [loaded[number] for _, number in found.ranked], found.strategy, found.reason
+
+
+# -- forgetting (inside `database.write()`) -----------------------------------------------
+
+COUNT = f"""
+select max(
+    ({daily_hours.COUNT}),
+    (select count(*) from daily_summaries s where not exists (
+        select 1 from daily_hours h where h.hour * {HOUR_MS} >= s.start_ms and h.hour * {HOUR_MS} < s.end_ms
+    ) and {shown_in("s.start_ms", "s.end_ms")})
+)
+"""
+
+
+def forget(connection: apsw.Connection) -> int:
+    """Remove the days that may show one of the frames in ``doomed``, and their hours; returns the days.
+
+    They are told again from what is left.
+    """
+    hours = daily_hours.forget(connection)
+    connection.execute(_DELETE, {"hours": _json(hours), "size": HOUR_MS})
+    return connection.changes()
+
+
+_DELETE = f"""
+delete from daily_summaries
+where id in (
+    select s.id from daily_summaries s
+    where {shown_in("s.start_ms", "s.end_ms")} or exists (
+        select 1 from json_each(:hours) h
+        where h.value * :size < s.end_ms and (h.value + 1) * :size > s.start_ms
+    )
+)
+"""
+
+
+def _json(ids: Iterable[int]) -> str:
+    return json.dumps(list(ids))
+
+
+SELECT = """
+select s.id, s.day, s.zone, s.start_ms, s.end_ms, s.text, s.source, s.updated_ms,
+    s.day_start_min
+from daily_summaries s
+"""
+
+_PUT = """
+insert into daily_summaries (day, zone, start_ms, end_ms, text, source, updated_ms, day_start_min)
+values (:day, :zone, :start, :end, :text, :source, :now, :day_start)
+on conflict (day) do update
+set zone = excluded.zone, start_ms = excluded.start_ms, end_ms = excluded.end_ms, text = excluded.text,
+    source = excluded.source, updated_ms = excluded.updated_ms, day_start_min = excluded.day_start_min
+returning id
+"""

@@ -1,0 +1,162 @@
+"""The rows of observations as they are derived. Everything here runs inside `database.write()`.
+
+An hour is written as a whole. One whose frames and texts are as they were is left alone, a model's
+words included; documents follow what the observation says with the person's edits over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import apsw
+
+from store.core.database import rows, scalar
+from store.memory import documents
+from store.memory.observations import Draft, Fact, load
+
+
+def put_hour(connection: apsw.Connection, hour: int, drafts: Iterable[Draft], now_ms: int) -> int:
+    """Let an hour hold these observations; returns how many were new or changed.
+
+    One whose frames and texts are as they were is left alone, a model's words included.
+    """
+    known = {
+        place: (number, fingerprint)
+        for number, place, fingerprint in rows(
+            connection, "select id, place, fingerprint from observations where hour = ?", (hour,)
+        )
+    }
+    changed = 0
+    for draft in drafts:
+        number, fingerprint = known.pop(key(draft.place), (None, ""))
+        if number is None or fingerprint != draft.fingerprint:
+            put(connection, draft, now_ms)
+            changed += 1
+    for number, _ in known.values():
+        _drop(connection, number)
+        changed += 1
+    return changed
+
+
+def put(connection: apsw.Connection, draft: Draft, now_ms: int) -> None:
+    """Enter one observation, or write it anew; edits stay as they are."""
+    values = {
+        "hour": draft.hour, "place": key(draft.place), "start_ms": draft.start_ms, "end_ms": draft.end_ms,
+        "active_ms": draft.active_ms, "app_name": draft.app_name, "kind": draft.kind,
+        "project": draft.project, "title": draft.title, "narrative": draft.narrative,
+        "fingerprint": draft.fingerprint, "now": now_ms,
+    }  # fmt: skip
+    number = scalar(
+        connection,
+        """
+        insert into observations (hour, place, start_ms, end_ms, active_ms, app_name, kind, project,
+            title, narrative, source, fingerprint, refine_next_ms, updated_ms)
+        values (:hour, :place, :start_ms, :end_ms, :active_ms, :app_name, :kind, :project,
+            :title, :narrative, 'rule', :fingerprint, 0, :now)
+        on conflict (hour, place) do update
+        set start_ms = :start_ms, end_ms = :end_ms, active_ms = :active_ms, app_name = :app_name,
+            kind = :kind, project = :project, title = :title, narrative = :narrative, source = 'rule',
+            fingerprint = :fingerprint, refine_attempts = 0, refine_next_ms = 0, refine_error = null,
+            updated_ms = :now
+        returning id
+        """,
+        values,
+    )
+    if scalar(connection, "select is_hidden from observations where id = ?", (number,)):
+        blank(connection, number, keep_fingerprint=True)
+        return
+    put_parts(connection, number, draft.facts, draft.concepts, draft.files, draft.urls)
+    connection.execute("delete from observation_frames where observation_id = ?", (number,))
+    connection.executemany(
+        "insert into observation_frames (observation_id, frame_id) values (?, ?)",
+        [(number, frame_id) for frame_id in draft.frame_ids],
+    )
+    put_documents(connection, number)
+
+
+def key(place: str) -> str:
+    """What a place is told by: the row may outlive the title or address in it, which must not."""
+    return blake2b(place.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def put_parts(
+    connection: apsw.Connection,
+    number: int,
+    facts: Iterable[Fact],
+    concepts: Iterable[str],
+    files: Iterable[str] | None = None,
+    urls: Iterable[str] | None = None,
+) -> None:
+    """Facts and terms; files and addresses stay as they are when None."""
+    connection.execute("delete from observation_facts where observation_id = ?", (number,))
+    connection.executemany(
+        "insert into observation_facts (observation_id, n, frame_id, text) values (?, ?, ?, ?)",
+        [(number, n, fact.frame_id, fact.text) for n, fact in enumerate(facts)],
+    )
+    for term, values in (("concept", concepts), ("file", files), ("url", urls)):
+        if values is None:
+            continue
+        connection.execute(
+            "delete from observation_terms where observation_id = ? and term = ?", (number, term)
+        )
+        connection.executemany(
+            "insert into observation_terms (observation_id, term, n, value) values (?, ?, ?, ?)",
+            [(number, term, n, value) for n, value in enumerate(values)],
+        )
+
+
+def put_documents(connection: apsw.Connection, observation_id: int) -> int:
+    """Let the documents say what the observation says now (R4.4); returns how many are new."""
+    found = load(connection, "observations o", {"id": observation_id}, "o.id = :id")
+    if not found:
+        return documents.put(
+            connection, "observation", observation_id, {}, created_ms=0, ended_ms=0, project=None
+        )
+    [one] = found
+    labels = [one.title, one.app_name or "", ", ".join(one.concepts), *one.files, *one.urls]
+    fields = {
+        "narrative": one.narrative,
+        "facts": "\n".join(fact.text for fact in one.facts),
+        "text": "\n".join(label for label in labels if label),
+    }
+    return documents.put(
+        connection, "observation", observation_id, fields,
+        created_ms=one.start_ms, ended_ms=one.end_ms, project=one.project,
+    )  # fmt: skip
+
+
+def _drop(connection: apsw.Connection, observation_id: int) -> None:
+    """Remove what the frames no longer say; a person's words stay while there are frames of that time."""
+    is_kept = scalar(connection, _STILL_SHOWN, {"id": observation_id})
+    if is_kept:
+        blank(connection, observation_id)
+        put_documents(connection, observation_id)
+    else:
+        connection.execute("delete from observations where id = ?", (observation_id,))
+
+
+def blank(connection: apsw.Connection, observation_id: int, *, keep_fingerprint: bool = False) -> None:
+    """Take away everything that was derived."""
+    connection.execute(
+        """
+        update observations
+        set title = coalesce(app_name, ''), narrative = '', project = null, source = 'rule',
+            refine_next_ms = null, refine_error = null,
+            fingerprint = iif(:keep, fingerprint, '')
+        where id = :id
+        """,
+        {"id": observation_id, "keep": keep_fingerprint},
+    )
+    for table in ("observation_facts", "observation_terms", "observation_frames"):
+        connection.execute(f"delete from {table} where observation_id = ?", (observation_id,))
+
+
+_STILL_SHOWN = """
+select 1
+from observations o
+where o.id = :id and (o.edits <> '{}' or o.is_hidden = 1) and exists (
+    select 1 from frames f
+    where f.id >= o.start_ms * 1024 and f.id < o.end_ms * 1024 + 1024 and f.app_name is o.app_name
+)
+"""

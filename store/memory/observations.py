@@ -1,0 +1,190 @@
+"""Observations: what was done in one place within one clock hour, made from frames.
+
+Rules (`ingest.observing`) or a chat model write the text. What a person writes instead is kept
+apart in `edits` and wins, whatever is derived again. A hidden observation stays hidden and is
+found nowhere. An hour is derived as a whole, and `memory_hours` says which hours have to be:
+triggers put every hour there whose frames or texts changed (m007).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+
+HOUR_MS = 3_600_000
+
+Source = Literal["rule", "model", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A line that stood on a frame; `frame_id` is None where a person wrote it."""
+
+    text: str
+    frame_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An observation as the rules derive it. `fingerprint` changes when its frames or texts do."""
+
+    hour: int
+    place: str
+    start_ms: int
+    end_ms: int
+    active_ms: int
+    app_name: str | None
+    kind: str
+    project: str | None
+    title: str
+    narrative: str
+    facts: tuple[Fact, ...]
+    concepts: tuple[str, ...]
+    files: tuple[str, ...]
+    urls: tuple[str, ...]
+    frame_ids: tuple[int, ...]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """An observation as it is shown: derived, with the person's edits over it."""
+
+    id: int
+    start_ms: int
+    end_ms: int
+    active_ms: int
+    app_name: str | None
+    kind: str
+    project: str | None
+    title: str
+    narrative: str
+    facts: tuple[Fact, ...]
+    concepts: tuple[str, ...]
+    files: tuple[str, ...]
+    urls: tuple[str, ...]
+    frame_ids: tuple[int, ...]
+    source: Source
+    edited: tuple[str, ...]  # names of the fields a person wrote
+    refine_error: str | None
+    updated_ms: int
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def get(database: Database, observation_id: int) -> Observation | None:
+    """One observation, or None when there is none or it was hidden (R4.18)."""
+    return next(iter(get_many(database, [observation_id])), None)
+
+
+def get_many(database: Database, observation_ids: Iterable[int]) -> list[Observation]:
+    """The observations that exist among these ids, in the order of the ids."""
+    ids = json.dumps(list(observation_ids))
+    with database.read() as connection:
+        return load(connection, "json_each(:ids) j cross join observations o on o.id = j.value", {"ids": ids})
+
+
+def between(database: Database, start_ms: int, end_ms: int, limit: int = 500) -> list[Observation]:
+    """The observations that touch ``[start_ms, end_ms)``, by their begin."""
+    # None is longer than its hour, so none that began earlier reaches into the range.
+    with database.read() as connection:
+        return load(
+            connection,
+            "observations o",
+            {"first": start_ms - HOUR_MS, "start": start_ms, "end": end_ms, "limit": limit},
+            "o.start_ms >= :first and o.start_ms < :end and o.end_ms > :start",
+            "order by o.start_ms, o.id limit :limit",
+        )
+
+
+def of_hour(database: Database, hour: int) -> list[Observation]:
+    """The observations that were derived from one clock hour, by their begin."""
+    with database.read() as connection:
+        return load(
+            connection, "observations o", {"hour": hour}, "o.hour = :hour", "order by o.start_ms, o.id"
+        )
+
+
+def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:
+    """When the last observation before a range and the first one after it began."""
+    with database.read() as connection:
+        return (
+            scalar(
+                connection,
+                "select max(start_ms) from observations where start_ms < ? and is_hidden = 0",
+                (start_ms,),
+            ),
+            scalar(
+                connection,
+                "select min(start_ms) from observations where start_ms >= ? and is_hidden = 0",
+                (end_ms,),
+            ),
+        )
+
+
+def load(
+    connection: apsw.Connection,
+    source: str,
+    parameters: dict[str, Any],
+    condition: str = "true",
+    tail: str = "",
+) -> list[Observation]:
+    """Observations that are not hidden, from ``observations o`` and what is joined to it."""
+    found = rows(
+        connection,
+        f"""
+        select o.id, o.start_ms, o.end_ms, o.active_ms, o.app_name, o.kind, o.project, o.title,
+            o.narrative, o.source, o.edits, o.refine_error, o.updated_ms,
+            (select json_group_array(json_array(text, frame_id) order by n)
+                from observation_facts where observation_id = o.id),
+            (select json_group_array(json_array(term, value) order by n)
+                from observation_terms where observation_id = o.id),
+            (select json_group_array(frame_id order by frame_id)
+                from observation_frames where observation_id = o.id)
+        from {source}
+        where o.is_hidden = 0 and {condition}
+        {tail}
+        """,
+        parameters,
+    )
+    return [_observation(*row) for row in found]
+
+
+def _observation(
+    number: int, start_ms: int, end_ms: int, active_ms: int, app_name: str | None, kind: str,
+    project: str | None, title: str, narrative: str, source: Source, edits: str, refine_error: str | None,
+    updated_ms: int, facts: str, terms: str, frame_ids: str,
+) -> Observation:  # fmt: skip
+    edited: dict[str, Any] = json.loads(edits)
+    derived = {text: frame_id for text, frame_id in json.loads(facts)}
+    by_term: dict[str, list[str]] = {"concept": [], "file": [], "url": []}
+    for term, value in json.loads(terms):
+        by_term[term].append(value)
+    return Observation(
+        id=number,
+        start_ms=start_ms,
+        end_ms=end_ms,
+        active_ms=active_ms,
+        app_name=app_name,
+        kind=edited.get("kind", kind),
+        project=edited.get("project", project),
+        title=edited.get("title", title),
+        narrative=edited.get("narrative", narrative),
+        # A line that a person left as it was still has its frame.
+        facts=tuple(Fact(text, derived.get(text)) for text in edited.get("facts", derived)),
+        concepts=tuple(edited.get("concepts", by_term["concept"])),
+        files=tuple(by_term["file"]),
+        urls=tuple(by_term["url"]),
+        frame_ids=tuple(json.loads(frame_ids)),
+        source="user" if edited else source,
+        edited=tuple(sorted(edited)),
+        refine_error=refine_error,
+        updated_ms=updated_ms,
+    )

@@ -1,0 +1,195 @@
+"""Memory search: observations, session summaries, user prompts, insights and chats by meaning or by words.
+
+::
+
+    vector given:  the nearest 100 documents of the asked types  (R4.8, R4.31)
+                   -> those within the window                    (90 days, only without a range: C11)
+    and by words:  the documents with all of them                (the same types, filters and window)
+                   -> one entry per (type, id)                   (R4.15)
+                   -> both lists as one by reciprocal rank       (C14)
+                   -> best first, the newer of two equal ones    (C13)
+                   -> limit                                      (R4.33)
+    without a vector, or when nothing near is left: by words alone, and `fallback_reason` says why
+
+Types, project, concept, file, kind and an explicit range narrow the documents before the nearest
+are taken, so that none is lost to those that do not count. The log has counts, never the query.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import apsw
+
+from store.core.database import Database, rows
+from store.memory import entries as memory_entries
+from store.memory import retrievers
+from store.memory.entries import MemoryEntry
+from store.memory.memory_filters import (
+    ENTRY_TYPES,
+    MEMORY_WINDOW_DAYS,
+    RECORD_TYPES,
+    EntryType,
+    MemoryFilters,
+)
+from store.memory.retrievers import MEMORY_CANDIDATES, Match, RetrievalQuery, Strategy
+from store.search import query
+from store.search.query import Query
+
+__all__ = [
+    "MEMORY_CANDIDATES",
+    "MEMORY_LIMIT",
+    "MEMORY_WINDOW_DAYS",
+    "MemoryEntry",
+    "MemoryFilters",
+    "MemoryPage",
+    "RetrievalQuery",
+    "find_by_concept",
+    "find_by_file",
+    "find_by_type",
+    "get_recent_context",
+    "search_chats",
+    "search_memory",
+    "search_observations",
+    "search_sessions",
+    "search_user_prompts",
+]
+
+log = logging.getLogger(__name__)
+
+MEMORY_LIMIT = 20
+NO_FILTERS = MemoryFilters()
+
+Order = Literal["relevance", "date"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """Entries in order, and how they were found."""
+
+    entries: tuple[MemoryEntry, ...]
+    strategy: Strategy
+    fallback_reason: str | None
+
+
+def search_memory(
+    database: Database,
+    asked: RetrievalQuery,
+    types: Sequence[EntryType] = ENTRY_TYPES,
+    filters: MemoryFilters = NO_FILTERS,
+    *,
+    now_ms: int,
+    limit: int = MEMORY_LIMIT,
+    order: Order = "relevance",
+    fill: bool = False,
+    deadline_s: float = 5.0,
+) -> MemoryPage:
+    """The entries that answer best. Blank text gives the newest ones.
+
+    `order` ``date`` puts the best `limit` by date. With `fill`, entries that pass the filters and
+    were not found follow, newest first. Raises `DeadlineExceeded`.
+    """
+    parsed = query.parse(asked.text)
+    with database.read(deadline_s) as connection:
+        if parsed.is_browse:
+            found, strategy, reason = list[Match](), "newest", None
+        else:
+            found, strategy, reason = retrievers.find_documents(
+                database, connection, asked, parsed, types, filters, now_ms
+            )
+        chosen = retrievers.distinct(found)[:limit]
+        if parsed.is_browse or fill:
+            chosen += retrievers.newest(
+                connection, types, retrievers.windowed(filters, now_ms), {m.key for m in chosen}, limit
+            )
+        chosen = chosen[:limit]
+        if order == "date":
+            chosen.sort(key=lambda match: (-match.created_ms, -match.id))
+        entries = memory_entries.load(database, [match.key for match in chosen])
+        texts = _texts(connection, [match.document for match in chosen])
+    log.info(
+        "memory search %s: %d found, %d loaded (%s)", strategy, len(found), len(entries), reason or "whole"
+    )
+    by_key = {match.key: match for match in chosen}
+    shown = [_with_snippet(entry, by_key[entry.type, entry.id], texts, parsed) for entry in entries]
+    return MemoryPage(tuple(shown), strategy, reason)  # type: ignore[arg-type]  # one of Strategy
+
+
+def search_observations(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
+    """Observations only (R4.31); options as for `search`."""
+    return search_memory(database, asked, ("observation",), **options)
+
+
+def search_sessions(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
+    """Session summaries only (R4.8)."""
+    return search_memory(database, asked, ("session",), **options)
+
+
+def search_user_prompts(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
+    """User prompts only (R4.9)."""
+    return search_memory(database, asked, ("prompt",), **options)
+
+
+def search_chats(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
+    """What earlier chats came to only."""
+    return search_memory(database, asked, ("chat",), **options)
+
+
+def find_by_concept(
+    database: Database,
+    concept: str,
+    asked: RetrievalQuery,
+    filters: MemoryFilters = NO_FILTERS,
+    **options: Any,
+) -> MemoryPage:
+    """Observations about a concept, those that answer best first (R4.26)."""
+    return _by_metadata(database, asked, replace(filters, concept=concept), **options)
+
+
+def find_by_file(
+    database: Database, file: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
+) -> MemoryPage:
+    """Observations of a file, named by its path or a part of it (R4.26)."""
+    return _by_metadata(database, asked, replace(filters, file=file), **options)
+
+
+def find_by_type(
+    database: Database, kind: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
+) -> MemoryPage:
+    """Observations of a kind such as ``coding`` or ``mail`` (R4.26)."""
+    return _by_metadata(database, asked, replace(filters, kind=kind), **options)
+
+
+def _by_metadata(
+    database: Database, asked: RetrievalQuery, filters: MemoryFilters, **options: Any
+) -> MemoryPage:
+    return search_memory(database, asked, ("observation",), filters, fill=True, **options)
+
+
+def get_recent_context(
+    database: Database,
+    *,
+    now_ms: int,
+    project: str | None = None,
+    limit: int = MEMORY_LIMIT,
+    types: Sequence[EntryType] = RECORD_TYPES,
+) -> MemoryPage:
+    """What was done, learned and asked last, newest first."""
+    return search_memory(
+        database, RetrievalQuery(""), types, MemoryFilters(project=project), now_ms=now_ms, limit=limit
+    )
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _texts(connection: apsw.Connection, documents: list[int]) -> dict[int, str]:
+    sql = "select id, text from memory_documents where id in (select value from json_each(?))"
+    return dict(rows(connection, sql, (str(documents),)))
+
+
+def _with_snippet(entry: MemoryEntry, match: Match, texts: dict[int, str], parsed: Query) -> MemoryEntry:
+    return memory_entries.with_snippet(entry, texts.get(match.document, ""), parsed, round(match.score, 6))

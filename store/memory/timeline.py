@@ -1,0 +1,198 @@
+"""The timeline of memory: what was done, learned and asked around one moment (R4.19 to R4.38)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+from store.memory import entries as memory_entries
+from store.memory.entries import Key, MemoryEntry
+from store.memory.memory_filters import RECORD_TYPES, RecordType
+from store.memory.observations import Observation
+from store.memory.summaries import SessionSummary, UserPrompt
+
+TIMELINE_DEPTH = 10
+MAX_DEPTH = 50
+TIMELINE_DEPTH_HOUR = 1
+"""Hours that one step of depth spans with ``unit=hours``."""
+_HOUR_MS = 3_600_000
+_MOST = 500
+"""Entries per side with ``unit=hours``; those nearest to the anchor."""
+
+Unit = Literal["records", "hours"]
+_NAMED = re.compile(r"(session|prompt):([0-9]{1,18})")
+
+
+class BadAnchor(ValueError):
+    """The anchor is neither an id, ``session:ID``, ``prompt:ID`` nor an ISO time (R4.35)."""
+
+
+class UnknownAnchor(LookupError):
+    """No entry of memory has this id (R4.24)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What the timeline is around: an entry, or with `type` ``time`` just a moment."""
+
+    type: RecordType | Literal["time"]
+    id: int | None
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextTimeline:
+    """Entries in the order of time; `before` of them come before the anchor.
+
+    `anchor_entry` is the anchor itself, None for a moment.
+    """
+
+    anchor: Anchor
+    entries: tuple[MemoryEntry, ...]
+    before: int
+
+    def is_anchor(self, entry: MemoryEntry) -> bool:
+        return (entry.type, entry.id) == (self.anchor.type, self.anchor.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What lies around a moment, by type (R4.23)."""
+
+    observations: tuple[Observation, ...]
+    sessions: tuple[SessionSummary, ...]
+    prompts: tuple[UserPrompt, ...]
+
+
+def get_context_timeline(
+    database: Database,
+    anchor: int | str,
+    *,
+    depth_before: int = TIMELINE_DEPTH,
+    depth_after: int = TIMELINE_DEPTH,
+    unit: Unit = "records",
+    project: str | None = None,
+) -> ContextTimeline:
+    """What lies around an anchor: an observation's id (123 or ``"123"``), ``session:ID``, ``prompt:ID``
+    or an ISO time (UTC unless it says its offset).
+
+    The anchor is always there and comes on top of the depths. Raises `BadAnchor`, `UnknownAnchor`,
+    and `ValueError` for a depth beyond 0 to `MAX_DEPTH`.
+    """
+    for depth in (depth_before, depth_after):
+        if not 0 <= depth <= MAX_DEPTH:
+            raise ValueError(f"a depth is from 0 to {MAX_DEPTH}, not {depth}")
+    with database.read() as connection:
+        found = resolve(connection, anchor)
+        earlier = _side(connection, found, depth_before, unit, project, is_later=False)
+        later = _side(connection, found, depth_after, unit, project, is_later=True)
+        middle: list[Key] = [] if found.type == "time" or found.id is None else [(found.type, found.id)]
+        entries = memory_entries.load(database, [*reversed(earlier), *middle, *later])
+    keys = set(earlier)
+    return ContextTimeline(found, tuple(entries), sum((e.type, e.id) in keys for e in entries))
+
+
+def around_time(database: Database, at_ms: int, **options: Any) -> Around:
+    """What lies around a moment, by type; options as for `get_context_timeline`."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return _by_type(get_context_timeline(database, at, **options))
+
+
+def around_observation(database: Database, observation_id: int, **options: Any) -> Around:
+    """What lies around an observation, itself included, by type (R4.34)."""
+    return _by_type(get_context_timeline(database, observation_id, **options))
+
+
+def _by_type(timeline: ContextTimeline) -> Around:
+    bodies = [entry.body for entry in timeline.entries]
+    return Around(
+        tuple(body for body in bodies if isinstance(body, Observation)),
+        tuple(body for body in bodies if isinstance(body, SessionSummary)),
+        tuple(body for body in bodies if isinstance(body, UserPrompt)),
+    )
+
+
+def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
+    """The moment an anchor stands for (R4.20). Raises `BadAnchor` and `UnknownAnchor`."""
+    text = str(anchor).strip()
+    named = _NAMED.fullmatch(text)
+    if named is not None:
+        kind: RecordType = "session" if named[1] == "session" else "prompt"
+        return _entry(connection, kind, int(named[2]))
+    if re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
+        return _entry(connection, "observation", int(text))
+    try:
+        at = datetime.fromisoformat(text)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return Anchor("time", None, round(at.timestamp() * 1000))
+    except (ValueError, OverflowError) as error:
+        raise BadAnchor(
+            "an anchor is an observation's id, session:ID, prompt:ID or an ISO 8601 time"
+        ) from error
+
+
+def _entry(connection: apsw.Connection, kind: RecordType, number: int) -> Anchor:
+    table, time, condition = _TABLES[kind]
+    at_ms = scalar(connection, f"select {time} from {table} where id = ? and {condition}", (number,))
+    if at_ms is None:
+        raise UnknownAnchor(f"there is no {kind} {number}")
+    return Anchor(kind, number, at_ms)
+
+
+def _side(
+    connection: apsw.Connection,
+    anchor: Anchor,
+    depth: int,
+    unit: Unit,
+    project: str | None,
+    *,
+    is_later: bool,
+) -> list[Key]:
+    """The entries on one side, the nearest first. Of one moment, types come in their usual order."""
+    if depth == 0:
+        return []
+    direction, sign = ("asc", ">") if is_later else ("desc", "<")
+    reach_ms = depth * TIMELINE_DEPTH_HOUR * _HOUR_MS
+    edge_ms = anchor.at_ms + (reach_ms if is_later else -reach_ms)
+    rank = RECORD_TYPES.index(anchor.type) if anchor.type != "time" else -1
+    values = {
+        "at": anchor.at_ms, "rank": rank, "id": -1 if anchor.id is None else anchor.id, "edge": edge_ms,
+        "project": project, "limit": depth if unit == "records" else _MOST,
+    }  # fmt: skip
+    branches = []
+    for number, kind in enumerate(RECORD_TYPES):
+        table, time, condition = _TABLES[kind]
+        in_reach = "" if unit == "records" else f"and {time} {'<=' if is_later else '>='} :edge"
+        branches.append(
+            f"""
+            select * from (
+                select {number} as type, id, {time} as at_ms
+                from {table}
+                where {time} {sign}= :at and ({time}, {number}, id) {sign} (:at, :rank, :id)
+                    and {condition} {in_reach} and {_PROJECT[kind]}
+                order by {time} {direction}, id {direction}
+                limit :limit
+            )
+            """
+        )
+    order = f"order by at_ms {direction}, type {direction}, id {direction} limit :limit"
+    found = rows(connection, f"{' union all '.join(branches)} {order}", values)
+    return [(RECORD_TYPES[kind], number) for kind, number, _ in found]
+
+
+_TABLES: dict[RecordType, tuple[str, str, str]] = {
+    "observation": ("observations", "start_ms", "is_hidden = 0"),
+    "session": ("session_summaries", "start_ms", "true"),
+    "prompt": ("messages", "created_ms", "role = 'user'"),
+}
+_PROJECT: dict[RecordType, str] = {
+    "observation": "(:project is null or coalesce(edits ->> 'project', project) = :project collate nocase)",
+    "session": "(:project is null or project = :project collate nocase)",
+    # Chats carry no project yet.
+    "prompt": ":project is null",
+}

@@ -1,0 +1,312 @@
+"""What a frame says: its text once, with a box for every line and every word.
+
+A reading keeps its text as one string, lines joined by newlines, and its boxes as one compressed
+blob (about 1 kB for 200 words, against 15 kB as rows). Lines and words are spans of the text, so
+a search hit, a quote and a box are three views of the same characters.
+
+A new reading is a new version: search uses the current one, a citation keeps the one it quoted.
+
+Layout format, version 1, little-endian, compressed with zlib: for each line ``<IIHHHHBH`` (start,
+end, x, y, w, h, confidence, number of words), followed by ``<IIHHHHB`` for each of its words.
+Confidence is 0..200 in steps of 0.5 %, 255 when unknown.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+from store.embeddings import vectors
+from store.frames import text_index
+
+_LINE = struct.Struct("<IIHHHHBH")
+_WORD = struct.Struct("<IIHHHHB")
+_VERSION = b"\x01"
+_UNKNOWN = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in pixels of the frame, origin top-left."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+@dataclass(frozen=True, slots=True)
+class DraftWord:
+    text: str
+    box: Box
+    confidence: float | None  # 0..1
+
+
+@dataclass(frozen=True, slots=True)
+class DraftLine:
+    """A line to be stored. Words are joined by `text` when given, else by single spaces."""
+
+    box: Box
+    confidence: float | None
+    words: tuple[DraftWord, ...]
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDraft:
+    """What an engine read, in reading order."""
+
+    lines: tuple[DraftLine, ...]
+    engine: str
+    language: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word: ``reading.text[start:end]`` and where it stands."""
+
+    start: int
+    end: int
+    text: str
+    box: Box
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    start: int
+    end: int
+    text: str
+    box: Box
+    confidence: float | None
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    id: int
+    frame_id: int
+    engine: str
+    language: str
+    text: str
+    lines: tuple[Line, ...]
+    confidence: float | None
+    duration_ms: int
+    read_ms: int
+
+
+def add(
+    connection: apsw.Connection, frame_id: int, draft: TextDraft, urls: Iterable[str], now_ms: int
+) -> int:
+    """Make `draft` the frame's current reading, index it and ask for its vectors; returns the reading's id.
+
+    Raises `ValueError` when a word does not stand in its line's text.
+    """
+    text, layout = encode(draft)
+    text_index.remove(connection, frame_id)
+    connection.execute("update readings set is_current = 0 where frame_id = ?", (frame_id,))
+    confidences = [w.confidence for line in draft.lines for w in line.words if w.confidence is not None]
+    connection.execute(
+        """
+        insert into readings (frame_id, engine, language, text, layout, words, confidence,
+            duration_ms, read_ms, is_current)
+        values (:frame_id, :engine, :language, :text, :layout, :words, :confidence,
+            :duration_ms, :now, 1)
+        """,
+        {
+            "frame_id": frame_id,
+            "engine": draft.engine,
+            "language": draft.language,
+            "text": text,
+            "layout": layout,
+            "words": sum(len(line.words) for line in draft.lines),
+            "confidence": sum(confidences) / len(confidences) if confidences else None,
+            "duration_ms": draft.duration_ms,
+            "now": now_ms,
+        },
+    )
+    reading_id = connection.last_insert_rowid()
+    connection.execute("delete from frame_urls where frame_id = ?", (frame_id,))
+    connection.executemany(
+        "insert into frame_urls (frame_id, url) values (?, ?) on conflict do nothing",
+        [(frame_id, url) for url in urls],
+    )
+    text_index.add(connection, frame_id)
+    connection.execute(
+        """
+        update frames
+        set reading_state = 'read', read_ms = :now, reading_error = null, reading_next_ms = null
+        where id = :id
+        """,
+        {"id": frame_id, "now": now_ms},
+    )
+    vectors.request(connection, "frame", frame_id)
+    return reading_id
+
+
+def make_current(connection: apsw.Connection, reading_id: int) -> bool:
+    """Let search use an earlier reading again; False when it is unknown or current already.
+
+    Addresses that stand in the text stay those of the last reading.
+    """
+    frame_id = scalar(
+        connection, "select frame_id from readings where id = ? and is_current = 0", (reading_id,)
+    )
+    if frame_id is None:
+        return False
+    text_index.remove(connection, frame_id)
+    connection.execute("update readings set is_current = 0 where frame_id = ?", (frame_id,))
+    connection.execute("update readings set is_current = 1 where id = ?", (reading_id,))
+    text_index.add(connection, frame_id)
+    vectors.request(connection, "frame", frame_id)
+    connection.execute(
+        """
+        insert into memory_hours (hour) values (? / 1024 / 3600000)
+        on conflict (hour) do update set changes = changes + 1
+        """,
+        (frame_id,),
+    )
+    return True
+
+
+def of_frame(database: Database, frame_id: int) -> list[tuple[Reading, bool]]:
+    """Every reading of a frame and whether it is the current one, the newest first."""
+    with database.read() as connection:
+        found = rows(
+            connection, "select id, is_current from readings where frame_id = ? order by id desc", (frame_id,)
+        )
+    readings = [(by_id(database, reading_id), bool(is_current)) for reading_id, is_current in found]
+    return [(reading, is_current) for reading, is_current in readings if reading is not None]
+
+
+def current_reading(database: Database, frame_id: int) -> Reading | None:
+    """The reading that search uses, or None while the frame has not been read."""
+    with database.read() as connection:
+        reading_id = scalar(
+            connection, "select id from readings where frame_id = ? and is_current = 1", (frame_id,)
+        )
+    return None if reading_id is None else by_id(database, reading_id)
+
+
+def by_id(database: Database, reading_id: int) -> Reading | None:
+    with database.read() as connection:
+        row = connection.execute(
+            """
+            select id, frame_id, engine, language, text, layout, confidence, duration_ms, read_ms
+            from readings
+            where id = ?
+            """,
+            (reading_id,),
+        ).fetchone()
+    if row is None:
+        return None
+    number, frame_id, engine, language, text, layout, confidence, duration_ms, read_ms = row
+    lines = tuple(decode(text, layout))
+    return Reading(number, frame_id, engine, language, text, lines, confidence, duration_ms, read_ms)
+
+
+def urls(database: Database, frame_id: int) -> list[str]:
+    """URLs that stand in the frame's text, in alphabetical order."""
+    with database.read() as connection:
+        rows = connection.execute("select url from frame_urls where frame_id = ? order by url", (frame_id,))
+        return [url for (url,) in rows]
+
+
+def boxes_for_span(reading: Reading, start: int, end: int) -> list[Box]:
+    """The smallest boxes that cover ``reading.text[start:end]``: one per line, around its words.
+
+    Falls back to the line's own box where it has no words.
+    """
+    boxes = []
+    for line in reading.lines:
+        if line.end <= start or line.start >= end:
+            continue
+        words = [word.box for word in line.words if word.start < end and word.end > start]
+        if words:
+            boxes.append(union(words))
+        elif not line.words:
+            boxes.append(line.box)
+    return boxes
+
+
+def union(boxes: Iterable[Box]) -> Box:
+    """The smallest box around some boxes (at least one)."""
+    found = list(boxes)
+    left, top = min(b.x for b in found), min(b.y for b in found)
+    right, bottom = max(b.x + b.w for b in found), max(b.y + b.h for b in found)
+    return Box(left, top, right - left, bottom - top)
+
+
+def encode(draft: TextDraft) -> tuple[str, bytes]:
+    """(text, layout) of a draft; `decode` gives the lines back."""
+    texts: list[str] = []
+    packed = bytearray()
+    position = 0
+    for line in draft.lines:
+        text = _clean(line.text if line.text is not None else " ".join(w.text for w in line.words))
+        end = position + len(text)
+        packed += _LINE.pack(
+            position, end, *_corners(line.box), _confidence(line.confidence), len(line.words)
+        )
+        at = 0
+        for word in line.words:
+            clean = _clean(word.text)
+            found = text.find(clean, at)
+            if found < 0:
+                raise ValueError("a word does not stand in its line")
+            at = found + len(clean)
+            packed += _WORD.pack(
+                position + found, position + at, *_corners(word.box), _confidence(word.confidence)
+            )
+        texts.append(text)
+        position = end + 1
+    return "\n".join(texts), _VERSION + zlib.compress(bytes(packed), 6)
+
+
+def decode(text: str, layout: bytes) -> Iterator[Line]:
+    """The lines of a stored reading."""
+    if layout[:1] != _VERSION:
+        raise ValueError(f"unknown layout version {layout[:1]!r}")
+    packed = zlib.decompress(layout[1:])
+    at = 0
+    while at < len(packed):
+        start, end, x, y, w, h, confidence, count = _LINE.unpack_from(packed, at)
+        at += _LINE.size
+        words = []
+        for _ in range(count):
+            first, last, wx, wy, ww, wh, sure = _WORD.unpack_from(packed, at)
+            at += _WORD.size
+            words.append(Word(first, last, text[first:last], Box(wx, wy, ww, wh), _share(sure)))
+        yield Line(start, end, text[start:end], Box(x, y, w, h), _share(confidence), tuple(words))
+
+
+_NO_TEXT = re.compile(r"[\x00-\x1f\ud800-\udfff]")
+
+
+def _clean(text: str) -> str:
+    """Screen text as data: no line breaks inside a line, no NUL, no lone surrogates."""
+    return _NO_TEXT.sub(" ", text)
+
+
+def _corners(box: Box) -> tuple[int, int, int, int]:
+    x, y = _clamp(box.x), _clamp(box.y)
+    return x, y, _clamp(box.w), _clamp(box.h)
+
+
+def _clamp(value: int) -> int:
+    return max(0, min(65_535, int(value)))
+
+
+def _confidence(value: float | None) -> int:
+    return _UNKNOWN if value is None else max(0, min(200, round(value * 200)))
+
+
+def _share(stored: int) -> float | None:
+    return None if stored == _UNKNOWN else stored / 200

@@ -1,0 +1,294 @@
+"""The SQL of a search: ids of the matching frames, counted, by time and by relevance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import apsw
+
+from store.core import ranking
+from store.core.database import rows, scalar
+from store.core.full_text import Condition, Phrase, match, matched_phrases, phrases, plain_words
+from store.core.ranking import Statistics
+from store.core.times import MAX_EPOCH_SECONDS, to_ms
+from store.frames import frames
+from store.search.filters import Filters, Walk, where
+from store.search.query import Query
+
+RANKED_BLOCK = 1_000
+"""Matches that are put in order of relevance together: 3 to 20 ms, mostly for the scores."""
+
+FEW_FRAMES = 256
+"""Where a filter by name leaves no more, they are looked up one by one: 0.04 ms for each word."""
+
+LISTED_PREFIX = 3
+"""The text index has lists for beginnings of words of one to so many letters."""
+
+_HALF_LIFE_IDS = ranking.RECENT_HALF_LIFE_MS * frames.ID_STEP
+_LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A range of ids ``[low, high)`` whose matches are ranked together."""
+
+    low: int
+    high: int
+
+
+class Ranked(NamedTuple):
+    """A match and its place: higher scores first, the newer of two equal ones first."""
+
+    score: float
+    id: int
+    block: Block
+
+
+class Finder:
+    """Answers one question inside one read; every statement has the same ``where``."""
+
+    def __init__(self, connection: apsw.Connection, asked: Query, filters: Filters, end_ms: int) -> None:
+        self._connection = connection
+        self._asked = asked
+        start_ms = min(max(filters.start_ms, 0), _LATEST_MS)
+        self._range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
+        on_frame = where(connection, filters)
+        self._newest = self._range.high
+        self._few: list[int] | None = None
+        if on_frame.is_empty:
+            self._range = Block(self._range.low, self._range.low)
+        elif on_frame.walk and asked.tree is not None:
+            self._few = self._few_with(plain_words(asked.tree), on_frame.walk)
+            self._range = self._span(on_frame.walk)
+        conditions = list(on_frame.conditions)
+        self._parameters: dict[str, Any] = dict(on_frame.parameters)
+        self._walk: Walk | None = None
+        if asked.tree is None:
+            self._id, self._source = "f.id", "frames f"
+            if on_frame.walk and len(on_frame.walk.names) > 1:
+                self._walk = on_frame.walk
+                self._parameters["walk"] = json.dumps(self._walk.names)
+        else:
+            self._id, self._source = "frames_fts.rowid", "frames_fts"
+            if conditions:
+                # "cross join" has SQLite walk the full-text index first, in the order of ids.
+                self._source += " cross join frames f on f.id = frames_fts.rowid"
+            besides = Condition(asked.tree)
+            conditions = ["frames_fts match :match", *conditions, *besides.conditions]
+            narrowed = _narrowed(asked.match, on_frame.match if self._few is None else None)
+            self._parameters |= {"match": narrowed, **besides.parameters}
+        # For a long beginning of words FTS5 puts all their frames together each time it is asked.
+        self._is_walked_once = any(
+            word.is_prefix and len(word.tokens[-1]) > LISTED_PREFIX for word in asked.words
+        )
+        self._seen = (0, self._range)
+        self._known = (Block(self._range.high, self._range.high), frozenset[int]())
+        self._where = " and ".join([f"{self._id} >= :low and {self._id} < :high", *conditions])
+        self._matches = f"{self._source} where {self._where}"
+        self._order = self._id
+        if self._few is not None:
+            self._parameters["few"] = json.dumps(self._few)
+            self._matches = f"json_each(:few) few cross join {self._matches} and {self._id} = few.value"
+            # Asked for an order of its own, FTS5 would walk down to each of the few from the newest.
+            self._order = "few.value"
+
+    def count(self, at_most: int) -> int:
+        """How many frames match, counted no further than `at_most`.
+
+        Quicker after the first page was found, which has seen some or all of them.
+        """
+        seen, rest = self._seen
+        if rest.low >= rest.high or seen >= at_most:
+            return min(seen, at_most)
+        matches = self._matches
+        if self._walk:
+            matches = (
+                f"json_each(:walk) n cross join frames f on f.{self._walk.column} = n.value"
+                f" where {self._where}"
+            )
+        sql = f"select count(*) from (select 1 from {matches} limit :limit)"
+        return seen + int(scalar(self._connection, sql, self._bound(rest, limit=at_most - seen)))
+
+    def collect(self, at_most: int) -> int:
+        """As `count`, for somebody who will ask `among` about many: all that are counted are remembered."""
+        seen, rest = self._seen
+        if rest.low >= rest.high or seen >= at_most:
+            return min(seen, at_most)
+        sql = f"select {self._id} from {self._matches} limit :limit"
+        found = {each for (each,) in self._connection.execute(sql, self._bound(rest, limit=at_most - seen))}
+        if seen + len(found) < at_most:
+            known, ids = self._known
+            if known.low == rest.high:
+                self._known = (Block(rest.low, known.high), ids | found)
+        return seen + len(found)
+
+    def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
+        """Ids in the order of time, beyond the id `after`."""
+        block = self._range
+        if after is not None:
+            block = Block(block.low, after) if newest_first else Block(after + 1, block.high)
+        direction = "desc" if newest_first else "asc"
+        matches, order = self._matches, f"order by {self._order} {direction}"
+        if self._walk:
+            # The ends of every name's own list, merged: a rare name is not looked for among all.
+            matches = (
+                "json_each(:walk) n cross join frames f where f.id in ("
+                f" select f.id from frames f where f.{self._walk.column} = n.value and {self._where}"
+                f" {order} limit :limit + :offset)"
+            )
+        sql = f"select {self._id} from {matches} {order} limit :limit offset :offset"
+        bound = self._bound(block, limit=limit, offset=offset)
+        found = [frame_id for (frame_id,) in rows(self._connection, sql, bound)]
+        if after is None and len(found) < limit and (found or not offset):
+            self._seen = (offset + len(found), Block(0, 0))
+        return found
+
+    @property
+    def range(self) -> Block:
+        """The ids that the time of the filters allows."""
+        return self._range
+
+    def among(self, ids: Iterable[int]) -> set[int]:
+        """Which of these frames match. What was ranked or collected before needs no look-up."""
+        block, known = self._known
+        asked = set(ids) if self._few is None else set(ids).intersection(self._few)
+        unknown = [each for each in asked if not block.low <= each < block.high]
+        if not unknown:
+            return asked & known
+        block = self._range
+        if self._is_walked_once:
+            # The plus keeps SQLite from asking FTS5 anew for each of them.
+            sql = (
+                f"select {self._id} from {self._matches}"
+                f" and +{self._id} in (select value from json_each(:given))"
+            )
+            block = Block(max(block.low, min(unknown)), min(block.high, max(unknown) + 1))
+        else:
+            sql = (
+                f"select {self._id} from json_each(:given) given cross join {self._source}"
+                f" where {self._where} and {self._id} = given.value"
+            )
+        bound = self._bound(block, given=json.dumps(unknown))
+        return (asked & known) | {found for (found,) in self._connection.execute(sql, bound)}
+
+    @property
+    def phrase_count(self) -> int:
+        """How many weights a score takes."""
+        return sum(1 for _ in matched_phrases(self._asked.tree)) if self._asked.tree else 0
+
+    def statistics(self) -> Statistics:
+        """What scores are made with, as the index is now."""
+        tree = self._asked.tree
+        return Statistics(1.0, ()) if tree is None else ranking.statistics(self._connection, tree)
+
+    def by_relevance(
+        self, limit: int, offset: int, after: Ranked | None, statistics: Statistics
+    ) -> list[Ranked]:
+        """Matches in the order of relevance within blocks, the block of the newest first."""
+        if not statistics.weights:
+            return []
+        block, ranked = self._ranked(after.block if after else None, self._range.high, statistics)
+        self._known = (block, frozenset(frame_id for _, frame_id in ranked))
+        if after is None:
+            self._seen = (len(ranked), Block(self._range.low, block.low))
+        else:
+            ranked = [each for each in ranked if each < after[:2]]
+        found = [Ranked(*each, block) for each in ranked[offset : offset + limit]]
+        while len(found) < limit and block.low > self._range.low:
+            offset = max(0, offset - len(ranked))
+            block, ranked = self._ranked(None, block.low, statistics)
+            found += [Ranked(*each, block) for each in ranked[offset : offset + limit - len(found)]]
+        return found
+
+    def _ranked(
+        self, settled: Block | None, high: int, statistics: Statistics
+    ) -> tuple[Block, list[tuple[float, int]]]:
+        """(score, id) of a settled block, or of as many below `high` as make one, best first."""
+        weights = {f"w{number}": weight for number, weight in enumerate(statistics.weights)}
+        sql = f"""
+            select recollect_score(
+                    frames_fts, :newest, :half_life, :average, :whole,
+                    {", ".join(f":{name}" for name in weights)}
+                ), {self._id}
+            from {self._matches}
+            order by {self._order} desc
+            limit :limit
+        """
+        values = {
+            "newest": self._newest,
+            "half_life": _HALF_LIFE_IDS,
+            "average": statistics.average,
+            "whole": self._whole_phrases(),
+            # A frame may come in late: a settled block is read whole, though it has grown.
+            "limit": -1 if settled else RANKED_BLOCK + 1,
+            **weights,
+        }
+        block = settled or Block(self._range.low, high)
+        found: list[Any] = rows(self._connection, sql, self._bound(block, **values))
+        if not settled and len(found) > RANKED_BLOCK:
+            found.pop()
+            block = Block(found[-1][1], high)
+        return block, sorted(found, reverse=True)
+
+    def _whole_phrases(self) -> int:
+        """A bit for each phrase that was asked for as it stands; 0 where all of them were."""
+        if self._asked.tree is None or self._asked.whole is None:
+            return 0
+        whole = set(phrases(self._asked.whole))
+        asked = matched_phrases(self._asked.tree)
+        return sum(1 << number for number, (phrase, _) in enumerate(asked) if phrase in whole)
+
+    def _few_with(self, words: tuple[Phrase, ...], walk: Walk) -> list[int] | None:
+        """The frames of these names that have all the words; None when there are many to look up."""
+        if not words:
+            return None
+        sql = f"""
+            select f.id from json_each(:names) n
+            cross join frames f on f.{walk.column} = n.value and f.id >= :low and f.id < :high
+            limit :limit
+            """
+        bound = {"low": self._range.low, "high": self._range.high, "limit": FEW_FRAMES + 1}
+        few = [each for (each,) in rows(self._connection, sql, {"names": json.dumps(walk.names), **bound})]
+        if len(few) > FEW_FRAMES:
+            return None
+        # One word is looked up at once. Asked for several that a frame does not have, FTS5 goes on to
+        # the next frame that has them all, however far.
+        for word in words if len(words) > 1 else ():
+            sql = """
+                select frames_fts.rowid from json_each(?) few
+                cross join frames_fts where frames_fts match ? and frames_fts.rowid = few.value
+                """
+            few = [each for (each,) in rows(self._connection, sql, (json.dumps(few), match(word)))]
+        return few
+
+    def _span(self, walk: Walk) -> Block:
+        """The part of the range from the oldest to the newest frame of these names."""
+        oldest, newest = self._connection.execute(
+            f"""
+            select min(f.id), max(g.id)
+            from json_each(:names) n
+            left join frames f on f.id = (
+                select min(id) from frames
+                where {walk.column} = n.value and id >= :low and id < :high
+            )
+            left join frames g on g.id = (
+                select max(id) from frames
+                where {walk.column} = n.value and id >= :low and id < :high
+            )
+            """,
+            {"names": json.dumps(walk.names), "low": self._range.low, "high": self._range.high},
+        ).fetchone() or (None, None)
+        if oldest is None or newest is None:
+            return Block(self._range.low, self._range.low)
+        return Block(cast(int, oldest), cast(int, newest) + 1)
+
+    def _bound(self, block: Block, **values: Any) -> dict[str, Any]:
+        return {**self._parameters, "low": block.low, "high": block.high, **values}
+
+
+def _narrowed(asked: str | None, besides: str | None) -> str | None:
+    """A match expression with another one that must hold as well, its phrases numbered after."""
+    return f"({asked}) AND {besides}" if besides else asked

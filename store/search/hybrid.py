@@ -1,0 +1,117 @@
+"""The half of a search that goes by meaning: which frames say nearly what was asked.
+
+It answers under the very filters of the other half (C14), and says in one word why it does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from store.core.database import Database
+from store.embeddings import knn
+from store.embeddings.knn import Near, SemanticUnavailable
+from store.frames import frames
+from store.search import query
+from store.search.filters import Filters
+from store.search.finder import Finder
+from store.search.fusion import LEG_DEPTH
+from store.search.query import Query
+
+Mode = Literal["hybrid", "fts", "semantic"]
+Order = Literal["relevance", "newest", "oldest"]
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticQuery:
+    """What the question means: a unit vector of `model`, or why there is none."""
+
+    vector: npt.NDArray[np.floating] | None
+    model: str | None
+    problem: str | None = None
+    is_exact: bool | None = None  # whether these very words are wanted; None: as the text says
+
+    @property
+    def reason(self) -> str | None:
+        if self.vector is not None and self.model is not None:
+            return None
+        return self.problem or ("no_embeddings" if self.model is None else "embedder_unavailable")
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticResult:
+    """The frames found by meaning, best first; `reason` says why there are none."""
+
+    near: dict[int, Near]
+    reason: str | None
+    since_ms: int | None = None
+    """Frames before this time were not looked at: there are more vectors than the index holds."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no more frames are as near as that."""
+        return len(self.near) < LEG_DEPTH
+
+
+def semantic_ids(
+    database: Database,
+    connection: apsw.Connection,
+    asked: Query,
+    filters: Filters,
+    end_ms: int,
+    asking: SemanticQuery,
+    mode: Mode,
+    order: Order,
+) -> SemanticResult:
+    """The frames that mean what is asked, at most `LEG_DEPTH`.
+
+    Operators, quotes and ``*`` ask for exact words, and an order by time has no place for "nearly":
+    there words answer alone (``exact_query``, ``ordered_by_time``), unless meaning alone is asked.
+    """
+    if asked.is_browse or mode == "fts":
+        return SemanticResult({}, None)
+    if mode == "hybrid" and (is_exact(asked) if asking.is_exact is None else asking.is_exact):
+        return SemanticResult({}, "exact_query")
+    if mode == "hybrid" and order != "relevance":
+        return SemanticResult({}, "ordered_by_time")
+    if asking.vector is None or asking.model is None:
+        return SemanticResult({}, asking.reason)
+    allowed = Finder(connection, query.parse(""), filters, end_ms)
+    narrow = None if is_by_time_only(filters) else _narrow(allowed)
+    try:
+        found = knn.nearest(
+            database, "frame", asking.model, asking.vector,
+            low=allowed.range.low, high=allowed.range.high, narrow=narrow, limit=LEG_DEPTH,
+        )  # fmt: skip
+    except SemanticUnavailable as error:
+        return SemanticResult({}, error.reason)
+    near = {each.id: each for each in found}
+    # The first moment of which the index holds every frame, and its first id.
+    since_ms = frames.captured_ms_of(knn.first_held(database, "frame") + frames.ID_STEP - 1)
+    first, _ = frames.id_range(since_ms, since_ms)
+    is_cut = first > allowed.range.low
+    reason = "older_than_vectors" if is_cut and first >= allowed.range.high else "no_vector_hits"
+    return SemanticResult(near, None if near else reason, since_ms if is_cut else None)
+
+
+def is_exact(asked: Query) -> bool:
+    """Whether somebody asks for these very words."""
+    quoted = '"' in asked.text
+    return quoted or asked.reading == "expression" or any(word.is_prefix for word in asked.words)
+
+
+def is_by_time_only(filters: Filters) -> bool:
+    return filters == Filters(filters.start_ms, filters.end_ms)
+
+
+def _narrow(allowed: Finder) -> knn.Narrow:
+    def narrow(ids: list[int] | None) -> list[int]:
+        if ids is None:
+            return allowed.by_time(-1, 0, None, newest_first=True)
+        return list(allowed.among(ids))
+
+    return narrow

@@ -1,0 +1,148 @@
+"""Frames spread over a range, for the chat's one retrieval.
+
+The first and the last frame of each bucket are found by two seeks on the id, because an id carries
+its time: 36 buckets cost the same in an hour and in a year, and no page of a feed is ever walked.
+Every function takes the connection of one read, so that a retrieval sees one state of the database
+and one deadline covers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from store.core.database import scalar
+from store.frames.frames import ID_STEP, id_range
+from store.search.filters import Filters, where
+
+
+@dataclass(frozen=True, slots=True)
+class SampledFrame:
+    """A frame with the words of its current reading; `text` is empty while it has none."""
+
+    id: int
+    captured_ms: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    focused: bool | None
+    monitor: str
+    reading_id: int | None
+    text: str
+
+
+def count(connection: apsw.Connection, filters: Filters) -> int:
+    """How many frames match."""
+    if not where(connection, filters).conditions:
+        return _count_all(connection, filters)
+    clauses, parameters = _clauses(connection, filters)
+    return int(scalar(connection, f"select count(*) from frames f where {clauses}", parameters))
+
+
+def first_ids(connection: apsw.Connection, filters: Filters, limit: int) -> list[int]:
+    """The earliest `limit` matching frames, in order of time."""
+    clauses, parameters = _clauses(connection, filters)
+    sql = f"select f.id from frames f where {clauses} order by f.id limit :limit"
+    return [number for (number,) in connection.execute(sql, {**parameters, "limit": limit})]
+
+
+def ends_per_bucket(
+    connection: apsw.Connection, filters: Filters, bucket_ms: int
+) -> list[tuple[int, int, int]]:
+    """(bucket, first id, last id) of every bucket that holds a matching frame, in order.
+
+    Bucket n is ``[start_ms + n * bucket_ms, start_ms + (n + 1) * bucket_ms)``, cut at the end.
+    """
+    clauses, parameters = _clauses(connection, filters, low="low", high="high")
+    sql = f"""
+        with recursive buckets (n, low, high) as (
+            select 0, :low, min(:low + :step, :high)
+            union all
+            select n + 1, high, min(high + :step, :high) from buckets where high < :high
+        )
+        select n, first, last
+        from (
+            select n,
+                (select f.id from frames f where {clauses} order by f.id limit 1) as first,
+                (select f.id from frames f where {clauses} order by f.id desc limit 1) as last
+            from buckets
+        )
+        where first is not null
+        """
+    rows = connection.execute(sql, {**parameters, "step": bucket_ms * ID_STEP})
+    return [(n, first, last) for n, first, last in rows]
+
+
+def count_per_bucket(connection: apsw.Connection, filters: Filters, bucket_ms: int) -> dict[int, int]:
+    """How many matching frames each bucket holds; buckets without any are left out."""
+    clauses, parameters = _clauses(connection, filters)
+    sql = f"select (f.id - :low) / :step, count(*) from frames f where {clauses} group by 1"
+    rows = connection.execute(sql, {**parameters, "step": bucket_ms * ID_STEP})
+    return {int(bucket): int(frames) for bucket, frames in rows}
+
+
+def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
+    """These frames with their texts, in order of time; ids that do not exist are left out."""
+    marks = ", ".join("?" * len(ids))
+    sql = f"""
+        select f.id, f.captured_ms, f.app_name, f.window_name, f.browser_url, f.focused, f.monitor,
+            r.id, coalesce(r.text, '')
+        from frames f
+        left join readings r on r.frame_id = f.id and r.is_current = 1
+        where f.id in ({marks})
+        order by f.id
+        """
+    return [_row(*row) for row in connection.execute(sql, tuple(ids))]
+
+
+def _clauses(
+    connection: apsw.Connection, filters: Filters, low: str = ":low", high: str = ":high"
+) -> tuple[str, dict[str, str | int]]:
+    """The condition on ``frames f`` and its parameters; `low` and `high` name the bounds of the id."""
+    narrowed = where(connection, filters)
+    first, last = _bounds(filters)
+    clauses = (f"f.id >= {low}", f"f.id < {high}", *narrowed.conditions)
+    return " and ".join(clauses), {**narrowed.parameters, "low": first, "high": last}
+
+
+def _bounds(filters: Filters) -> tuple[int, int]:
+    if filters.end_ms is None:
+        raise ValueError("a sample needs a range with an end")
+    return id_range(filters.start_ms, filters.end_ms)
+
+
+def _row(
+    number: int,
+    captured_ms: int,
+    app_name: str | None,
+    window_name: str | None,
+    browser_url: str | None,
+    focused: int | None,
+    monitor: str,
+    reading_id: int | None,
+    text: str,
+) -> SampledFrame:
+    focus = None if focused is None else bool(focused)
+    return SampledFrame(
+        number, captured_ms, app_name, window_name, browser_url, focus, monitor, reading_id, text
+    )
+
+
+def _count_all(connection: apsw.Connection, filters: Filters) -> int:
+    """Counts in the narrow index by monitor: a tenth of the pages that the rows themselves take."""
+    sql = """
+        with recursive monitors (monitor) as (
+            select min(monitor) from frames
+            union all
+            select (select min(f.monitor) from frames f where f.monitor > monitors.monitor)
+            from monitors where monitors.monitor is not null
+        )
+        select coalesce(sum((
+            select count(*) from frames f
+            where f.monitor = monitors.monitor and f.captured_ms >= :start and f.captured_ms < :end
+        )), 0)
+        from monitors where monitors.monitor is not null
+        """
+    return int(scalar(connection, sql, {"start": filters.start_ms, "end": filters.end_ms}))

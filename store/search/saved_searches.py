@@ -1,0 +1,90 @@
+"""Searches that somebody keeps: an address of the search page and the words that name it.
+
+They live among the preferences. What was typed to be found is the person's own and stays until they
+forget it; a title, an address or an app in a filter is mostly taken from the screen, so such a search
+goes with the last frame that has it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import apsw
+
+from store.core import preferences
+from store.core.database import Database, scalar
+from store.search import names
+
+MAX_SAVED = 50
+_KEY = "saved_searches"
+_MAX_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    name: str
+    address: str
+
+
+def everything(database: Database) -> tuple[SavedSearch, ...]:
+    """The saved searches by name."""
+    return tuple(SavedSearch(**each) for each in preferences.get_preference(database, _KEY, []))
+
+
+def save(database: Database, saved: SavedSearch) -> None:
+    """Keep a search; one of the same address gets its new name. Raises `ValueError` for what is none."""
+    if not saved.name.strip() or not is_search(saved.address):
+        raise ValueError(f"not a search: {saved.address!r}")
+    others = [each for each in everything(database) if each.address != saved.address]
+    if len(others) >= MAX_SAVED:
+        raise ValueError(f"at most {MAX_SAVED} searches are kept")
+    _write(database, [*others, saved])
+
+
+def forget(database: Database, address: str) -> None:
+    """Keep it no longer; no error when it is not there."""
+    _write(database, [each for each in everything(database) if each.address != address])
+
+
+def is_search(address: str) -> bool:
+    """Whether an address is one of the search page, with something in it."""
+    return address.startswith("/search?") and "\n" not in address and len(address) <= _MAX_CHARS
+
+
+def forget_doomed(connection: apsw.Connection) -> int:
+    """Forget those whose filter names what only frames in ``doomed`` had; returns how many.
+
+    Call while these frames are still there (`store.deletion.registry`).
+    """
+    found = scalar(connection, "select value from preferences where key = ?", (_KEY,))
+    saved = [SavedSearch(**each) for each in json.loads(found or "[]")]
+    kept = [each for each in saved if not _names_what_goes(connection, each)]
+    if len(kept) < len(saved):
+        connection.execute("update preferences set value = ? where key = ?", (_packed(kept), _KEY))
+    return len(saved) - len(kept)
+
+
+# -- support ------------------------------------------------------------------------------
+
+# The filters of an address and the columns of their frames.
+_FILTERS = {"app": "app_name", "win": "window_name", "url": "browser_url"}
+
+
+def _names_what_goes(connection: apsw.Connection, saved: SavedSearch) -> bool:
+    asked = parse_qs(urlsplit(saved.address).query)
+    return any(
+        names.is_doomed(connection, column, value)
+        for name, column in _FILTERS.items()
+        for value in asked.get(name, ())
+    )
+
+
+def _write(database: Database, saved: list[SavedSearch]) -> None:
+    saved.sort(key=lambda each: each.name.casefold())
+    preferences.set_preference(database, _KEY, [asdict(each) for each in saved])
+
+
+def _packed(saved: list[SavedSearch]) -> str:
+    return json.dumps([asdict(each) for each in saved], ensure_ascii=False, sort_keys=True)

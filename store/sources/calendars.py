@@ -1,0 +1,182 @@
+"""Calendar events that a person imported: one row for each occurrence.
+
+Times are milliseconds UTC. An event of whole days runs from midnight to midnight in the zone of its
+calendar, which the reader of the file knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from store.core import tokenizer
+from store.core.database import Database, rows, scalar
+from store.core.upserts import Upserted, UpsertTable, clean_text, natural_key
+from store.sources import imports
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An occurrence as a file tells it.
+
+    `uid` is the id of the event in its calendar and `recurrence` what sets this occurrence apart from the
+    others, such as its original start ("" for an event that happens once). Without a `uid` title and times
+    are the key. `end_ms` is exclusive, and `start_ms` where the event has no length.
+    """
+
+    title: str
+    start_ms: int
+    end_ms: int
+    uid: str = ""
+    recurrence: str = ""
+    calendar: str = ""
+    description: str = ""
+    location: str = ""
+    attendees: tuple[str, ...] = ()
+    is_all_day: bool = False
+    status: str = ""  # confirmed, tentative or cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A stored occurrence."""
+
+    id: int
+    calendar: str
+    title: str
+    description: str
+    location: str
+    attendees: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+    is_all_day: bool
+    status: str
+
+
+# -- writing ------------------------------------------------------------------------------
+
+_TABLE = UpsertTable(
+    "calendar_events",
+    ["natural_key"],
+    [
+        "calendar",
+        "title",
+        "description",
+        "location",
+        "attendees",
+        "start_ms",
+        "end_ms",
+        "is_all_day",
+        "status",
+        "series",
+    ],
+)
+
+
+def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable[EventRecord]) -> Upserted:
+    """Put events; at most `store.core.upserts.BATCH` at once, inside `Database.write()`.
+
+    Raises `ValueError` for one that ends before it begins.
+    """
+    done = Upserted()
+    keys: list[str] = []
+    for record in records:
+        if record.end_ms < record.start_ms:
+            raise ValueError("an event ends before it begins")
+        values = {
+            "natural_key": _key(record),
+            "calendar": clean_text(record.calendar),
+            "title": clean_text(record.title),
+            "description": clean_text(record.description),
+            "location": clean_text(record.location),
+            "attendees": json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False),
+            "start_ms": record.start_ms,
+            "end_ms": record.end_ms,
+            "is_all_day": int(record.is_all_day),
+            "status": clean_text(record.status),
+            "series": natural_key("series", record.calendar, record.uid) if record.uid else "",
+        }
+        done = done.and_one(_TABLE.put(connection, import_id, values))
+        keys.append(str(values["natural_key"]))
+    connection.execute(_TOLD, (import_id, json.dumps(keys)))
+    imports.count(connection, import_id, done)
+    return done
+
+
+def replace_series(connection: apsw.Connection, import_id: int) -> int:
+    """Remove the occurrences that an import, read to its end, does not tell of events it tells of.
+
+    So an event that was moved or ends earlier now does not stay where it was. Returns how many went. Call
+    inside `Database.write()`.
+    """
+    connection.execute(_REPLACE, {"id": import_id})
+    return connection.changes()
+
+
+def delete_events(database: Database, import_id: int | None = None) -> int:
+    """Delete all events, or those of one import; returns how many went. Raises `ImportNotFound`."""
+    return imports.delete(database, "calendar", import_id).rows
+
+
+def _key(record: EventRecord) -> str:
+    if record.uid:
+        return natural_key("uid", record.calendar, record.uid, record.recurrence)
+    return natural_key("event", record.calendar, record.title, record.start_ms, record.end_ms)
+
+
+_TOLD = """
+update calendar_events set told_in = ? where natural_key in (select value from json_each(?))
+"""
+
+_REPLACE = """
+delete from calendar_events
+where series in (select series from calendar_events where told_in = :id and series <> '')
+    and told_in is not :id
+"""
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def events_between(
+    database: Database,
+    start_ms: int,
+    end_ms: int,
+    text: str = "",
+    limit: int = 100,
+    deadline_s: float | None = None,
+) -> tuple[list[Event], int]:
+    """Events that overlap ``[start_ms, end_ms)``, earliest first, and how many there are in all.
+
+    `text` is a part of the title, the description, the place, or the attendees, whatever its case. An event
+    without a length counts at its moment.
+    """
+    values = {"start": start_ms, "end": end_ms, "text": tokenizer.normalise(text), "limit": limit}
+    with database.read(deadline_s) as connection:
+        found = rows(connection, f"{_SELECT} {_OVERLAPPING} order by e.start_ms, e.id limit :limit", values)
+        total = scalar(connection, f"select count(*) from calendar_events e {_OVERLAPPING}", values)
+    return [_event(*row) for row in found], int(total)
+
+
+def _event(*values: object) -> Event:
+    number, calendar, title, description, location, attendees, start, end, all_day, status = values
+    people = tuple(json.loads(str(attendees)))
+    return Event(number, calendar, title, description, location, people, start, end, bool(all_day), status)  # type: ignore[arg-type]  # as the columns are
+
+
+_SELECT = """
+select e.id, e.calendar, e.title, e.description, e.location, e.attendees, e.start_ms, e.end_ms,
+    e.is_all_day, e.status
+from calendar_events e
+"""
+
+_OVERLAPPING = """
+where e.start_ms < :end and (e.end_ms > :start or e.start_ms >= :start) and (
+    :text = '' or instr(
+        recollect_normal(concat_ws(char(10), e.title, e.description, e.location, e.attendees)), :text
+    ) > 0
+)
+"""

@@ -1,0 +1,266 @@
+"""What is remembered of people, places, events and things, and where it was learned.
+
+An entity is known by its kind and its name as the index of words sees it, so "Anna  Bauer" and "anna
+bauer" are one; two that a person merged are recalled as one (`store.sources.fact_curation`). A fact says
+something of a subject: of another entity, or as a value, never both; one that was taken back is not recalled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import apsw
+
+from store.core import tokenizer
+from store.core.database import Database, rows, scalar
+from store.core.upserts import clean_text
+from store.sources.entity_rows import (
+    Entity,
+    EntityKind,
+    EntityNotFound,
+    Fact,
+    Origin,
+    Provenance,
+    load_entities,
+    load_facts,
+)
+
+__all__ = ["Entity", "EntityKind", "EntityNotFound", "Fact", "Origin", "Provenance"]
+
+MAX_NAME_CHARS = 200
+MAX_TEXT_CHARS = 2_000
+
+
+# -- storing (inside `database.write()`) ----------------------------------------------------
+
+
+def store_entity(
+    connection: apsw.Connection, kind: EntityKind, name: str, learned: Provenance, description: str = ""
+) -> tuple[int, bool]:
+    """(id, whether it is new) of an entity. One that is known keeps its name; a description replaces the
+    old one, but a chat's never that of a person. What an import brought and a chat or a person stores, too,
+    is theirs from then on, and does not go with the import.
+
+    Raises `ValueError` for a name without a word, or one that is too long.
+    """
+    name = " ".join(clean_text(name).split())
+    key = name_key(name)
+    if not key or len(name) > MAX_NAME_CHARS:
+        raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
+    description = clean_text(description).strip()[:MAX_TEXT_CHARS]
+    low, high = _shown(connection, learned.turn_id)
+    known = scalar(connection, _KNOWN, (kind, key))
+    values = {
+        "id": known, "kind": kind, "name": name, "key": key, "description": description,
+        "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms, "origin": learned.origin,
+    }  # fmt: skip
+    if known is None:
+        connection.execute(_INSERT_ENTITY, values)
+        number = connection.last_insert_rowid()
+    else:
+        number = int(known)
+        if description:
+            connection.execute(_DESCRIBE, values)
+        if learned.import_id is None:
+            connection.execute(_ADOPT, values)
+    if learned.import_id is not None:
+        connection.execute(
+            "insert or ignore into entity_imports (entity_id, import_id) values (?, ?)",
+            (number, learned.import_id),
+        )
+    if learned.frame_id is not None:
+        connection.execute(
+            "insert or ignore into entity_frames (entity_id, frame_id) values (?, ?)",
+            (number, learned.frame_id),
+        )
+    return number, known is None
+
+
+def store_fact(
+    connection: apsw.Connection,
+    subject_id: int,
+    predicate: str,
+    learned: Provenance,
+    *,
+    object_entity_id: int | None = None,
+    object_value: str | None = None,
+) -> tuple[int, bool]:
+    """(id, whether it is new) of a fact. Raises `EntityNotFound`, and `ValueError` unless exactly one object
+    is given (R0.59) and nothing is blank or too long.
+    """
+    predicate = " ".join(clean_text(predicate).split())
+    value = None if object_value is None else clean_text(object_value).strip()
+    if (object_entity_id is None) == (value is None):
+        raise ValueError("give exactly one of object_entity_id and object_value")
+    if not 0 < len(predicate) <= MAX_NAME_CHARS or (
+        value is not None and not 0 < len(value) <= MAX_TEXT_CHARS
+    ):
+        raise ValueError("a predicate and a value have text, and not too much of it")
+    for number in (subject_id, object_entity_id):
+        if number is not None and not _exists(connection, number):
+            raise EntityNotFound(number)
+    low, high = _shown(connection, learned.turn_id)
+    values = {
+        "subject": subject_id, "predicate": predicate, "entity": object_entity_id, "value": value,
+        "frame": learned.frame_id, "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms,
+        "origin": learned.origin,
+    }  # fmt: skip
+    connection.execute(_INSERT_FACT, values)
+    if connection.changes():
+        return connection.last_insert_rowid(), True
+    return int(scalar(connection, _SAME_FACT, values)), False
+
+
+def delete_entity(connection: apsw.Connection, entity_id: int) -> bool:
+    """Delete an entity with what was merged into it, and every fact about it; False when there is none."""
+    connection.execute("delete from entities where id = :id or merged_root = :id", {"id": entity_id})
+    return connection.changes() > 0
+
+
+def delete_fact(connection: apsw.Connection, fact_id: int) -> bool:
+    """Delete a fact; False when there is none."""
+    connection.execute("delete from facts where id = ?", (fact_id,))
+    return connection.changes() > 0
+
+
+def name_key(name: str) -> str:
+    """A name as its tokens: by this two writings are one."""
+    return " ".join(token.text for token in tokenizer.tokens(clean_text(name)))
+
+
+def _exists(connection: apsw.Connection, entity_id: int) -> bool:
+    return scalar(connection, "select 1 from entities where id = ?", (entity_id,)) is not None
+
+
+def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None, int | None]:
+    """What the chat had been shown of the screen until this turn; it may be what is stored now."""
+    if turn_id is None:
+        return None, None
+    [found] = rows(connection, _SHOWN, {"turn": turn_id})
+    low, high = found
+    return low, high
+
+
+# -- recalling ----------------------------------------------------------------------------
+
+
+def get(database: Database, entity_id: int) -> Entity:
+    """One entity, or the one that it was merged into. Raises `EntityNotFound`."""
+    condition = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
+    found = load_entities(database, condition, {"id": entity_id, "limit": 1})
+    if not found:
+        raise EntityNotFound(entity_id)
+    return found[0]
+
+
+def find_entities(
+    database: Database, name: str = "", kind: EntityKind | None = None, limit: int = 50, offset: int = 0
+) -> list[Entity]:
+    """Entities whose name or description holds every word of `name`, last changed first."""
+    conditions, values = ["1"], dict[str, object]({"kind": kind, "limit": limit, "offset": offset})
+    if kind is not None:
+        conditions.append("e.kind = :kind")
+    for n, token in enumerate(tokenizer.tokens(clean_text(name)[:MAX_NAME_CHARS])):
+        conditions.append(f"instr({_NAMED}, :word{n}) > 0")
+        values[f"word{n}"] = token.text
+    return load_entities(database, " and ".join(conditions), values)
+
+
+def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
+    """The subjects of a frame: entities found on it, and those whose name stands in `said`, its words."""
+    words = f" {name_key(said)} "
+    condition = """exists (
+        select 1 from entities a
+        where (a.id = e.id or a.merged_root = e.id) and (
+            exists (select 1 from entity_frames o where o.entity_id = a.id and o.frame_id = :frame)
+            or exists (
+                select 1 from facts f
+                where f.source_frame_id = :frame and f.retracted_ms is null
+                    and a.id in (f.subject_id, f.object_entity_id)
+            )
+            or (length(a.name_key) > 1 and instr(:words, ' ' || a.name_key || ' ') > 0)
+        )
+    )"""
+    return load_entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
+
+
+def facts_of(
+    database: Database,
+    entity_ids: Iterable[int] | None = None,
+    limit: int = 100,
+    offset: int = 0,
+    *,
+    retracted: bool = False,
+) -> list[Fact]:
+    """Facts that name one of these entities, or all facts; latest first. Those that were taken back only
+    with `retracted`.
+    """
+    among = f"f.retracted_ms is {'not null' if retracted else 'null'}"
+    if entity_ids is not None:
+        among += f" and (f.subject_id in ({_MEANT}) or f.object_entity_id in ({_MEANT}))"
+    values = {"ids": json.dumps(list(entity_ids or ())), "limit": limit, "offset": offset}
+    return load_facts(database, among, values)
+
+
+def fact(database: Database, fact_id: int) -> Fact:
+    """One fact. Raises `LookupError`."""
+    found = load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})
+    if not found:
+        raise LookupError(fact_id)
+    return found[0]
+
+
+_NAMED = """(
+    select group_concat(a.name_key || ' ' || recollect_normal(a.description), ' ')
+    from entities a where a.id = e.id or a.merged_root = e.id
+)"""
+
+# Those that are asked for, and what was merged into them.
+_MEANT = """
+    select a.id from entities a
+    where a.id in (select value from json_each(:ids)) or a.merged_root in (select value from json_each(:ids))
+"""
+
+_KNOWN = "select coalesce(merged_root, id) from entities where kind = ? and name_key = ?"
+
+_SHOWN = """
+select min(t.start_ms), max(t.end_ms)
+from turns asked
+join turns t on t.conversation_id = asked.conversation_id and t.n <= asked.n
+where asked.id = :turn
+"""
+
+_INSERT_ENTITY = """
+insert into entities (kind, name, name_key, description, turn_id, shown_from_ms, shown_until_ms, created_ms,
+    updated_ms, origin, described_by)
+values (:kind, :name, :key, :description, :turn, :low, :high, :now, :now, :origin, :origin)
+"""
+
+# What it now says may come from what this chat was shown, or from what the other one was.
+_DESCRIBE = """
+update entities
+set description = :description, described_by = :origin, updated_ms = :now, turn_id = coalesce(:turn, turn_id),
+    shown_from_ms = min(coalesce(shown_from_ms, :low), coalesce(:low, shown_from_ms)),
+    shown_until_ms = max(coalesce(shown_until_ms, :high), coalesce(:high, shown_until_ms))
+where id = :id and (:origin = 'person' or described_by <> 'person' or description = '')
+"""
+
+_ADOPT = """
+update entities
+set origin = :origin, turn_id = :turn, shown_from_ms = :low, shown_until_ms = :high
+where id = :id and origin = 'import'
+"""
+
+_INSERT_FACT = """
+insert or ignore into facts (subject_id, predicate, object_entity_id, object_value, source_frame_id, turn_id,
+    shown_from_ms, shown_until_ms, created_ms, origin)
+values (:subject, :predicate, :entity, :value, :frame, :turn, :low, :high, :now, :origin)
+"""
+
+_SAME_FACT = """
+select id
+from facts
+where subject_id = :subject and predicate = :predicate and object_entity_id is :entity
+    and object_value is :value and source_frame_id is :frame
+"""

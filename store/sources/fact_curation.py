@@ -1,0 +1,243 @@
+"""Care of what is remembered: taken back, merged, seen when, used where, and said in two ways.
+
+A fact that is taken back stays as a row with its reason, so that it is not learned again, and can be given
+back. Two entities that are one are merged by pointing one at the other: facts and frames stay with the
+entity they were stored for and are recalled with the other one, so undoing it needs nothing to be moved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from store.core import tokenizer
+from store.core.database import Database, rows, scalar
+from store.core.upserts import clean_text
+from store.frames.frames import ID_STEP
+from store.sources import predicates
+from store.sources.entities import Entity, EntityNotFound, Fact
+
+MAX_REASON_CHARS = 300
+MOST_MOMENTS = 50_000
+
+
+class CannotMerge(ValueError):
+    """These two cannot be one; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactUse:
+    """An answer for which this was recalled."""
+
+    chat_id: int
+    turn: int
+    question: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A frame on which the name of an entity stands, or that it was stored for."""
+
+    frame_id: int
+    at_ms: int
+
+
+# -- changing (inside `Database.write()`) -------------------------------------------------
+
+
+def retract(connection: apsw.Connection, fact_id: int, reason: str, now_ms: int) -> bool:
+    """Take a fact back; False when there is none that was not taken back yet."""
+    reason = " ".join(clean_text(reason).split())[:MAX_REASON_CHARS]
+    connection.execute(
+        "update facts set retracted_ms = ?, retract_reason = ? where id = ? and retracted_ms is null",
+        (now_ms, reason, fact_id),
+    )
+    return connection.changes() > 0
+
+
+def restore_fact(connection: apsw.Connection, fact_id: int) -> bool:
+    """Recall a fact again that was taken back; False when there is none such."""
+    connection.execute(
+        "update facts set retracted_ms = null, retract_reason = '' where id = ? and retracted_ms is not null",
+        (fact_id,),
+    )
+    return connection.changes() > 0
+
+
+def merge(connection: apsw.Connection, entity_id: int, into_id: int, now_ms: int) -> None:
+    """Let `entity_id` be recalled as `into_id`. Raises `EntityNotFound`, `CannotMerge`."""
+    for number in (entity_id, into_id):
+        found = rows(connection, "select merged_root from entities where id = ?", (number,))
+        if not found:
+            raise EntityNotFound(number)
+        if found[0][0] is not None:
+            raise CannotMerge("one of them was merged already; merge what it was merged into")
+    if entity_id == into_id:
+        raise CannotMerge("these are one already")
+    connection.execute("update entities set merged_into = ? where id = ?", (into_id, entity_id))
+    connection.execute("update entities set updated_ms = ? where id = ?", (now_ms, into_id))
+    find_roots(connection)
+
+
+def unmerge(connection: apsw.Connection, entity_id: int) -> bool:
+    """Undo the merge of an entity into another; False when there is none."""
+    connection.execute(
+        "update entities set merged_into = null where id = ? and merged_into is not null", (entity_id,)
+    )
+    is_undone = connection.changes() > 0
+    find_roots(connection)
+    return is_undone
+
+
+def find_roots(connection: apsw.Connection) -> None:
+    """Work out where each merge ends, after a pointer was changed or what it points to has gone."""
+    connection.execute(_FIND_ROOTS)
+
+
+def use(connection: apsw.Connection, turn_id: int, entities: Iterable[int], facts: Iterable[int]) -> None:
+    """Note that a tool gave these to the model in a turn."""
+    connection.executemany(
+        "insert or ignore into knowledge_uses (turn_id, kind, thing_id) values (?, ?, ?)",
+        [
+            *((turn_id, "entity", number) for number in entities),
+            *((turn_id, "fact", number) for number in facts),
+        ],
+    )
+
+
+# -- looking ------------------------------------------------------------------------------
+
+
+def uses_of_entity(database: Database, entity_id: int, limit: int = 20) -> list[FactUse]:
+    """Answers for which an entity was recalled, or what was merged into it; latest first."""
+    among = "select id from entities where id = :id or merged_root = :id"
+    return _uses(database, "entity", among, entity_id, limit)
+
+
+def uses_of_fact(database: Database, fact_id: int, limit: int = 20) -> list[FactUse]:
+    """Answers for which a fact was recalled, latest first."""
+    return _uses(database, "fact", ":id", fact_id, limit)
+
+
+def use_counts(database: Database, fact_ids: Iterable[int]) -> dict[int, int]:
+    """In how many turns each of these facts was recalled; without those never."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select thing_id, count(*) from knowledge_uses
+            where kind = 'fact' and thing_id in (select value from json_each(?))
+            group by thing_id
+            """,
+            (json.dumps(list(fact_ids)),),
+        )
+    return dict(found)
+
+
+def seen(database: Database, entity: Entity) -> tuple[Sighting, Sighting] | None:
+    """The first and the last frame on which an entity was seen: by its name or an alias, or stored for it."""
+    match = _named(entity)
+    ends: list[int] = list(entity.frames)
+    with database.read(deadline_s=5) as connection:
+        for order in ("asc", "desc") if match else ():
+            sql = f"select rowid from frames_fts where frames_fts match ? order by rowid {order} limit 1"
+            number = scalar(connection, sql, (match,))
+            ends += [] if number is None else [int(number)]
+    if not ends:
+        return None
+    return _sighting(min(ends)), _sighting(max(ends))
+
+
+def moments_since(database: Database, entity: Entity, since_ms: int) -> list[int]:
+    """When an entity was seen since a moment, frame by frame: by its name or an alias, or stored for it.
+
+    Of a name on more than `MOST_MOMENTS` frames the latest.
+    """
+    match = _named(entity)
+    found = {number for number in entity.frames if number >= since_ms * ID_STEP}
+    if match:
+        sql = """
+            select rowid from frames_fts
+            where frames_fts match ? and rowid >= ?
+            order by rowid desc
+            limit ?
+        """
+        with database.read(deadline_s=5) as connection:
+            found |= {
+                number for (number,) in rows(connection, sql, (match, since_ms * ID_STEP, MOST_MOMENTS))
+            }
+    return [number // ID_STEP for number in sorted(found)]
+
+
+def _named(entity: Entity) -> str:
+    """A query of the index for the names of an entity, "" for names without a word."""
+    names = [entity.name, *(name for _, name in entity.aliases)]
+    phrases = [" ".join(token.text for token in tokenizer.tokens(name)) for name in names]
+    return " OR ".join('"' + phrase.replace('"', '""') + '"' for phrase in phrases if phrase)
+
+
+def conflicts(facts: Iterable[Fact]) -> list[list[Fact]]:
+    """Facts that give one subject several different objects for the same predicate, group by group.
+
+    That need not be wrong, as with what somebody likes: a person looks at them side by side. A predicate is
+    the same however it was written (`store.sources.predicates`).
+    """
+    groups: dict[tuple[int, str], list[Fact]] = {}
+    for fact in facts:
+        groups.setdefault((fact.subject_id, predicates.predicate_key(fact.predicate)[0]), []).append(fact)
+    alike = [part for group in groups.values() for part in _by_direction(group)]
+    return [group for group in alike if len({_object(fact) for fact in group}) > 1]
+
+
+def _by_direction(group: list[Fact]) -> list[list[Fact]]:
+    """Who is manager and who has one are two matters; without a verb it is what somebody has."""
+    verbs = [predicates.predicate_key(fact.predicate)[1] for fact in group]
+    if not {"is", "has"} <= set(verbs):
+        return [group]
+    stands = [fact for fact, verb in zip(group, verbs, strict=True) if verb == "is"]
+    return [stands, [fact for fact in group if fact not in stands]]
+
+
+def _object(fact: Fact) -> str:
+    if fact.object_entity_id is not None:
+        return f"entity {fact.object_entity_id}"
+    return " ".join(token.text for token in tokenizer.tokens(fact.object_value or ""))
+
+
+def _sighting(frame_id: int) -> Sighting:
+    return Sighting(frame_id, frame_id // ID_STEP)
+
+
+def _uses(database: Database, kind: str, among: str, number: int, limit: int) -> list[FactUse]:
+    with database.read() as connection:
+        found = rows(
+            connection,
+            f"""
+            select distinct t.conversation_id, t.n, t.question, t.created_ms
+            from knowledge_uses u
+            join turns t on t.id = u.turn_id
+            where u.kind = :kind and u.thing_id in ({among})
+            order by t.created_ms desc, t.id desc
+            limit :limit
+            """,
+            {"kind": kind, "id": number, "limit": limit},
+        )
+    return [FactUse(*row) for row in found]
+
+
+_FIND_ROOTS = """
+update entities
+set merged_root = (
+    with recursive up (id, next) as (
+        select entities.id, entities.merged_into
+        union
+        select e.id, e.merged_into from up join entities e on e.id = up.next
+    )
+    select up.id from up where up.next is null and up.id <> entities.id
+)
+where merged_into is not null or merged_root is not null
+"""

@@ -1,0 +1,285 @@
+"""Messages that a person imported, and who they were exchanged with.
+
+A message is known by the id its service gave it, else by its service, conversation, address, time,
+direction and text: a second import adds nothing. Times are of sending, in milliseconds UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from store.core import tokenizer
+from store.core.database import Database, rows, scalar
+from store.core.upserts import Upserted, UpsertTable, clean_text, natural_key
+from store.sources import imports
+
+SMS_DAYS_RADIUS = 4
+"""Days before and after a date that messages are shown of (R0.65)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """A message as a file tells it.
+
+    `address` is the other one's number or e-mail address, and `name` what the file calls them; both may
+    be "". In a group, `conversation` names it and the sender is the other one. `external_id` is the id of
+    the service within the conversation, "" where there is none; `occurrence` then tells apart equal
+    messages of a file whose times are coarse, counting from 0.
+    """
+
+    service: str
+    sent_ms: int
+    is_outgoing: bool
+    body: str
+    address: str = ""
+    name: str = ""
+    conversation: str = ""
+    subject: str = ""
+    external_id: str = ""
+    occurrence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    id: int
+    name: str
+    addresses: tuple[str, ...]
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A stored message. `contact` is a name, else an address, else ""."""
+
+    id: int
+    service: str
+    conversation: str
+    contact_id: int | None
+    contact: str
+    is_outgoing: bool
+    sent_ms: int
+    subject: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which messages: sent in ``[start_ms, end_ms)``, exchanged with a contact; None means any."""
+
+    start_ms: int | None = None
+    end_ms: int | None = None
+    contact_id: int | None = None
+
+    def condition(self) -> str:
+        """SQL over ``m``, of which every value is a parameter of `values`."""
+        parts = ["1"]
+        if self.start_ms is not None:
+            parts.append("m.sent_ms >= :start")
+        if self.end_ms is not None:
+            parts.append("m.sent_ms < :end")
+        if self.contact_id is not None:
+            parts.append("m.contact_id = :contact")
+        return " and ".join(parts)
+
+    def values(self) -> dict[str, int | None]:
+        return {"start": self.start_ms, "end": self.end_ms, "contact": self.contact_id}
+
+
+EVERY_MESSAGE = Filters()
+
+
+# -- writing ------------------------------------------------------------------------------
+
+_TABLE = UpsertTable(
+    "text_messages",
+    ["natural_key"],
+    ["service", "conversation", "contact_id", "is_outgoing", "sent_ms", "subject", "body"],
+)
+
+
+def upsert_messages(
+    connection: apsw.Connection, import_id: int, records: Iterable[MessageRecord]
+) -> Upserted:
+    """Put messages and their contacts; at most `store.core.upserts.BATCH` at once, inside `Database.write()`."""
+    done = Upserted()
+    known: dict[tuple[str, str], int | None] = {}
+    for record in records:
+        who = (record.address, record.name)
+        if who not in known:
+            known[who] = _contact(connection, *who)
+        values = {
+            "natural_key": _key(record),
+            "service": clean_text(record.service),
+            "conversation": clean_text(record.conversation),
+            "contact_id": known[who],
+            "is_outgoing": int(record.is_outgoing),
+            "sent_ms": record.sent_ms,
+            "subject": clean_text(record.subject),
+            "body": clean_text(record.body),
+        }
+        done = done.and_one(_TABLE.put(connection, import_id, values))
+    imports.count(connection, import_id, done)
+    return done
+
+
+def delete_messages(database: Database, import_id: int | None = None) -> int:
+    """Delete all messages, or those of one import; returns how many went. Raises `ImportNotFound`."""
+    return imports.delete(database, "messages", import_id).rows
+
+
+def address_key(address: str, name: str = "") -> str:
+    """By what a contact is known: "" for nobody.
+
+    Two writings of one number are the same (``+49 170 123`` and ``0049170123``), and so is the case of an
+    e-mail address. A name alone is another contact than a number with that name: nobody can tell.
+    """
+    text = " ".join(clean_text(address).split())
+    if "@" in text:
+        return text.casefold()
+    digits = re.sub(r"[^0-9]", "", text)
+    if len(digits) >= 3 and re.fullmatch(r"[0-9+()./\- ]+", text):
+        if text.startswith("+"):
+            return f"+{digits}"
+        return f"+{digits[2:]}" if digits.startswith("00") else digits
+    shown = text or " ".join(clean_text(name).split())
+    return shown.casefold()
+
+
+def _key(record: MessageRecord) -> str:
+    where = (record.service, record.conversation, address_key(record.address, record.name))
+    if record.external_id:
+        return natural_key("id", *where, record.external_id)
+    return natural_key(
+        "text", *where, record.sent_ms, int(record.is_outgoing), record.body, record.occurrence
+    )
+
+
+def _contact(connection: apsw.Connection, address: str, name: str) -> int | None:
+    """The contact of an address, made when there is none; one without a name takes this one."""
+    key, name = address_key(address, name), " ".join(clean_text(name).split())
+    if not key:
+        return None
+    found = scalar(connection, "select contact_id from contact_addresses where address = ?", (key,))
+    if found is None:
+        connection.execute("insert into contacts (name) values (?)", (name,))
+        found = connection.last_insert_rowid()
+        connection.execute("insert into contact_addresses (address, contact_id) values (?, ?)", (key, found))
+    elif name:
+        connection.execute("update contacts set name = ? where id = ? and name = ''", (name, found))
+    return int(found)
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def contacts(database: Database, name: str = "", limit: int = 50) -> list[Contact]:
+    """Contacts whose name or address holds `name`, those with most messages first."""
+    with database.read() as connection:
+        found = rows(connection, _CONTACTS, {"name": tokenizer.normalise(name), "limit": limit})
+    return [Contact(number, shown, tuple(addresses.split("\n")), count)
+            for number, shown, addresses, count in found]  # fmt: skip
+
+
+def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, Message]:
+    """The messages that exist among these ids."""
+    sql = f"{_SELECT} where m.id in (select value from json_each(?))"
+    return {row[0]: _message(*row) for row in rows(connection, sql, (str(list(ids)),))}
+
+
+def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
+    """What there is to embed of the messages that exist among these ids."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select m.id, trim(m.subject || char(10) || m.body, char(10))
+            from json_each(?) j
+            cross join text_messages m on m.id = j.value
+            """,
+            (str(list(ids)),),
+        )
+    return dict(found)
+
+
+def nearest_to(
+    database: Database, at_ms: int, filters: Filters, limit: int, deadline_s: float | None = None
+) -> tuple[list[Message], int]:
+    """The messages of the filters that are nearest to a moment, in the order of time, and how many the
+    filters let through in all.
+    """
+    values = {**filters.values(), "at": at_ms, "limit": limit}
+    with database.read(deadline_s) as connection:
+        found = rows(
+            connection,
+            f"""
+            {_SELECT}
+            where {filters.condition()}
+            order by abs(m.sent_ms - :at), m.id
+            limit :limit
+            """,
+            values,
+        )
+        among = f"select count(*) from text_messages m where {filters.condition()}"
+        total = int(scalar(connection, among, values))
+    return sorted((_message(*row) for row in found), key=lambda each: (each.sent_ms, each.id)), total
+
+
+def browse(
+    database: Database,
+    filters: Filters = EVERY_MESSAGE,
+    limit: int = 100,
+    before: tuple[int, int] | None = None,
+) -> list[Message]:
+    """Messages newest first; those older than ``before``, the (sent_ms, id) of the last one shown."""
+    values = {**filters.values(), "limit": limit, "at": None, "last": None}
+    older = ""
+    if before is not None:
+        older = "and (m.sent_ms, m.id) < (:at, :last)"
+        values |= {"at": before[0], "last": before[1]}
+    with database.read() as connection:
+        found = rows(
+            connection,
+            f"""
+            {_SELECT}
+            where {filters.condition()} {older}
+            order by m.sent_ms desc, m.id desc
+            limit :limit
+            """,
+            values,
+        )
+    return [_message(*row) for row in found]
+
+
+def _message(*values: object) -> Message:
+    number, service, conversation, contact_id, contact, outgoing, sent_ms, subject, body = values
+    return Message(number, service, conversation, contact_id, contact, bool(outgoing), sent_ms, subject, body)  # type: ignore[arg-type]  # as the columns are
+
+
+_SELECT = """
+select m.id, m.service, m.conversation, m.contact_id,
+    coalesce(
+        nullif(c.name, ''),
+        (select min(a.address) from contact_addresses a where a.contact_id = c.id),
+        ''
+    ),
+    m.is_outgoing, m.sent_ms, m.subject, m.body
+from text_messages m
+left join contacts c on c.id = m.contact_id
+"""
+
+_CONTACTS = """
+select c.id, c.name, group_concat(a.address, char(10)),
+    (select count(*) from text_messages m where m.contact_id = c.id) as messages
+from contacts c
+join contact_addresses a on a.contact_id = c.id
+where :name = '' or instr(recollect_normal(c.name), :name) > 0 or exists (
+    select 1 from contact_addresses o where o.contact_id = c.id and instr(o.address, :name) > 0
+)
+group by c.id
+order by messages desc, c.id
+limit :limit
+"""

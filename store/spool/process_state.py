@@ -1,0 +1,90 @@
+"""What capture is doing right now, and what it was told: two small files in the spool folder.
+
+Capture never opens the database, so its live state and its orders travel as files that are
+replaced as a whole. ``capture.json`` is written by the daemon every few seconds and read by
+everyone; ``pause.json`` is written by the person's pause and survives a restart.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from store.core.paths import replace_file
+
+log = logging.getLogger(__name__)
+
+FOREVER_MS = 2**53
+"""`Pause.until_ms` of "until I resume"."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureState:
+    """The daemon's own account. Facts with times, not one word for all (HEA-3)."""
+
+    pid: int
+    started_ms: int
+    written_ms: int  # loop alive
+    looked_ms: int | None = None  # last look at the screen that succeeded
+    kept_ms: int | None = None  # last frame written to the spool
+    state: str = "starting"  # recording, paused, excluded, locked, failing, starting, stopped
+    reason: str = ""  # machine word: no_display, spool_full, disk_full, unknown_window, ...
+    detail: str = ""  # a sentence with the cause, the retry and the action
+    next_try_ms: int | None = None
+    source: str = ""
+    window_source: str = ""
+    monitors: tuple[str, ...] = field(default=())
+    looks: int = 0
+    kept: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    since_ms: int
+    until_ms: int
+
+
+def write_capture_state(spool_folder: Path, state: CaptureState) -> None:
+    """Not flushed to disk: after a power cut an old state file is simply an old state file."""
+    content = json.dumps(asdict(state), ensure_ascii=False).encode()
+    replace_file(spool_folder / "capture.json", content, durable=False)
+
+
+def read_capture_state(spool_folder: Path) -> CaptureState | None:
+    """The last state the daemon wrote, or None when it never did (or the file is unusable)."""
+    try:
+        document = json.loads((spool_folder / "capture.json").read_bytes())
+        document["monitors"] = tuple(document["monitors"])
+        return CaptureState(**document)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        log.warning("capture.json is unusable: %s", error)
+        return None
+
+
+def write_pause(spool_folder: Path, pause: Pause | None) -> None:
+    """Durably order a pause, or (None) end it."""
+    path = spool_folder / "pause.json"
+    if pause is None:
+        path.unlink(missing_ok=True)
+    else:
+        replace_file(path, json.dumps(asdict(pause)).encode())
+
+
+def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
+    """The pause in force at `now_ms`, or None.
+
+    A pause file that cannot be read counts as a pause: somebody asked not to be recorded, and
+    privacy fails closed.
+    """
+    try:
+        pause = Pause(**json.loads((spool_folder / "pause.json").read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as error:
+        log.error("pause.json is unusable, staying paused: %s", error)
+        return Pause(since_ms=now_ms, until_ms=FOREVER_MS)
+    return pause if pause.until_ms > now_ms else None

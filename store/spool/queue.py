@@ -1,0 +1,299 @@
+"""The spool: a queue of folders between capture and ingest, made like a maildir.
+
+An entry is a folder with ``entry.json`` and, for a frame, ``image.webp`` (or ``.png``,
+``.jpg``). It is written in ``tmp/``, flushed, and renamed into ``new/``: a rename is atomic, so
+a reader sees a whole entry or none, whatever instruction the writer died at. A worker claims an
+entry by renaming it into ``taken/`` and removes it only after its own transaction committed;
+what was left in ``taken/`` by a killed worker goes back to ``new/`` at the next start. Poison
+goes to ``failed/`` with a ``reason.txt``.
+
+Two kinds of entry travel: a `Capture` (one frame) and a `LookReport` (what the daemon decided
+between frames). Names start with the time, so that listing in name order is time order.
+
+The maildir idea: https://cr.yp.to/proto/maildir.html
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from store.core.errors import SpoolEntryInvalid, SpoolFull
+from store.core.paths import DIRECTORY_MODE, FILE_MODE, sync_directory
+from store.spool.toolbar_words import Toolbar
+
+log = logging.getLogger(__name__)
+
+IMAGE_NAMES = {"image/webp": "image.webp", "image/png": "image.png", "image/jpeg": "image.jpg"}
+MAX_IMAGE_BYTES = 25 * 1024 * 1024
+MAX_RECORD_BYTES = 1024 * 1024
+_USAGE_FRESH_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What capture knows about one frame. Unknown is None, never borrowed from elsewhere."""
+
+    capture_id: str  # UUID
+    captured_ms: int
+    source: str  # screen, folder, video, import, upload
+    image_type: str = "image/webp"
+    monitor: str = ""
+    app_name: str | None = None
+    window_name: str | None = None
+    browser_url: str | None = None
+    focused: bool | None = None
+    pid: int | None = None
+    trigger: str | None = None
+    utc_offset_min: int | None = None
+    sha256: str | None = None  # of the image file, made where it was captured
+    batch_id: str | None = None
+    toolbars: tuple[Toolbar, ...] = ()  # of windows that may be private: to be read before it is stored
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRun:
+    """A run of equal decisions on one monitor; `capture_id` is the frame a dedupe extends."""
+
+    monitor: str
+    decision: str  # deduped, excluded, paused, failed
+    reason: str
+    start_ms: int
+    end_ms: int
+    looks: int
+    capture_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LookReport:
+    """One batch of looks. `looks` is counted apart from the decisions, so that they can be compared:
+    ``looks == sum(run.looks for run in runs) + frames kept under this batch_id``.
+    """
+
+    batch_id: str
+    start_ms: int
+    end_ms: int
+    looks: int
+    runs: tuple[DecisionRun, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A claimed entry. `record` is the Capture or LookReport; `image` the picture's path."""
+
+    name: str
+    folder: Path
+    record: Capture | LookReport
+    image: Path | None
+
+
+class Spool:
+    """The queue below one folder. Any number of processes may use it at the same time."""
+
+    def __init__(self, folder: Path, *, max_bytes: int = 2_000_000_000, max_entries: int = 20_000) -> None:
+        self.folder = folder
+        self.max_bytes = max_bytes
+        self.max_entries = max_entries
+        self._usage: tuple[float, int, int] | None = None
+        self._lock = threading.Lock()
+        for name in ("tmp", "new", "taken", "failed"):
+            (folder / name).mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+
+    # -- writing --------------------------------------------------------------------------
+
+    def put(self, record: Capture | LookReport, image: bytes | None = None) -> str:
+        """Durably add an entry and return its name.
+
+        Raises `SpoolFull` when a frame would pass a limit (reports are small and always fit:
+        they are how a full spool is told), `OSError` when the disk refuses.
+        """
+        size = len(image or b"")
+        if image is not None:
+            self._reserve(size)
+        name = _name_of(record)
+        work = self.folder / "tmp" / f"{name}.{os.getpid()}.{uuid.uuid4().hex[:8]}"
+        work.mkdir(mode=DIRECTORY_MODE)
+        try:
+            if image is not None:
+                assert isinstance(record, Capture)
+                _write_durably(work / IMAGE_NAMES[record.image_type], image)
+            _write_durably(work / "entry.json", _encode(record))
+            sync_directory(work)
+            target = self.folder / "new" / name
+            try:
+                work.rename(target)
+            except OSError:
+                if not target.exists():
+                    raise
+                shutil.rmtree(work)  # the same capture was put twice: one entry is enough
+            sync_directory(self.folder / "new")
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+        return name
+
+    def _reserve(self, size: int) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if self._usage is None or now - self._usage[0] > _USAGE_FRESH_S:
+                entries, used = self.usage()
+                self._usage = (now, entries, used)
+            stamp, entries, used = self._usage
+            if entries + 1 > self.max_entries or used + size > self.max_bytes:
+                raise SpoolFull(f"the spool holds {entries} entries, {used} bytes")
+            self._usage = (stamp, entries + 1, used + size)
+
+    # -- reading --------------------------------------------------------------------------
+
+    def recover(self) -> int:
+        """At a worker's start: give back what a killed worker had claimed, sweep `tmp`.
+
+        Only one worker process takes from a spool. Returns how many entries came back.
+        """
+        recovered = 0
+        for entry in sorted((self.folder / "taken").iterdir()):
+            target = self.folder / "new" / entry.name
+            if target.exists():
+                shutil.rmtree(entry)
+            else:
+                entry.rename(target)
+                recovered += 1
+        self._sweep_tmp()
+        return recovered
+
+    def _sweep_tmp(self, older_than_s: float = 3600) -> None:
+        # A writer may be at work in tmp right now, so only old leavings go.
+        for leaving in (self.folder / "tmp").iterdir():
+            try:
+                if time.time() - leaving.stat().st_mtime > older_than_s:
+                    if leaving.is_dir():
+                        shutil.rmtree(leaving)
+                    else:  # a file that was uploaded to be imported
+                        leaving.unlink()
+            except FileNotFoundError:
+                continue
+
+    def waiting(self) -> list[str]:
+        """Names of the entries in `new`, oldest first."""
+        return sorted(entry.name for entry in os.scandir(self.folder / "new"))
+
+    def take(self, name: str) -> Entry | None:
+        """Claim one entry, or None when somebody else did.
+
+        Raises `SpoolEntryInvalid` when its record cannot be read; the entry is then in
+        ``taken/`` and the caller moves it aside with `fail`.
+        """
+        taken = self.folder / "taken" / name
+        try:
+            (self.folder / "new" / name).rename(taken)
+        except FileNotFoundError:
+            return None
+        record = _decode(taken / "entry.json")
+        image = None
+        if isinstance(record, Capture):
+            image = taken / IMAGE_NAMES[record.image_type]
+            if image.is_symlink() or not image.is_file():
+                raise SpoolEntryInvalid("there is no image in the entry")
+        return Entry(name, taken, record, image)
+
+    def give_back(self, name: str) -> None:
+        """Return a claimed entry to the queue, for a later try."""
+        (self.folder / "taken" / name).rename(self.folder / "new" / name)
+
+    def finish(self, name: str) -> None:
+        """Remove a claimed entry. Renamed away first, so that no half-removed entry is ever seen."""
+        gone = self.folder / "tmp" / f"done.{name}.{uuid.uuid4().hex[:8]}"
+        (self.folder / "taken" / name).rename(gone)
+        size = sum(file.stat().st_size for file in os.scandir(gone))
+        shutil.rmtree(gone)
+        with self._lock:  # room for who feeds and drains the spool in one process: an import
+            if self._usage is not None:
+                stamp, entries, used = self._usage
+                self._usage = (stamp, max(0, entries - 1), max(0, used - size))
+
+    def fail(self, name: str, reason: str) -> None:
+        """Set a claimed entry aside in `failed`, with a sentence saying why."""
+        taken = self.folder / "taken" / name
+        if taken.is_dir() and not taken.is_symlink():
+            (taken / "reason.txt").write_text(reason + "\n", encoding="utf-8")
+        target = self.folder / "failed" / name
+        if target.exists():
+            shutil.rmtree(target)
+        taken.rename(target)
+
+    def failed(self) -> Iterator[tuple[str, str]]:
+        """(name, reason) of every entry that was set aside."""
+        for entry in sorted((self.folder / "failed").iterdir()):
+            reason = entry / "reason.txt"
+            yield entry.name, reason.read_text(encoding="utf-8").strip() if reason.is_file() else ""
+
+    def retry(self, name: str) -> None:
+        """Put a failed entry back into the queue."""
+        entry = self.folder / "failed" / name
+        (entry / "reason.txt").unlink(missing_ok=True)
+        entry.rename(self.folder / "new" / name)
+
+    # -- measuring ------------------------------------------------------------------------
+
+    def usage(self) -> tuple[int, int]:
+        """(entries, bytes) waiting or being worked on; failed ones count too."""
+        entries = used = 0
+        for part in ("new", "taken", "failed"):
+            for entry in os.scandir(self.folder / part):
+                entries += 1
+                try:
+                    used += sum(file.stat().st_size for file in os.scandir(entry.path))
+                except (FileNotFoundError, NotADirectoryError):
+                    continue
+        return entries, used
+
+
+def _name_of(record: Capture | LookReport) -> str:
+    if isinstance(record, Capture):
+        uuid.UUID(record.capture_id)  # the name becomes a path: nothing but a UUID may enter
+        return f"{record.captured_ms:015d}-{record.capture_id}"
+    uuid.UUID(record.batch_id)
+    return f"{record.end_ms:015d}-{record.batch_id}.looks"
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _encode(record: Capture | LookReport) -> bytes:
+    kind = "capture" if isinstance(record, Capture) else "looks"
+    return json.dumps({"kind": kind, **asdict(record)}, ensure_ascii=False).encode()
+
+
+def _decode(path: Path) -> Capture | LookReport:
+    try:
+        if path.is_symlink():
+            raise SpoolEntryInvalid("entry.json is a link")
+        if path.stat().st_size > MAX_RECORD_BYTES:
+            raise SpoolEntryInvalid("entry.json is too large")
+        document: dict[str, Any] = json.loads(path.read_bytes())
+        kind = document.pop("kind")
+        if kind == "capture":
+            toolbars = tuple(Toolbar(**toolbar) for toolbar in document.pop("toolbars", ()))
+            capture = Capture(**document, toolbars=toolbars)
+            uuid.UUID(capture.capture_id)
+            if capture.image_type not in IMAGE_NAMES:
+                raise SpoolEntryInvalid(f"unknown image type {capture.image_type!r}")
+            return capture
+        runs = tuple(DecisionRun(**run) for run in document.pop("runs"))
+        return LookReport(**document, runs=runs)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SpoolEntryInvalid(f"entry.json cannot be read: {error}") from error

@@ -1,0 +1,240 @@
+"""Gaps: the stretches of a range that are nobody's, and why: without a picture, or idle.
+
+Three sources, none of which names an app. Runs of the ledger say excluded, paused, locked,
+asleep or failed. Tombstones say deleted. What no look covers at all is `not_running`. A picture
+beats all of them: while a frame is on the screen there is no gap, whatever another monitor's look
+was decided to be. Idle time alone is told though there are pictures: the screen showed something
+and nobody touched anything.
+
+Looks cover the time of their batch; a look batch is written about every ten seconds, so the last
+`UNREPORTED_MS` before now may be unreported and are not called a gap. Frames that no batch counts
+(imports, uploads, batches still on their way) cover themselves, and the time to the next one up
+to `activity.MERGE_GAP_MS`, because nothing says how often their source looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from store.core.database import Database, rows
+from store.frames.activity_intervals import CONTINUOUS_MS, MERGE_GAP_MS
+from store.frames.frames import id_range
+
+UNREPORTED_MS = 30_000
+
+LONGEST_RUN_MS = 24 * 3_600_000
+"""The ledger keeps longer runs in pieces, so that a range need not look further back than this."""
+
+_PRIORITY = ("deleted", "paused", "locked", "asleep", "excluded")
+"""Where two reasons hold at once, the first is told; then failures, then idle, not_running last."""
+
+IDLE = "idle"
+
+_AWAY = {"locked": "locked", "screensaver": "locked", "switched_user": "locked", "asleep": "asleep"}
+"""What capture says of an absent person: nobody paused it."""
+
+Interval = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """``[start_ms, end_ms)`` has no picture. `reason`: deleted, paused, locked, asleep, excluded,
+    failed:<why> or not_running. With idle it may have one.
+    """
+
+    start_ms: int
+    end_ms: int
+    reason: str
+
+
+def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Gap]:
+    """The gaps of ``[start_ms, end_ms)`` in order, up to now; they do not overlap."""
+    end_ms = min(end_ms, now_ms)
+    if end_ms <= start_ms:
+        return []
+    with database.read() as connection:
+        reasons = _stated(connection, start_ms, end_ms)
+        idle = reasons.pop(IDLE, [])
+        stated = clipped(
+            merge_intervals(part for parts in reasons.values() for part in parts), start_ms, end_ms
+        )
+        pictures = _pictures(connection, stated)
+        looked = merge_intervals([*_looks(connection, start_ms, end_ms), *stated, *idle], CONTINUOUS_MS)
+    if looked and now_ms - looked[-1][1] <= UNREPORTED_MS:
+        looked[-1] = (looked[-1][0], max(now_ms, end_ms))
+    found: list[Gap] = []
+    taken = pictures
+    for reason in sorted(reasons, key=_rank):
+        free = subtract_intervals(reasons[reason], taken)
+        found += [Gap(*part, reason) for part in clipped(free, start_ms, end_ms)]
+        taken = merge_intervals([*taken, *reasons[reason]])
+    told = merge_intervals((gap.start_ms, gap.end_ms) for gap in found)
+    found += [Gap(*part, IDLE) for part in clipped(subtract_intervals(idle, told), start_ms, end_ms)]
+    unseen = subtract_intervals([(start_ms, end_ms)], looked)
+    found += [Gap(*part, "not_running") for part in unseen]
+    return sorted(found, key=lambda gap: gap.start_ms)
+
+
+def _rank(reason: str) -> tuple[int, str]:
+    return (_PRIORITY.index(reason) if reason in _PRIORITY else len(_PRIORITY), reason)
+
+
+# -- intervals ----------------------------------------------------------------------------
+
+
+def merge_intervals(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
+    """The union of some intervals; holes of at most `tolerance_ms` are closed."""
+    union: list[Interval] = []
+    for start, end in sorted(parts):
+        if union and start - union[-1][1] <= tolerance_ms:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
+        else:
+            union.append((start, end))
+    return union
+
+
+def subtract_intervals(parts: Iterable[Interval], taken: list[Interval]) -> list[Interval]:
+    """What is left of some intervals outside a union (as `joined` makes it)."""
+    left: list[Interval] = []
+    ordered = merge_intervals(parts)
+    position = 0
+    for start, end in ordered:
+        while position < len(taken) and taken[position][1] <= start:
+            position += 1
+        at = start
+        index = position
+        while index < len(taken) and taken[index][0] < end:
+            if taken[index][0] > at:
+                left.append((at, taken[index][0]))
+            at = max(at, taken[index][1])
+            index += 1
+        if at < end:
+            left.append((at, end))
+    return left
+
+
+def clipped(parts: Iterable[Interval], start_ms: int, end_ms: int) -> list[Interval]:
+    """The parts that lie in ``[start_ms, end_ms)``, cut to it."""
+    cut = ((max(start, start_ms), min(end, end_ms)) for start, end in parts)
+    return [(start, end) for start, end in cut if start < end]
+
+
+# -- what is known ------------------------------------------------------------------------
+
+
+def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str, list[Interval]]:
+    """Stretches by reason, as the ledger and the tombstones state them."""
+    reasons: dict[str, list[Interval]] = {}
+    for decision, reason, start, end in rows(
+        connection,
+        """
+        select decision, reason, start_ms, end_ms
+        from decisions
+        where start_ms >= :first and start_ms < :end and end_ms >= :start
+            and (decision in ('excluded', 'paused', 'failed') or reason = 'idle')
+        order by start_ms
+        """,
+        {
+            "first": start_ms - LONGEST_RUN_MS,
+            "start": start_ms - CONTINUOUS_MS,
+            "end": end_ms + CONTINUOUS_MS,
+        },
+    ):
+        reasons.setdefault(_told(decision, reason), []).append((start, end))
+    reasons = {name: merge_intervals(parts, CONTINUOUS_MS) for name, parts in reasons.items()}
+    deleted = rows(
+        connection,
+        "select start_ms, end_ms from deletions where start_ms < ? and end_ms > ?",
+        (end_ms, start_ms),
+    )
+    if deleted:
+        reasons["deleted"] = merge_intervals((start, end) for start, end in deleted)
+    return reasons
+
+
+def _told(decision: str, reason: str) -> str:
+    if reason in _AWAY:
+        return _AWAY[reason]
+    if reason == IDLE:
+        return IDLE
+    return f"failed:{reason}" if decision == "failed" else decision
+
+
+def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[Interval]:
+    """When a frame that may show the person's work was on the screen during these stretches."""
+    covered: list[Interval] = []
+    for start, end in stretches:
+        first, after = id_range(start, end)
+        shown = rows(
+            connection,
+            """
+            select captured_ms, ended_ms
+            from frames
+            where id < :after and (focused is null or focused = 1)
+                and id >= coalesce(
+                    (select max(id) from frames where id < :first and (focused is null or focused = 1)),
+                    :first
+                )
+            """,
+            {"first": first, "after": after},
+        )
+        covered += merge_intervals([(start, end) for start, end in shown], CONTINUOUS_MS)
+    return merge_intervals(covered)
+
+
+def _looks(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """The time that looks and pictures cover, near ``[start_ms, end_ms)``.
+
+    Where batches cover the time, frames can add nothing: they are asked about between only.
+    """
+    batches = _spans(connection, start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
+    between = subtract_intervals([(start_ms - CONTINUOUS_MS, end_ms + CONTINUOUS_MS)], batches)
+    return batches + [part for hole in between for part in _own(connection, *hole)]
+
+
+def _spans(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """The union of the look batches that touch the range, holes of `CONTINUOUS_MS` closed.
+
+    It is kept joined as batches arrive (trigger `look_batches_join`).
+    """
+    spans = rows(
+        connection,
+        """
+        select start_ms, end_ms
+        from look_spans
+        where start_ms < :end
+            and start_ms >= coalesce((select max(start_ms) from look_spans where start_ms <= :start), :start)
+        order by start_ms
+        """,
+        {"start": start_ms, "end": end_ms},
+    )
+    return [(start, end) for start, end in spans if end >= start_ms]
+
+
+def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """The time near ``[start_ms, end_ms)`` that frames cover which no batch counts."""
+    first, after = id_range(start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
+    # Islands are joined inside SQLite: a day of imported frames comes out as a few rows.
+    own = rows(
+        connection,
+        """
+        with shown as (
+            select captured_ms, ended_ms, iif(source = 'screen', :close, :cap) as apart_ms,
+                max(ended_ms) over (order by id rows between unbounded preceding and 1 preceding) as before_ms
+            from frames f
+            where id >= :first and id < :after
+                and not exists (select 1 from look_batches b where b.id = f.batch_id)
+        ),
+        islands as (
+            select captured_ms, ended_ms,
+                sum(before_ms is null or captured_ms - before_ms > apart_ms) over (order by captured_ms) as n
+            from shown
+        )
+        select min(captured_ms), max(ended_ms) from islands group by n
+        """,
+        {"first": first, "after": after, "cap": MERGE_GAP_MS, "close": CONTINUOUS_MS},
+    )
+    return [(start, end) for start, end in own]

@@ -1,0 +1,210 @@
+"""The ledger: every look at the screen and what was decided about it.
+
+Capture counts its looks in batches, apart from the decisions it made, so that the two can be
+compared: ``looks = kept + deduped + excluded + paused + failed`` (CAP-4). Kept looks are the
+frames that carry the batch's id; a frame that was deleted leaves a `kept` row with a count.
+
+`gaps` reads the same ledger the other way round: which stretches have no picture, and why. What
+was left out is told by its reason and its duration, never by a name (PRI-12).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import apsw
+
+from store.core.database import Database, rows, scalar
+from store.frames import frames
+from store.spool.queue import DecisionRun, LookReport
+from store.timeline import segments
+from store.timeline.gaps import LONGEST_RUN_MS, Gap, gaps
+
+__all__ = [
+    "DecisionCount",
+    "Gap",
+    "Reconciliation",
+    "add",
+    "add_report",
+    "daily",
+    "gaps",
+    "reconcile",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCount:
+    """How many looks ended in one decision for one reason, and how long those runs lasted."""
+
+    decision: str
+    reason: str
+    looks: int
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """The equation of the ledger. ``difference`` is 0 unless a look's fate is unknown."""
+
+    looks: int
+    kept: int
+    deduped: int
+    excluded: int
+    paused: int
+    failed: int
+
+    @property
+    def difference(self) -> int:
+        return self.looks - self.kept - self.deduped - self.excluded - self.paused - self.failed
+
+
+# -- writing (inside `database.write()`) --------------------------------------------------
+
+
+def add_report(connection: apsw.Connection, report: LookReport) -> bool:
+    """Enter a batch of looks; True when it is new, False when it had been entered before.
+
+    A deduped run means that a frame was still on the screen: the frame and its activity segment
+    reach as far.
+    """
+    connection.execute(
+        """
+        insert into look_batches (id, start_ms, end_ms, looks)
+        values (?, ?, ?, ?)
+        on conflict (id) do nothing
+        """,
+        (report.batch_id, report.start_ms, report.end_ms, report.looks),
+    )
+    if not connection.changes():
+        return False
+    for told in report.runs:
+        run = _as_it_is_known(connection, told)
+        add(
+            connection, run.decision, run.reason, run.start_ms, run.end_ms,
+            monitor=run.monitor, looks=run.looks, batch_id=report.batch_id,
+        )  # fmt: skip
+        if run.decision == "deduped" and run.capture_id:
+            frame_id = frames.extend(connection, run.capture_id, run.end_ms)
+            if frame_id is not None:
+                segments.extend(connection, frame_id, run.end_ms)
+    return True
+
+
+def _as_it_is_known(connection: apsw.Connection, run: DecisionRun) -> DecisionRun:
+    """A run that extended a frame which ingest then left out was left out, too."""
+    reason = run.capture_id and scalar(connection, _LEFT_OUT, (run.capture_id,))
+    if run.decision != "deduped" or not reason:
+        return run
+    return replace(run, decision="excluded", reason=reason, capture_id=None)
+
+
+_LEFT_OUT = """
+select 'ingest_' || reason from ingest_records where capture_id = ? and outcome = 'excluded'
+"""
+
+
+def add(
+    connection: apsw.Connection,
+    decision: str,
+    reason: str,
+    start_ms: int,
+    end_ms: int,
+    *,
+    monitor: str = "",
+    looks: int = 1,
+    batch_id: str | None = None,
+) -> None:
+    """Enter one run of equal decisions; one longer than `LONGEST_RUN_MS` is kept in pieces.
+
+    Ingest enters one, under the frame's own batch, for a frame that capture kept and ingest did
+    not (an exact duplicate, a picture that cannot be read): the equation still holds.
+    """
+    pieces = [
+        (at, min(at + LONGEST_RUN_MS, end_ms))
+        for at in range(start_ms, max(end_ms, start_ms + 1), LONGEST_RUN_MS)
+    ]
+    connection.executemany(
+        """
+        insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
+        values (?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+            (batch_id, monitor, decision, reason, start, end, looks if start == start_ms else 0)
+            for start, end in pieces
+        ],
+    )
+
+
+# -- counting -----------------------------------------------------------------------------
+
+
+def daily(database: Database, start_ms: int, end_ms: int) -> list[DecisionCount]:
+    """What was decided in ``[start_ms, end_ms)``, most looks first. A run counts where it starts."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            with counted as (
+                select decision, reason, looks, end_ms - start_ms as duration_ms
+                from decisions
+                where start_ms >= :start and start_ms < :end
+                union all
+                select 'kept', source, 1, 0
+                from frames
+                where id >= :first and id < :after and batch_id is not null
+            )
+            select decision, reason, sum(looks), sum(duration_ms)
+            from counted
+            group by decision, reason
+            order by sum(looks) desc, decision, reason
+            """,
+            _range(start_ms, end_ms),
+        )
+    return [DecisionCount(*row) for row in found]
+
+
+def reconcile(database: Database, start_ms: int, end_ms: int) -> Reconciliation:
+    """The equation over the batches that start in ``[start_ms, end_ms)``.
+
+    Imports and uploads made no look: each counts as one, and as its own decision. Frames that
+    still wait in the spool show as a difference until they are stored.
+    """
+    with database.read() as connection:
+        parameters = _range(start_ms, end_ms)
+        looks = scalar(
+            connection,
+            """
+            select
+                coalesce((
+                    select sum(looks) from look_batches where start_ms >= :start and start_ms < :end
+                ), 0)
+                + coalesce((
+                    select sum(looks) from decisions
+                    where start_ms >= :start and start_ms < :end and batch_id is null
+                ), 0)
+            """,
+            parameters,
+        )
+        counts = dict(rows(connection, _BY_DECISION, parameters))
+    return Reconciliation(
+        looks, *(counts.get(name, 0) for name in ("kept", "deduped", "excluded", "paused", "failed"))
+    )
+
+
+_BY_DECISION = """
+with batches as (select id from look_batches where start_ms >= :start and start_ms < :end),
+counted as (
+    select d.decision, d.looks from batches b join decisions d on d.batch_id = b.id
+    union all
+    select 'kept', 1 from batches b join frames f on f.batch_id = b.id
+    union all
+    select decision, looks from decisions
+    where batch_id is null and start_ms >= :start and start_ms < :end
+)
+select decision, sum(looks) from counted group by decision
+"""
+
+
+def _range(start_ms: int, end_ms: int) -> dict[str, int]:
+    first, after = frames.id_range(start_ms, end_ms)
+    return {"start": start_ms, "end": end_ms, "first": first, "after": after}

@@ -1,0 +1,253 @@
+"""The timeline: what a stretch of time looks like at the width it is drawn.
+
+A day can hold 30,000 frames; a page never loads them. The band comes from activity segments,
+merged to one pixel; pictures are found through an index of one frame a minute; frames come in
+bounded lists, each exactly once (TL-1). Nothing is cached: every answer is read from the database
+(TL-3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from store.core.database import Database, rows, scalar
+from store.frames import apps
+from store.frames.activity_intervals import Segment
+from store.frames.frames import ID_STEP, captured_ms_of, id_range
+from store.timeline import gaps
+from store.timeline import segments as activity
+from store.timeline.gaps import Gap
+from store.timeline.totals import Totals, of_segments
+
+MINUTE_MS = 60_000
+
+MAX_RUNS = 600
+"""More rectangles than this would be slower to draw than to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of the band in one app. `window_name` and `browser_url` where it has only one."""
+
+    start_ms: int
+    end_ms: int
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    first_frame_id: int
+    last_frame_id: int
+    frames: int
+    colour_slot: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    start_ms: int
+    end_ms: int
+    runs: tuple[Run, ...]
+    gaps: tuple[Gap, ...]
+    totals: Totals
+    colour_slots: dict[str, int | None]
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameMark:
+    """A frame in a list, without its text and its picture."""
+
+    id: int
+    captured_ms: int
+    app_name: str | None
+    monitor: str
+
+
+def timeline(
+    database: Database, start_ms: int, end_ms: int, width_px: int | None = None, *, now_ms: int
+) -> Timeline:
+    """The band, the gaps and the totals of ``[start_ms, end_ms)``.
+
+    With `width_px` the runs are merged to one pixel, `MAX_RUNS` at most; without it each run is
+    one activity segment.
+    """
+    with database.read() as connection:
+        segments = activity.segments(database, start_ms, end_ms)
+        slots = apps.colour_slots(database)
+        first, after = id_range(start_ms, end_ms)
+        count = scalar(connection, "select count(*) from frames where id >= ? and id < ?", (first, after))
+        holes = gaps.gaps(database, start_ms, end_ms, now_ms)
+    runs = [_run_of(segment, slots) for segment in segments]
+    if width_px is not None:
+        runs = merged(runs, start_ms, end_ms, width_px)
+    return Timeline(
+        start_ms, end_ms, tuple(runs), tuple(holes), of_segments(segments, start_ms, end_ms), slots, count
+    )
+
+
+def merged(runs: Sequence[Run], start_ms: int, end_ms: int, width_px: int) -> list[Run]:
+    """Runs for a band `width_px` wide: each pixel goes to the app with most time in it.
+
+    At most `MAX_RUNS`; where the pixels give more, they are made wider. Edges stay exact, and
+    holes under a pixel are closed.
+    """
+    columns = max(1, width_px)
+    found = _at_width(runs, start_ms, (end_ms - start_ms) / columns, columns)
+    if len(found) > MAX_RUNS:  # a run owns a pixel, so this many pixels cannot give more
+        found = _at_width(runs, start_ms, (end_ms - start_ms) / MAX_RUNS, MAX_RUNS)
+    return found
+
+
+def _at_width(runs: Sequence[Run], start_ms: int, pixel_ms: float, columns: int) -> list[Run]:
+    # The first and the last pixel that each run touches; its end is exclusive.
+    spans = [
+        (
+            min(columns - 1, int((run.start_ms - start_ms) / pixel_ms)),
+            min(columns - 1, int((max(run.end_ms - 1, run.start_ms) - start_ms) / pixel_ms)),
+        )
+        for run in runs
+    ]
+    winners = _winners(runs, spans, start_ms, pixel_ms, columns)
+    found: list[Run] = []
+    for run, (first, last) in zip(runs, spans, strict=True):
+        # Inside a run every pixel is its own; only the two at its ends are shared.
+        first += winners[first] != run.app_name
+        last -= winners[last] != run.app_name
+        if first > last:
+            continue
+        start = max(run.start_ms, round(start_ms + first * pixel_ms))
+        end = min(run.end_ms, round(start_ms + (last + 1) * pixel_ms))
+        before = found[-1] if found else None
+        near = before is not None and start - before.end_ms < pixel_ms
+        if before and near and before.app_name == run.app_name:
+            found[-1] = _joined(before, run, end)
+            continue
+        if before and near:
+            found[-1] = replace(before, end_ms=start)
+        found.append(replace(run, start_ms=start, end_ms=end))
+    return found
+
+
+def _winners(
+    runs: Sequence[Run], spans: Sequence[tuple[int, int]], start_ms: int, pixel_ms: float, columns: int
+) -> list[str | None]:
+    """The app with most time in each pixel; None where there is none (or its name is unknown)."""
+    times: list[dict[str | None, float]] = [{} for _ in range(columns)]
+    for run, (first, last) in zip(runs, spans, strict=True):
+        app = run.app_name
+        if first == last:
+            times[first][app] = times[first].get(app, 0.0) + (run.end_ms - run.start_ms)
+            continue
+        edge = start_ms + (first + 1) * pixel_ms
+        times[first][app] = times[first].get(app, 0.0) + (edge - run.start_ms)
+        for column in range(first + 1, last):
+            times[column] = {app: pixel_ms}
+        edge = start_ms + last * pixel_ms
+        times[last][app] = times[last].get(app, 0.0) + (run.end_ms - edge)
+    return [max(time, key=lambda app: time[app]) if time else None for time in times]
+
+
+def _joined(before: Run, run: Run, end_ms: int) -> Run:
+    same_window = before.window_name == run.window_name
+    same_url = before.browser_url == run.browser_url
+    return replace(
+        before,
+        end_ms=max(before.end_ms, end_ms),
+        window_name=before.window_name if same_window else None,
+        browser_url=before.browser_url if same_url else None,
+        last_frame_id=max(before.last_frame_id, run.last_frame_id),
+        frames=before.frames + run.frames,
+    )
+
+
+def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
+    slot = slots.get(segment.app_name) if segment.app_name else None
+    return Run(
+        segment.start_ms, segment.end_ms, segment.app_name, segment.window_name, segment.browser_url,
+        segment.first_frame_id, segment.last_frame_id, segment.frames, slot,
+    )  # fmt: skip
+
+
+# -- frames -------------------------------------------------------------------------------
+
+
+def frames_between(
+    database: Database,
+    start_ms: int,
+    end_ms: int,
+    limit: int,
+    *,
+    monitor: str | None = None,
+    after_id: int | None = None,
+) -> list[FrameMark]:
+    """Frames captured in ``[start_ms, end_ms)``, oldest first, at most `limit`.
+
+    Going on with `after_id` set to the last id reaches every frame exactly once. The same call
+    is the live edge: what came after this id (TL-3).
+    """
+    first, after = id_range(start_ms, end_ms)
+    if after_id is not None:
+        first = max(first, after_id + 1)
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select id, captured_ms, app_name, monitor
+            from frames
+            where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
+            order by id
+            limit :limit
+            """,
+            {"first": first, "after": after, "monitor": monitor, "limit": limit},
+        )
+    return [FrameMark(*row) for row in found]
+
+
+def minute_index(
+    database: Database, start_ms: int, end_ms: int, monitor: str | None = None
+) -> list[tuple[int, int]]:
+    """(minute as epoch milliseconds, a frame's id) for every minute that has one, in order.
+
+    A minute's first frame stands for it, one with the focus before others.
+    """
+    first, after = id_range(start_ms, end_ms)
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select coalesce(min(id) filter (where focused is null or focused = 1), min(id))
+            from frames
+            where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
+            group by id / :minute
+            order by 1
+            """,
+            {"first": first, "after": after, "monitor": monitor, "minute": MINUTE_MS * ID_STEP},
+        )
+    return [(captured_ms_of(frame_id) // MINUTE_MS * MINUTE_MS, frame_id) for (frame_id,) in found]
+
+
+# -- days ---------------------------------------------------------------------------------
+
+
+def days_with_frames(database: Database, days: Sequence[tuple[int, int]]) -> list[bool]:
+    """For each of some ranges (a viewer's local days), whether it has a frame."""
+    with database.read() as connection:
+        return [
+            scalar(connection, "select 1 from frames where id >= ? and id < ? limit 1", id_range(*day))
+            is not None
+            for day in days
+        ]
+
+
+def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:
+    """When the last frame before the range and the first one after it were captured.
+
+    The store knows no time zones: the caller turns the moments into its days.
+    """
+    first, after = id_range(start_ms, end_ms)
+    with database.read() as connection:
+        before = scalar(connection, "select max(id) from frames where id < ?", (first,))
+        later = scalar(connection, "select min(id) from frames where id >= ?", (after,))
+    return (
+        None if before is None else captured_ms_of(before),
+        None if later is None else captured_ms_of(later),
+    )

@@ -1,0 +1,112 @@
+"""How long: durations by app, window, URL and site, from the one line of activity.
+
+Segments never overlap, so adding them is a union of intervals: the sum never exceeds the wall
+clock, whatever the frames and however many monitors (ACT-1, ACT-3). Time that no segment covers
+(idle, paused, locked, excluded) is nobody's; `store.timeline.ledger.gaps` names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from store.frames.activity_intervals import Segment
+
+Kind = Literal["app", "window", "url", "site"]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The time of one app, window, URL or site. `name` is None where it is unknown."""
+
+    name: str | None
+    duration_ms: int
+    first_ms: int
+    last_ms: int
+    app_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Each list longest first. ``covered_ms`` is the sum over `by_app`, and at most `wall_ms`."""
+
+    by_app: tuple[Total, ...]
+    by_window: tuple[Total, ...]
+    by_url: tuple[Total, ...]
+    by_site: tuple[Total, ...]
+    wall_ms: int
+    covered_ms: int
+
+
+def of_segments(segments: Iterable[Segment], start_ms: int, end_ms: int) -> Totals:
+    """The totals of segments that lie in ``[start_ms, end_ms)``, in order and without overlap.
+
+    A URL's time is listed only where there is a URL, and so is its site's; a window belongs to its
+    app, a site to every browser.
+    """
+    found = list(segments)
+    return Totals(
+        by_app=_grouped(found, lambda s: s.app_name, lambda s: s.app_name),
+        by_window=_grouped(found, lambda s: (s.app_name, s.window_name), lambda s: s.window_name),
+        by_url=_grouped(
+            [s for s in found if s.browser_url],
+            lambda s: (s.app_name, s.browser_url),
+            lambda s: s.browser_url,
+        ),
+        by_site=_grouped(
+            [s for s in found if site(s.browser_url)],
+            lambda s: site(s.browser_url),
+            lambda s: site(s.browser_url),
+        ),
+        wall_ms=max(0, end_ms - start_ms),
+        covered_ms=sum(s.duration_ms for s in found),
+    )
+
+
+def intervals(
+    segments: Iterable[Segment], kind: Kind, name: str | None, app_name: str | None
+) -> list[Segment]:
+    """The very segments that a `Total` is the sum of, in order; `app_name` matters for a window or URL."""
+
+    def belongs(segment: Segment) -> bool:
+        if kind == "app":
+            return segment.app_name == name
+        if kind == "site":
+            return name is not None and site(segment.browser_url) == name
+        part = segment.window_name if kind == "window" else segment.browser_url
+        return (segment.app_name, part) == (app_name, name)
+
+    return [segment for segment in segments if belongs(segment)]
+
+
+def site(browser_url: str | None) -> str | None:
+    """The host of an address in lower case without a leading ``www.``; None where it has none."""
+    if not browser_url:
+        return None
+    try:
+        host = urlsplit(browser_url if "//" in browser_url else f"//{browser_url}").hostname
+    except ValueError:  # an address as read from a screen may be anything
+        return None
+    is_address = "//" in browser_url or "." in (host or "")  # "about:blank" has no host
+    return (host or "").removeprefix("www.") or None if is_address else None
+
+
+def _grouped(
+    segments: Iterable[Segment], key: Callable[[Segment], Hashable], name: Callable[[Segment], str | None]
+) -> tuple[Total, ...]:
+    groups: dict[Hashable, list[Segment]] = {}
+    for segment in segments:
+        groups.setdefault(key(segment), []).append(segment)
+    found = (
+        Total(
+            name=name(group[0]),
+            duration_ms=sum(s.duration_ms for s in group),
+            first_ms=group[0].start_ms,
+            last_ms=group[-1].end_ms,
+            app_name=group[0].app_name,
+        )
+        for group in groups.values()
+    )
+    return tuple(sorted(found, key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
