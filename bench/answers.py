@@ -14,6 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from assistant.core.models import ChatModels
+from assistant.turns.plan import TurnServices
+from bench.evals.answer_cases import of_sample
+from bench.evals.answer_check import Share, check, total
 from bench.planted.asking import asked_of
 from bench.planted.screens import SEED, ZONE
 from bench.report import Report
@@ -23,10 +27,6 @@ from store.core.settings import ChatSettings
 from store.core.times import now_ms
 from store.timeline import sample_week
 from store.timeline.sample_week import SampleWeek
-from webapp.assistant.answer_cases import of_sample
-from webapp.assistant.answer_check import Share, check, total
-from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnServices
 
 ON_REQUEST = True
 """Left out when all measurements run."""

@@ -6,8 +6,8 @@ import random
 import time
 import tracemalloc
 
+from assistant.tools.calculator import MAX_CHARS, CannotCalculate, calculate
 from bench.report import Report
-from webapp.assistant.tools.calculator import MAX_CHARS, CannotCalculate, calculate
 
 ROUNDS = 20_000
 _PIECES = (

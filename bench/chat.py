@@ -11,15 +11,15 @@ import tempfile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from assistant.retrieval.packing import pack
+from assistant.retrieval.retrieval import retrieve
+from assistant.retrieval.sampling import select_in
 from bench.report import Report, percentile, timed_ms
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft, encode
 from store.search.filters import Filters
 from store.timeline.segments import MERGE_GAP_MS
-from webapp.assistant.packing import pack
-from webapp.assistant.retrieval import retrieve
-from webapp.assistant.sampling import select_in
 
 FRAMES = 100_000
 STEP_MS = 1_000

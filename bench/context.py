@@ -19,6 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
+from assistant.context import session_closing
+from assistant.context.background import VERSION, prepare
+from assistant.context.context_loading import ContextRequest
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import Meaning
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import START_MS
 from store.chats import conversations
@@ -27,12 +33,6 @@ from store.core.paths import DataDir
 from store.core.settings import ChatSettings, ContextSettings, Settings
 from store.memory import chat_sessions
 from webapp.app import create_app
-from webapp.assistant import closing
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.context import VERSION, prepare
-from webapp.assistant.context_loading import ContextRequest
-from webapp.assistant.models import ChatModels
-from webapp.query_embedder import Meaning
 from webapp.server import Server
 
 SESSIONS = 5_000
@@ -185,7 +185,9 @@ def _packs(report: Report, deps: ContextServices, rng: random.Random, what: str)
 def _closes(report: Report, deps: ContextServices, rng: random.Random) -> None:
     waiting = [_asked(deps, rng, 4) for _ in range(CLOSES)]
     cpu_s = time.process_time()
-    taken = [timed_ms(partial(closing.close, deps, each, "window"), 1, warmup=0)[0] for each in waiting]
+    taken = [
+        timed_ms(partial(session_closing.close, deps, each, "window"), 1, warmup=0)[0] for each in waiting
+    ]
     cpu_ms = (time.process_time() - cpu_s) * 1_000 / CLOSES
     report.row("closing a window, without a model", f"{percentile(taken, 0.5):.1f} ms p50")
     report.row("", f"{max(taken):.1f} ms at most", goal="200 ms")

@@ -15,7 +15,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.texts import matches, question_words
+from assistant.turns.plan import TurnServices
 from bench.answers import LAST_DAY
+from bench.evals.answer_cases import of_sample
+from bench.evals.context_check import compare
+from bench.evals.context_checking import table
 from bench.planted.screens import SEED, ZONE
 from bench.report import Report
 from store.core.database import open_database
@@ -24,14 +32,6 @@ from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings
 from store.core.times import now_ms
 from store.timeline import sample_week
 from tests.stub_model import StubModel
-from webapp.assistant.answer_cases import of_sample
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.context_check import compare
-from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnServices
-from webapp.assistant.texts import matches, question_words
-from webapp.commands.context_checking import table
-from webapp.query_embedder import QueryEmbedder
 
 ON_REQUEST = True
 """Left out when all measurements run."""

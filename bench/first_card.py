@@ -17,16 +17,16 @@ import tempfile
 import time
 from pathlib import Path
 
+from assistant.core.models import ChatModels
+from assistant.core.records import EvidenceEvent, TurnRequest
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import run_turn
 from bench.report import Report, percentile
 from bench.search_million import FRAMES
 from bench.synthetic import START_MS, STEP_MS, Filled, fill, filled
 from store.core.database import Database, open_database, scalar
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings
-from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnServices
-from webapp.assistant.records import EvidenceEvent, TurnRequest
-from webapp.assistant.turn import run_turn
 
 ON_REQUEST = True
 TIMES = 20

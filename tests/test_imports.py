@@ -83,10 +83,10 @@ def test_every_query_lives_in_the_store() -> None:
 
 
 MERGED = (
-    ("webapp.assistant.prompt_blocks",),  # splitting the prompt
-    ("webapp.assistant.identity",),  # the override
-    ("store.sources.messages", "webapp.assistant.tools.messages"),  # days_radius
-    ("webapp.assistant.gates",),  # gates and descriptions
+    ("assistant.core.prompt_blocks",),  # splitting the prompt
+    ("assistant.turns.identity",),  # the override
+    ("store.sources.messages", "assistant.tools.messages"),  # days_radius
+    ("assistant.tools.gates",),  # gates and descriptions
     ("webapp.insights", "webapp.personas", "webapp.api.insights", "webapp.api.personas"),  # client
 )
 """The steps of R0.71, in the order in which each could be merged on its own."""

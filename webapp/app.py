@@ -12,6 +12,12 @@ from pathlib import Path
 from flask import Flask
 from jinja2 import StrictUndefined
 
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.read_api.calls import ReadSources
+from assistant.tools.registry import AgentDeps, registry
+from assistant.turns.live import LiveTurns
 from store.chats import personas
 from store.core.database import Database
 from store.core.settings import Settings
@@ -19,13 +25,7 @@ from store.core.times import now_ms
 from store.frames.media import Media
 from store.spool.queue import MAX_IMAGE_BYTES, Spool
 from webapp import access, errors, guards, leaving
-from webapp.assistant.agent_session import AgentDeps, registry
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.live import LiveTurns
-from webapp.assistant.models import ChatModels
 from webapp.converters import DayConverter, IdConverter, ModelConverter
-from webapp.doors.calls import ReadSources
-from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
 from webapp.uploads import Request
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from flask import g, request
 
+from assistant.turns.attachments import MAX_FILES
 from store.chats import attachments
 from store.chats.attachments import Attachment
 from store.core.errors import AttachmentNotFound
 from webapp import attaching
-from webapp.assistant.attached import MAX_FILES
 from webapp.errors import Problem
 from webapp.services import services
 

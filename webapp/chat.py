@@ -7,16 +7,11 @@ from dataclasses import replace
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store.chats import conversations, drafts
-from store.chats.conversations import Chat
-from store.frames import frames
-from webapp import following, fragments, ranges
-from webapp.api.chat import turn_deps
-from webapp.assistant import closing
-from webapp.assistant.context import VERSION
-from webapp.assistant.errors import AttachmentRefused, BadRange
-from webapp.assistant.live import LiveTurn, TooManyTurns
-from webapp.assistant.turn import (
+from assistant.context import session_closing
+from assistant.context.background import VERSION
+from assistant.core.errors import AttachmentRefused, BadRange
+from assistant.turns.live import LiveTurn, TooManyTurns
+from assistant.turns.turn import (
     TimeRangeRequired,
     TurnFilters,
     TurnRefused,
@@ -25,6 +20,11 @@ from webapp.assistant.turn import (
     UnknownChat,
     stored_turn,
 )
+from store.chats import conversations, drafts
+from store.chats.conversations import Chat
+from store.frames import frames
+from webapp import following, fragments, ranges
+from webapp.api.chat import turn_deps
 from webapp.brought import form_attachments
 from webapp.errors import Problem
 from webapp.services import services
@@ -140,7 +140,7 @@ def chat_of(chat_id: int) -> Chat:
 def started(question: TurnRequest) -> LiveTurn:
     """The turn as it runs. Raises `TurnRefused`, 404 and 503."""
     own = services()
-    window = closing.window_for(own.context, question.chat_id, question.session_id)
+    window = session_closing.window_for(own.context, question.chat_id, question.session_id)
     question = replace(question, session_id=window, context_version=VERSION)
     try:
         return own.turns.start(turn_deps(own), question)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from assistant.context import topics
 from store.chats import conversations
 from store.memory import chat_sessions
 from webapp import fragments
-from webapp.assistant import topics
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.views import chat_memory as views

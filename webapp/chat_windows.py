@@ -6,8 +6,8 @@ import apsw
 from flask import Blueprint, jsonify, request
 from flask import Response as FlaskResponse
 
+from assistant.context import session_closing
 from store.memory import chat_sessions
-from webapp.assistant import closing
 from webapp.errors import Problem
 from webapp.services import services
 
@@ -19,7 +19,7 @@ def opened() -> FlaskResponse:
     """A session for this window: the one in ``session`` goes on after a reload of the same ``chat``."""
     own = services()
     try:
-        number = closing.open_window(own.context, _number("chat"), _number("session"))
+        number = session_closing.open_window(own.context, _number("chat"), _number("session"))
     except apsw.ConstraintError as error:
         raise Problem(404, "chat_not_found", "There is no such chat.") from error
     return jsonify(session=str(number), every_s=own.settings.context.heartbeat_interval_s)
@@ -30,7 +30,7 @@ def heard(session_id: int, what: str) -> FlaskResponse:
     """The window is still there, came to the front, went behind, or is left. 409 where it is closed."""
     own = services()
     if what == "closed":
-        closing.close(own.context, session_id, "window")
+        session_closing.close(own.context, session_id, "window")
         return FlaskResponse(status=204)
     now_ms = own.clock()
     if what == "seen":

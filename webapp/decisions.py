@@ -8,13 +8,13 @@ from dataclasses import replace
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
+from assistant.core.records import FirstCall
+from assistant.turns import again
+from assistant.turns.turn import TurnRefused
 from store.chats import tool_calls
 from store.chats.tool_calls import Scope, ToolCall
 from webapp import fragments
 from webapp.api.tool_calls import decide
-from webapp.assistant import again
-from webapp.assistant.records import FirstCall
-from webapp.assistant.turn import TurnRefused
 from webapp.chat import PATIENCE_S, chat_of, refused, started, stored, turn_fragment
 from webapp.errors import Problem
 from webapp.services import services

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assistant.core.failures import turn_error
+from assistant.core.models import ChatModels
 from engines import embedding_multilingual
 from engines.addresses import host_of, is_local, public_url
 from engines.chat import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
@@ -31,8 +33,6 @@ from store.egress.sent_noting import EgressRecorder, RequestContext
 from store.embeddings import vectors
 from store.spool import ingest_state, process_state
 from store.timeline import stats
-from webapp.assistant.failures import turn_error
-from webapp.assistant.models import ChatModels
 
 Verdict = Literal["OK", "--", "!", "X"]
 

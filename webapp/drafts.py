@@ -6,8 +6,8 @@ import apsw
 from flask import Blueprint, request
 from flask import Response as FlaskResponse
 
+from assistant.core.records import MAX_MESSAGE_CHARS
 from store.chats import drafts
-from webapp.assistant.records import MAX_MESSAGE_CHARS
 from webapp.errors import Problem
 from webapp.services import services
 

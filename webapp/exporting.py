@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from flask import Response, request
 
+from assistant.turns.turn import UnknownChat, stored_turn
 from store.privacy import privacy
-from webapp.assistant.turn import UnknownChat, stored_turn
 from webapp.errors import Problem
 from webapp.export import bundle, markdown, page
 from webapp.export.pack import Pack, Size, pack

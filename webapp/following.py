@@ -15,10 +15,10 @@ from typing import Any
 
 from flask import Flask, Response, current_app, stream_with_context
 
+from assistant.core.records import FinalEvent
+from assistant.turns.turn import stored_turn
 from store.chats import conversations
 from webapp.api.turn_events import event_body
-from webapp.assistant.records import FinalEvent
-from webapp.assistant.turn import stored_turn
 from webapp.errors import Problem
 from webapp.services import Services
 

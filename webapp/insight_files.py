@@ -12,13 +12,13 @@ from typing import Literal
 
 from flask import Response
 
+from assistant.read_api.calls import is_permitted
 from store.core.times import to_seconds
 from store.frames import frames
 from store.memory import insights
 from store.memory.insights import Insight, redacted
 from store.privacy import privacy
 from webapp import exporting
-from webapp.doors.calls import is_permitted
 from webapp.export import bundle, markdown
 from webapp.export.pack import Pack
 from webapp.services import services

@@ -9,6 +9,9 @@ from typing import Any
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from assistant.core.errors import TurnRefused
+from assistant.core.records import TurnRequest
+from assistant.turns import anchor_facts
 from store.chats import anchors, personas
 from store.chats.anchors import Anchor
 from store.core import days
@@ -16,9 +19,6 @@ from store.frames import frames
 from store.memory import insights
 from store.memory.insights import Insight
 from webapp import fragments, insight_files, ranges
-from webapp.assistant import about
-from webapp.assistant.errors import TurnRefused
-from webapp.assistant.records import TurnRequest
 from webapp.chat import PATIENCE_S, started
 from webapp.services import services
 from webapp.viewer import Viewer, viewer
@@ -60,7 +60,7 @@ def tell() -> Response:
     anchor = _anchor(request.form, who)
     if anchor is None:
         return _new(None, who, 422, refusal="Say which time it should be about.")
-    question = about.request(anchor, who.zone_name, who.now_ms, **_voice())
+    question = anchor_facts.request(anchor, who.zone_name, who.now_ms, **_voice())
     try:
         return _go(question)
     except TurnRefused as refusal:
@@ -78,7 +78,7 @@ def again(insight_id: int) -> Response:
     """Tell the same from the beginning, as another persona or with another model."""
     who, found = viewer(), insights.get(services().database, insight_id)
     try:
-        return _go(about.request(found.anchor, who.zone_name, who.now_ms, **_voice()), beside=found)
+        return _go(anchor_facts.request(found.anchor, who.zone_name, who.now_ms, **_voice()), beside=found)
     except TurnRefused as refusal:
         return _page(found, 422, refusal=_sentence(refusal))
 

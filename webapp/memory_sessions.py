@@ -5,14 +5,14 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from assistant.context import session_closing, topics
+from assistant.core.redaction import redacted
+from assistant.core.texts import normalize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences
 from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession
 from store.memory.documents import SUMMARY_FIELDS
 from webapp import fragments
-from webapp.assistant import closing, topics
-from webapp.assistant.redaction import redacted
-from webapp.assistant.texts import normalize
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.views import sessions as views
@@ -26,7 +26,7 @@ _MAX_FIELD_CHARS = 1_000
 def sessions() -> Response:
     """Windows of chats, newest first; ``before`` is the id that a page ends at."""
     own, before = services(), request.args.get("before", "")
-    closing.close_idle_sessions(own.context)
+    session_closing.close_idle_sessions(own.context)
     page = views.sessions_page(own, int(before) if before.isdecimal() and len(before) < 19 else None)
     return make_response(render_template("memory/sessions.html", page=page, section="memory"))
 
@@ -67,7 +67,7 @@ def edit(session_id: int) -> Response:
     fields = {name: redacted(text) or None for name, text in said.items()}
     if not chat_summaries.edit(own.database, session_id, fields, own.clock()):
         raise _no_session(session_id)
-    closing.embed(own.context, session_id)
+    session_closing.embed(own.context, session_id)
     return fragments.redirect_to(f"/memory/sessions/{session_id}")
 
 
@@ -77,7 +77,7 @@ def change(session_id: int, what: str) -> Response:
     own = services()
     if what == "again":
         chat_summaries.drop_edits(own.database, _session(session_id).id)
-        closing.summarise(own.context, session_id)
+        session_closing.summarise(own.context, session_id)
     elif not chat_summaries.retract(own.database, session_id, what == "retract", own.clock()):
         raise _no_session(session_id)
     return fragments.redirect_to(f"/memory/sessions/{session_id}")

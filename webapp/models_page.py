@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from assistant.core.errors import UnknownModel
+from assistant.core.failures import turn_error
+from assistant.core.models import ModelInfo
 from engines.chat import ModelError
 from engines.chat_check import Report
 from engines.chat_listing import PORTS, FoundServer, ListedModel, find_servers
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
 from webapp import fragments, providing
-from webapp.assistant.errors import UnknownModel
-from webapp.assistant.failures import turn_error
-from webapp.assistant.models import ModelInfo
 from webapp.errors import Problem
 from webapp.providing import HostNotAllowed
 from webapp.services import services

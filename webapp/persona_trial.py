@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from assistant.core.errors import TurnRefused
+from assistant.core.records import EvidenceItem, TurnRequest
+from assistant.turns.turn import answer
 from store.chats import conversations
 from store.frames import frames
 from store.timeline import segments
 from webapp import markdown, wording
 from webapp.api.chat import turn_deps
-from webapp.assistant.errors import TurnRefused
-from webapp.assistant.records import EvidenceItem, TurnRequest
-from webapp.assistant.turn import answer
 from webapp.services import Services
 from webapp.viewer import Viewer
 from webapp.views.turns import claim_spans

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from assistant.core.egress_log import SentLedger
+from assistant.core.models import Endpoint, configured_names
 from engines import chat_check, chat_listing
 from engines.addresses import host_of, problem_of
 from engines.chat_check import Report
@@ -17,8 +19,6 @@ from engines.chat_listing import ListedModel
 from store.chats import prompts
 from store.egress import providers
 from store.egress.providers import Provider, ProviderInvalid
-from webapp.assistant.models import Endpoint, configured_names
-from webapp.assistant.sent_ledger import SentLedger
 from webapp.services import Services
 
 LIST_TIMEOUT_S = 5.0

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from assistant.language.time_phrases import Calendar, Refusal, in_field, widened
 from store.core import days
 from webapp import wording
-from webapp.assistant.phrases import Calendar, Refusal, in_field, widened
 from webapp.moments import end_moment, moment
 from webapp.viewer import Viewer
 

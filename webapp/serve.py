@@ -10,6 +10,11 @@ from dataclasses import replace
 
 from flask import Flask
 
+from assistant.context.keeping import Keeper
+from assistant.core.failures import interrupted
+from assistant.core.models import ChatModels
+from assistant.core.records import Coverage
+from assistant.turns.stored_turns import payload
 from store.chats import attachments, conversations, tool_calls
 from store.core.database import Database, open_database
 from store.core.errors import StoreError
@@ -22,11 +27,6 @@ from store.frames.media import Media
 from webapp.access import launch_link
 from webapp.address import PortInUse, check_address, listen
 from webapp.app import create_app
-from webapp.assistant.failures import interrupted
-from webapp.assistant.keeping import Keeper
-from webapp.assistant.models import ChatModels
-from webapp.assistant.records import Coverage
-from webapp.assistant.stored import payload
 from webapp.running import advertise_address
 from webapp.server import Server
 from webapp.services import Services

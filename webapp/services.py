@@ -8,16 +8,16 @@ from typing import cast
 
 from flask import current_app
 
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.tools.registry import AgentDeps
+from assistant.turns.live import LiveTurns
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.frames.media import Media
 from store.spool.queue import Spool
-from webapp.assistant.agent_session import AgentDeps
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.live import LiveTurns
-from webapp.assistant.models import ChatModels
-from webapp.query_embedder import QueryEmbedder
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from assistant.tools.registry import modes
+from assistant.turns import destinations
 from store.chats import tool_modes, tool_permissions
 from store.chats.tool_modes import Mode
 from webapp import fragments
-from webapp.assistant import destinations
-from webapp.assistant.agent_session import modes
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.views.tools import MODE_WORDS, tool_views, tools_page

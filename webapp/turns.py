@@ -5,9 +5,9 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
+from assistant.turns.turn import TurnResult, UnknownChat, stored_turn
 from store.chats import feedback
 from webapp import exporting, fragments
-from webapp.assistant.turn import TurnResult, UnknownChat, stored_turn
 from webapp.errors import Problem
 from webapp.export import markdown, page
 from webapp.export.pack import Size

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from zoneinfo import ZoneInfo
 
+from assistant.core.models import AnyModel, ChatModels
+from assistant.core.records import Claim, TurnRequest, TurnResult
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer as answer_turn
 from bench.planted import Answer, Part
 from bench.planted.screens import Screen
 from engines.chat import Completion, Message, RequestHook, Schema
 from store.core.database import Database
 from store.core.settings import ChatSettings
-from webapp.assistant.models import AnyModel, ChatModels
-from webapp.assistant.plan import TurnServices
-from webapp.assistant.records import Claim, TurnRequest, TurnResult
-from webapp.assistant.turn import answer as answer_turn
 
 TRUSTED = ("found", "paraphrase", "measured")
 """States that a reader is not warned of."""

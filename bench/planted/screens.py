@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from PIL import Image
 
+from assistant.core.strings import duration
 from engines.ocr import OcrEngine
 from ingest.demo import captures, fonts
 from ingest.demo.days import Moment, Options, Visit, all_visits, plan
@@ -26,7 +27,6 @@ from store.frames.frames import Still
 from store.ocr import readings
 from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft
 from store.timeline import segments
-from webapp.assistant.sentences import duration
 
 ZONE = ZoneInfo("Europe/Berlin")
 SEED = 1

@@ -26,7 +26,7 @@ BY_PERSON = "person"
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """One question of a session with what came of it. `payload` belongs to `webapp.assistant.stored`.
+    """One question of a session with what came of it. `payload` belongs to `assistant.turns.stored_turns`.
 
     `frames` are the ids of what it cites, by the numbers of its citations.
     """
@@ -48,7 +48,7 @@ class SessionTurn:
 class ChatSummary:
     """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's.
 
-    `traces` is None where it was not traced when it was made (`webapp.assistant.tracing`).
+    `traces` is None where it was not traced when it was made (`assistant.context.tracing`).
     """
 
     session_id: int

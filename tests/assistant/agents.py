@@ -8,17 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from store.chats import tool_calls
-from store.chats.tool_calls import Scope, ToolCall
-from store.core.database import Database
-from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
-from store.frames.media import Media
-from tests.assistant.helpers import NOW_MS
-from tests.fake_embedder import FakeEmbedder
-from tests.stub_model import StubModel
-from webapp.assistant.agent_session import AgentDeps, registry
-from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import (
+from assistant.core.cancellation import CancelToken
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.read_api.calls import ReadSources
+from assistant.tools.registry import AgentDeps, registry
+from assistant.turns.turn import (
     ApprovalEvent,
     FinalEvent,
     ToolCallEvent,
@@ -28,9 +23,14 @@ from webapp.assistant.turn import (
     TurnServices,
     run_turn,
 )
-from webapp.assistant.waiting import CancelToken
-from webapp.doors.calls import ReadSources
-from webapp.query_embedder import QueryEmbedder
+from store.chats import tool_calls
+from store.chats.tool_calls import Scope, ToolCall
+from store.core.database import Database
+from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
+from store.frames.media import Media
+from tests.assistant.helpers import NOW_MS
+from tests.fake_embedder import FakeEmbedder
+from tests.stub_model import StubModel
 
 
 @contextmanager

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from assistant.core.models import ChatModels
+from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
-from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import TurnRequest, TurnResult, TurnServices, answer
 
 Ask = Callable[..., TurnResult]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from assistant.tools.registry import registry
+from assistant.tools.tool import Tool
 from store.core.settings import ToolsSettings
-from webapp.assistant.agent_session import registry
-from webapp.assistant.tool import Tool
 
 
 def examples_of(each: Tool) -> list[dict[str, Any]]:

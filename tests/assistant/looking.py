@@ -8,17 +8,17 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.read_api.calls import ReadSources
+from assistant.tools.findings import Findings
+from assistant.tools.network import VisionAccess, WebAccess
+from assistant.tools.registry import registry
+from assistant.tools.tool import ToolResult
 from store.core.database import Database
 from store.core.settings import Settings, ToolsSettings
 from store.frames.media import Media
 from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
-from webapp.assistant.agent_session import registry
-from webapp.assistant.findings import Findings
-from webapp.assistant.outside import VisionAccess, WebAccess
-from webapp.assistant.tool import ToolResult
-from webapp.doors.calls import ReadSources
-from webapp.query_embedder import QueryEmbedder
 
 
 class Turn:

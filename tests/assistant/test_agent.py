@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from assistant.core.cancellation import CancelToken
+from assistant.core.errors import ModeUnavailable, TimeRangeRequired
+from assistant.turns.turn import ApprovalEvent, DeltaEvent, TurnEvent, TurnServices, run_turn, stored_turn
 from store.chats import conversations, tool_calls, tool_log, tool_modes, tool_permissions
 from store.chats.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
 from store.core.database import Database
@@ -20,9 +23,6 @@ from store.frames.media import Media
 from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.errors import ModeUnavailable, TimeRangeRequired
-from webapp.assistant.turn import ApprovalEvent, DeltaEvent, TurnEvent, TurnServices, run_turn, stored_turn
-from webapp.assistant.waiting import CancelToken
 
 POLICY = "the retention policy was changed to ninety days"
 
@@ -371,7 +371,7 @@ def test_only_an_approved_call_with_its_own_arguments_runs_and_once(database: Da
 def test_a_call_that_nobody_decided_expires(
     asking: TurnServices, stub: StubModel, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.assistant.agent_tools.APPROVAL_LIFETIME_MS", 0)
+    monkeypatch.setattr("assistant.turns.tool_execution.APPROVAL_LIFETIME_MS", 0)
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("I may not read it.")
     ran = run(asking)
     assert ran.calls[0].state == "expired"

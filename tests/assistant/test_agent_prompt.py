@@ -13,14 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chat_extractive import ExtractiveModel
-from store.core.settings import ToolsSettings
-from tests.assistant.helpers import NOW_MS, START_MS
-from webapp.assistant import agent_prompt, prompt
-from webapp.assistant.agent_session import registry
-from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.plan import TurnPlan
-from webapp.assistant.prompt_blocks import (
+from assistant.core.prompt_blocks import (
     MAX_BACKGROUND_CHARS,
     NAMES,
     Block,
@@ -30,8 +23,15 @@ from webapp.assistant.prompt_blocks import (
     system_messages,
     taken_apart,
 )
-from webapp.assistant.records import TimeReading, TurnFilters
-from webapp.assistant.tool import Tool
+from assistant.core.records import TimeReading, TurnFilters
+from assistant.tools.registry import registry
+from assistant.tools.tool import Tool
+from assistant.turns import agent_prompt, prompts
+from assistant.turns.identity import NEUTRAL
+from assistant.turns.plan import TurnPlan
+from engines.chat_extractive import ExtractiveModel
+from store.core.settings import ToolsSettings
+from tests.assistant.helpers import NOW_MS, START_MS
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMS = ("", "functionary", "command-r", "llama31")
@@ -73,9 +73,9 @@ def text_of(blocks: Sequence[Block]) -> str:
 
 
 def test_evidence_mode_has_blocks_1_2_3_6_and_8() -> None:
-    blocks = prompt.evidence_blocks(PLAN)
+    blocks = prompts.evidence_blocks(PLAN)
     assert [block.number for block in blocks] == [1, 2, 3, 6, 8]
-    assert [block.number for block in prompt.evidence_blocks(replace(PLAN, model_prompt="", pack=""))] == [
+    assert [block.number for block in prompts.evidence_blocks(replace(PLAN, model_prompt="", pack=""))] == [
         2,
         3,
         6,
@@ -102,7 +102,7 @@ def test_with_every_tool_off_nothing_is_said_of_tools() -> None:
 
 
 def test_the_background_has_at_most_3000_characters() -> None:
-    block = prompt.evidence_blocks(replace(PLAN, pack="x" * 5_000))[-1]
+    block = prompts.evidence_blocks(replace(PLAN, pack="x" * 5_000))[-1]
     assert (block.name, len(block.text)) == ("background", MAX_BACKGROUND_CHARS)
 
 
@@ -145,7 +145,7 @@ def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str,
         model_prompt="Answer in plain words." if model_prompt == "with" else "",
         pack="",
     )
-    blocks = prompt.evidence_blocks(plan) if mode == "evidence" else agent_prompt.tool_blocks(plan, TOOLS, 5)
+    blocks = prompts.evidence_blocks(plan) if mode == "evidence" else agent_prompt.tool_blocks(plan, TOOLS, 5)
     golden = GOLDEN / f"system_{mode}_{identity}_{model_prompt}.txt"
     if os.environ.get("RECOLLECT_REFRESH"):
         golden.write_text(text_of(blocks) + "\n", encoding="utf-8")
@@ -167,7 +167,7 @@ def test_r0_3_the_neutral_default() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_r0_4_r0_5_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
-    blocks = [*agent_prompt.tool_blocks(PLAN, TOOLS, 5, form), *prompt.evidence_blocks(PLAN)]
+    blocks = [*agent_prompt.tool_blocks(PLAN, TOOLS, 5, form), *prompts.evidence_blocks(PLAN)]
     for block in blocks:
         assert "memory assistant" not in block.text.casefold()
         assert "you are a" not in block.text.casefold()

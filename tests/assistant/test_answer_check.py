@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from assistant.core.models import ChatModels
+from assistant.turns.turn import TurnResult, TurnServices
+from bench.evals.answer_cases import Case, Expected, of_reports, of_sample
+from bench.evals.answer_check import Checked, Share, check, total
 from store.chats import conversations, feedback
 from store.chats.feedback import WHOLE_ANSWER
 from store.core.database import Database, open_database, scalar
@@ -14,10 +18,6 @@ from store.core.settings import ChatSettings
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.demo_week import DemoHome
 from tests.stub_model import StubModel
-from webapp.assistant.answer_cases import Case, Expected, of_reports, of_sample
-from webapp.assistant.answer_check import Checked, Share, check, total
-from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import TurnResult, TurnServices
 
 Ask = Callable[..., TurnResult]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.assistant.answer_lines import Screen, answering, terms
-from webapp.assistant.wanted import AnswerType, answer_type, fitness
+from assistant.retrieval.answer_lines import Screen, answering, terms
+from assistant.retrieval.wanted import AnswerType, answer_type, fitness
 
 
 def best(question: str, *lines: str, title: str = "main.py") -> list[str]:

@@ -10,6 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.context.session_closing import ContextServices
+from assistant.core.errors import AttachmentRefused, TurnRefused, UnknownAttachment
+from assistant.core.query_embedder import WORDS_ONLY
+from assistant.core.texts import estimate_tokens
+from assistant.turns import attachments as attached
+from assistant.turns.attachments import CLOSE, OPEN, attachment_text
+from assistant.turns.plan import Attached
 from store.chats import attachments, conversations
 from store.chats.attachments import Attachment
 from store.core.database import Database
@@ -20,13 +27,6 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, Afternoon, reply
 from tests.attaching import attach_image, attach_text
 from tests.stub_model import StubModel
-from webapp.assistant import attached
-from webapp.assistant.attached import CLOSE, OPEN, attachment_text
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.errors import AttachmentRefused, TurnRefused, UnknownAttachment
-from webapp.assistant.plan import Attached
-from webapp.assistant.texts import estimate_tokens
-from webapp.query_embedder import WORDS_ONLY
 
 LIMIT = ContextSettings().attachment_max_chars
 

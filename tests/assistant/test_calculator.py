@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.assistant.tools import calculator
-from webapp.assistant.tools.calculator import MAX_BITS, CannotCalculate, calculate
+from assistant.tools import calculator
+from assistant.tools.calculator import MAX_BITS, CannotCalculate, calculate
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from assistant.core.models import ChatModels
+from assistant.core.texts import estimate_tokens
+from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.settings import ChatModelSettings, ChatSettings
@@ -14,9 +17,6 @@ from store.egress import egress_log
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.models import ChatModels
-from webapp.assistant.texts import estimate_tokens
-from webapp.assistant.turn import TurnRequest, TurnResult, TurnServices, answer
 
 LINE = "The quick brown fox jumps over the lazy dog and runs away"
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.assistant.claims import check
-from webapp.assistant.facts import TOTAL, MeasuredDuration, MeasuredFacts
-from webapp.assistant.figures import figures, of_moment
-from webapp.assistant.records import EvidenceItem, EvidenceState
-from webapp.assistant.statements import split_statements
+from assistant.core.records import EvidenceItem, EvidenceState
+from assistant.evidence.claims import check
+from assistant.language.figures import figures, of_moment
+from assistant.language.statements import split_statements
+from assistant.retrieval.measured_facts import TOTAL, MeasuredDuration, MeasuredFacts
 
 
 def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState = "found") -> EvidenceItem:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.evidence.citations import judge
+from assistant.evidence.rows import rows
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames.frames import FrameRow
 from store.ocr.readings import Box, Line, Reading, Word
 from tests.factories import store_frame
-from webapp.assistant.evidence import judge
-from webapp.assistant.rows import rows
 
 
 def reading(*lines: tuple[str, int, int, float]) -> Reading:

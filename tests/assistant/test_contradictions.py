@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.assistant.outcomes import contrasts, exceptions, includes_otherwise, is_shown_by_figures, outcomes
-from webapp.assistant.reasons import unproven_reason
-from webapp.assistant.relations import contradictions
-from webapp.assistant.speakers import wrong_speakers
+from assistant.evidence.outcomes import (
+    contrasts,
+    exceptions,
+    includes_otherwise,
+    is_shown_by_figures,
+    outcomes,
+)
+from assistant.evidence.reasons import unproven_reason
+from assistant.evidence.relations import contradictions
+from assistant.evidence.speakers import wrong_speakers
 
 CHAT = """#harbour
 Finance

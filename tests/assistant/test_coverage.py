@@ -7,6 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from assistant.core.records import Coverage, TimeReading
+from assistant.core.texts import Language
+from assistant.retrieval import coverage
+from assistant.turns.turn import TurnServices, stored_turn
 from store.core.database import Database
 from store.deletion import deletion
 from store.embeddings import vectors
@@ -16,10 +20,6 @@ from store.timeline import ledger
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant import coverage
-from webapp.assistant.records import Coverage, TimeReading
-from webapp.assistant.texts import Language
-from webapp.assistant.turn import TurnServices, stored_turn
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MINUTE_MS = 60_000
@@ -159,7 +159,7 @@ def test_the_range_that_words_named_is_kept_with_its_other_reading(
 def test_a_mentioned_app_filters_and_a_selection_needs_a_range(
     ask: Ask, afternoon: Afternoon, stub: StubModel
 ) -> None:
-    from webapp.assistant.errors import TimeRangeRequired
+    from assistant.core.errors import TimeRangeRequired
 
     afternoon.show(1, "in code")
     afternoon.show(2, "in mail", app_name="Mail")

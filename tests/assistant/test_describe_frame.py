@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from assistant.turns.tool_execution import CHANGED
+from assistant.turns.turn import ApprovalEvent, TurnServices, run_turn
 from engines.addresses import host_of
 from store.chats import tool_calls, tool_modes
 from store.chats.tool_calls import ToolCall
@@ -25,8 +27,6 @@ from store.privacy.rules import Rule
 from tests.assistant.agents import Ran, agent_deps, asked, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
-from webapp.assistant.agent_tools import CHANGED
-from webapp.assistant.turn import ApprovalEvent, TurnServices, run_turn
 
 SAID = "A bar chart with three bars."
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import pytest
 
+from assistant.core.cancellation import CancelToken
+from assistant.turns.turn import FinalEvent, TurnRequest, TurnResult, TurnServices, run_turn
 from engines.addresses import host_of
 from store.chats import tool_modes
 from store.core.database import Database
@@ -17,8 +19,6 @@ from store.egress import egress_log
 from tests.assistant.agents import agent_deps, asked, decided, run
 from tests.assistant.helpers import START_MS, Afternoon
 from tests.stub_model import StubModel
-from webapp.assistant.turn import FinalEvent, TurnRequest, TurnResult, TurnServices, run_turn
-from webapp.assistant.waiting import CancelToken
 
 HOUR = {"start_ms": START_MS, "end_ms": START_MS + 3_600_000}
 SOON_S = 20.0  # of the sixty that it would take

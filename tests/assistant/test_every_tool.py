@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from assistant.core.models import ChatModels
+from assistant.tools.network import VisionAccess, WebAccess
+from assistant.tools.registry import registry
+from assistant.tools.tool import Registry, Tool, ToolResult, failed_by_bug
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
@@ -16,10 +20,6 @@ from tests.assistant.looking import Turn
 from tests.attaching import attached_chat
 from tests.stub_model import StubModel
 from tests.stub_search import StubSearch
-from webapp.assistant.agent_session import registry
-from webapp.assistant.models import ChatModels
-from webapp.assistant.outside import VisionAccess, WebAccess
-from webapp.assistant.tool import Registry, Tool, ToolResult, failed_by_bug
 
 START, END = START_MS / 1000, NOW_MS / 1000
 GOOD: dict[str, dict[str, Any]] = {

@@ -6,19 +6,10 @@ from typing import Any
 
 import pytest
 
-from engines.chat import ModelError, ModelRefused
-from store.chats import conversations
-from store.core import database as database_module
-from store.core.database import Database
-from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
-from store.deletion import deletion
-from store.frames.media import Media
-from tests.assistant.conftest import Ask
-from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
-from tests.stub_model import Request, StubModel
-from webapp.assistant import evidence_mode, retrieval
-from webapp.assistant.failures import turn_error
-from webapp.assistant.turn import (
+from assistant.core.failures import turn_error
+from assistant.retrieval import retrieval
+from assistant.turns import evidence_mode
+from assistant.turns.turn import (
     BadMessage,
     BadRange,
     BadTimezone,
@@ -32,6 +23,16 @@ from webapp.assistant.turn import (
     run_turn,
     stored_turn,
 )
+from engines.chat import ModelError, ModelRefused
+from store.chats import conversations
+from store.core import database as database_module
+from store.core.database import Database
+from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
+from store.deletion import deletion
+from store.frames.media import Media
+from tests.assistant.conftest import Ask
+from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
+from tests.stub_model import Request, StubModel
 
 
 @pytest.mark.parametrize(

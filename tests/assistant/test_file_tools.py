@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.assistant.tools.files import CannotRead, list_folder, read_text
+from assistant.tools.files import CannotRead, list_folder, read_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors of folders are POSIX")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.assistant.formats import parse
-from webapp.assistant.requested_calls import WantedCall, call_as_text
+from assistant.formats.parsing import parse
+from assistant.turns.requested_calls import WantedCall, call_as_text
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from assistant.core.records import ShortenedEvent
+from assistant.turns.agent_prompt import RESULTS
+from assistant.turns.fitting import LEFT_OUT, fit, size
+from assistant.turns.turn import TurnServices
 from engines.chat import Message, RequestedCall
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import Afternoon
 from tests.stub_model import StubModel
-from webapp.assistant.agent_prompt import RESULTS
-from webapp.assistant.fitting import LEFT_OUT, fit, size
-from webapp.assistant.records import ShortenedEvent
-from webapp.assistant.turn import TurnServices
 
 TOO_LONG = "This model's maximum context length is 4096 tokens"
 

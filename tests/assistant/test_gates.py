@@ -10,6 +10,8 @@ from typing import Any
 import apsw
 import pytest
 
+from assistant.tools.gates import GATES, ToolGateOpts, of_turn
+from assistant.tools.registry import offered, registry
 from store.chats import tool_modes
 from store.core import preferences
 from store.core.database import Database
@@ -24,8 +26,6 @@ from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import put_events, put_places, put_points
 from tests.stub_model import StubModel
-from webapp.assistant.agent_session import offered, registry
-from webapp.assistant.gates import GATES, ToolGateOpts, of_turn
 
 DAY_MS = 86_400_000
 ALWAYS_ON = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from assistant.turns.plan import TurnServices
 from store.core.database import Database
 from store.deletion import deletion
 from store.egress import egress_log
@@ -14,7 +15,6 @@ from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
 from webapp import sent_page
-from webapp.assistant.plan import TurnServices
 from webapp.views import prompt_blocks
 
 HOURS = {"start_ms": START_MS, "end_ms": START_MS + 3_600_000}

@@ -6,13 +6,13 @@ import uuid
 
 import pytest
 
+from assistant.turns.turn import TurnFilters
 from store.core.database import Database
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import ledger
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.turn import TurnFilters
 
 
 def test_an_empty_range_is_said_so_and_no_model_is_asked(

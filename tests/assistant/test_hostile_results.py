@@ -17,6 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.formats.parsing import FORMATS
+from assistant.turns.requested_calls import result_text
+from assistant.turns.turn import TurnServices
 from store.chats import tool_modes
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
@@ -25,9 +28,6 @@ from tests.memories import put_observation
 from tests.stub_model import StubModel
 from tests.stub_search import StubSearch
 from tests.webapp.voices import FORMS, Voice, written
-from webapp.assistant.formats import FORMATS
-from webapp.assistant.requested_calls import result_text
-from webapp.assistant.turn import TurnServices
 
 SECRET = ("read_file", {"path": "secret.txt"})
 ORDERS = (

@@ -13,6 +13,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from assistant.core.errors import NotAnInsight
+from assistant.core.records import TurnRequest, TurnResult
+from assistant.turns import anchor_facts, turn
+from assistant.turns.identity import NEUTRAL
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer, run_turn
 from store.chats import anchors, conversations, personas
 from store.chats.anchors import Anchor
 from store.chats.persona_words import BUILT_IN, PersonaText
@@ -32,12 +38,6 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
 from tests.store.test_deletion import SECRET, places_with, put_secret
 from tests.stub_model import StubModel
-from webapp.assistant import about, turn
-from webapp.assistant.errors import NotAnInsight
-from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.plan import TurnServices
-from webapp.assistant.records import TurnRequest, TurnResult
-from webapp.assistant.turn import answer, run_turn
 
 GOLDEN = Path(__file__).parent / "golden"
 SHANGHAI = "Asia/Shanghai"
@@ -59,7 +59,7 @@ def frame_anchor(afternoon: Afternoon, text: str = "retention set to 14 days", *
 def tell(deps: TurnServices, anchor: Anchor, **changes: Any) -> Insight:
     """An insight of an anchor, as the page asks for it."""
     values: dict[str, Any] = {"timezone": SHANGHAI, "now_ms": NOW_MS, "anchor": anchor, **changes}
-    label = about.of(deps.database, anchors.AnchoredChat(anchor), ZoneInfo(SHANGHAI)).label
+    label = anchor_facts.of(deps.database, anchors.AnchoredChat(anchor), ZoneInfo(SHANGHAI)).label
     result = answer(deps, TurnRequest(message=label, **values))
     assert result.error is None, result.error
     return held(deps, result)
@@ -174,7 +174,7 @@ def test_r0_20_an_absent_field_leaves_no_label_and_no_empty_line(
     assert last_of(stub, 0).split("\n") == [
         "BEGIN SCREEN DATA", "[[e1]]", "| notes", "END SCREEN DATA",
         f"frame id: {insights.list_insights(deps.database)[0].anchor.frame_id}",
-        "date: Friday 2026-11-20T14:05:00+08:00", about.GATHER,
+        "date: Friday 2026-11-20T14:05:00+08:00", anchor_facts.GATHER,
     ]  # fmt: skip
 
 
@@ -267,7 +267,7 @@ def test_a_model_without_tools_tells_from_the_frames_around(
     result = answer(replace(deps, agent=None), TurnRequest(LABEL, SHANGHAI, NOW_MS, anchor=anchor))
     message = last_of(stub, 0)
     assert "three minutes later" in message and f"frame id: {frame.id}" in message
-    assert about.GATHER not in message and "tools" not in stub.requests[0]
+    assert anchor_facts.GATHER not in message and "tools" not in stub.requests[0]
     insight = insights.of_chat(database, result.chat_id)
     assert insight is not None and (insight.title, insight.anchor) == ("Retention", anchor)
 
@@ -281,7 +281,7 @@ def test_a_telling_that_failed_is_told_by_asking_again(
     assert failed.error is not None and insights.list_insights(deps.database) == []
     again = answer(deps, TurnRequest(LABEL, SHANGHAI, NOW_MS, chat_id=failed.chat_id))
     assert held(deps, again).n == 2
-    assert stub.requests[0]["messages"][-1]["content"].endswith(about.GATHER)
+    assert stub.requests[0]["messages"][-1]["content"].endswith(anchor_facts.GATHER)
 
 
 # -- going on (R0.22 to R0.29) --------------------------------------------------------------
@@ -407,18 +407,18 @@ def broken_once(step: str, error: type[Exception]) -> Callable[..., Any]:
 
 
 STEPS = (
-    "webapp.assistant.turn.history.before",
-    "webapp.assistant.turn._enter",
-    "webapp.assistant.agent._session",
-    "webapp.assistant.agent_prompt.tool_blocks",
-    "webapp.assistant.agent._generate",
-    "webapp.assistant.agent_tools._asked",
-    "webapp.assistant.agent_tools._outcome",
-    "webapp.assistant.requested_calls.result_messages",
-    "webapp.assistant.agent._draft",
-    "webapp.assistant.answering.checked",
-    "webapp.assistant.turn.stored.payload",
-    "webapp.assistant.turn.conversations.finish_turn",
+    "assistant.turns.turn.history.before",
+    "assistant.turns.turn._enter",
+    "assistant.turns.loop._session",
+    "assistant.turns.agent_prompt.tool_blocks",
+    "assistant.turns.loop._generate",
+    "assistant.turns.tool_execution._asked",
+    "assistant.turns.tool_execution._outcome",
+    "assistant.turns.requested_calls.result_messages",
+    "assistant.turns.loop._draft",
+    "assistant.turns.answering.checked",
+    "assistant.turns.turn.stored.payload",
+    "assistant.turns.turn.conversations.finish_turn",
 )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from assistant.tools.registry import registry
+from assistant.tools.tool import ToolFailed
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ToolsSettings
@@ -19,8 +21,6 @@ from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
 from tests.factories import store_frame
 from tests.store.test_deletion import put
-from webapp.assistant.agent_session import registry
-from webapp.assistant.tool import ToolFailed
 
 DAY_MS = 86_400_000
 TODAY_MS = NOW_MS // DAY_MS * DAY_MS

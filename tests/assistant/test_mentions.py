@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from assistant.language.time_phrases import in_field, in_message
+from assistant.turns import mentions
 from tests.assistant.test_phrases import SHANGHAI, in_ms, outcome
-from webapp.assistant import mentions
-from webapp.assistant.phrases import in_field, in_message
 
 VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encoding="utf-8"))
 

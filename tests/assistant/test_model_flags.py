@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
+from assistant.core.prompt_blocks import Block
+from assistant.turns import prompts, turn
+from assistant.turns.agent_prompt import RESULTS
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant import prompt, turn
-from webapp.assistant.agent_prompt import RESULTS
-from webapp.assistant.prompt_blocks import Block
 
 POLICY = "the retention policy was changed to ninety days"
 
 
 def test_c6_a_single_system_message_holds_all_blocks_in_their_order() -> None:
     blocks = [Block("rules", "RULES"), Block("time", "TIME"), Block("background", "PACK")]
-    apart = prompt.messages(blocks, (), "Why?")
-    merged = prompt.messages(blocks, (), "Why?", merged=True)
+    apart = prompts.messages(blocks, (), "Why?")
+    merged = prompts.messages(blocks, (), "Why?", merged=True)
     assert [(each.role, each.content) for each in apart] == [
         ("system", "RULES\n\nTIME"), ("system", "PACK"), ("user", "Why?"),
     ]  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.core.prompt_blocks import taken_apart
+from assistant.turns.identity import NEUTRAL
 from store.chats import conversations, prompts
 from store.core.database import Database
 from store.egress import egress_log
@@ -11,8 +13,6 @@ from tests.assistant.agents import agent_deps, run
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.prompt_blocks import taken_apart
 
 FORMS = ("", "functionary", "command-r", "llama31")
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from assistant.core.models import ChatModels
+from assistant.turns.turn import UnknownModel
 from engines.chat import Message, ModelNoKey, ModelUnknown
 from engines.chat_extractive import ExtractiveModel
 from engines.chat_openai import OpenAIChatModel
@@ -17,8 +19,6 @@ from store.core.settings import ChatModelSettings, ChatSettings
 from store.egress import providers
 from store.egress.providers import Provider
 from tests.stub_model import StubModel
-from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import UnknownModel
 
 LOCAL = ChatModelSettings("local", "http://127.0.0.1:11434/v1", "qwen3:8b", context_tokens=4096)
 CLOUD = ChatModelSettings("cloud", "https://user:pw@api.example/v1?k=sk-3", "big", api_key_env="BIG_KEY")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from assistant.core.strings import text
+from assistant.turns.turn import TurnResult, TurnServices
 from store.chats import tool_modes
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.sentences import text
-from webapp.assistant.turn import TurnResult, TurnServices
 
 SUM = ("calculator", {"expression": "2340*0.17"})
 OPENINGS = {text("unconfirmed", "en"), text("unconfirmed", "zh")}

@@ -12,6 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.core.models import ChatModels
+from assistant.core.texts import estimate_tokens, matches, question_words
+from assistant.retrieval.excerpts import (
+    MAX_OCR_CHARS_PER_FRAME,
+    MAX_OCR_TOKENS_PER_FRAME,
+    excerpt,
+    line_forms,
+)
+from assistant.retrieval.packing import CLOSE, OPEN, pack, sanitized_inline
+from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.retrieval.sampling import MAX_FRAMES
+from assistant.turns.turn import TurnRequest, TurnServices, answer
 from store.core.database import Database
 from store.core.settings import ChatSettings
 from store.search.filters import Filters
@@ -19,13 +31,6 @@ from store.search.sample import SampledFrame
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp.assistant.excerpts import MAX_OCR_CHARS_PER_FRAME, MAX_OCR_TOKENS_PER_FRAME, excerpt, line_forms
-from webapp.assistant.models import ChatModels
-from webapp.assistant.packing import CLOSE, OPEN, pack, sanitized_inline
-from webapp.assistant.retrieval import Entry, Retrieval
-from webapp.assistant.sampling import MAX_FRAMES
-from webapp.assistant.texts import estimate_tokens, matches, question_words
-from webapp.assistant.turn import TurnRequest, TurnServices, answer
 
 GOLDEN = Path(__file__).parent / "golden"
 ZONE = ZoneInfo("Asia/Shanghai")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.language.time_phrases import MOMENT_MARGIN_MS, Calendar, Found, Refusal, in_field, in_message
 from store.core import days
 from tests.factories import CASES
-from webapp.assistant.phrases import MOMENT_MARGIN_MS, Calendar, Found, Refusal, in_field, in_message
 
 DOCUMENT = json.loads((CASES / "time_phrases.json").read_text(encoding="utf-8"))
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.assistant.quotes import find, stands_in
+from assistant.evidence.quotes import find, stands_in
 
 TEXT = "File  Edit View\nretention set to 14 days\n总 结 一 下 今天 的工作\nCafé ＡＢＣ 2014 start of the art"
 

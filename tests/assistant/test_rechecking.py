@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.turns.turn import Box, TurnResult, TurnServices, stored_turn
 from store.chats import conversations
 from store.core.database import Database, scalar
 from store.deletion import deletion
@@ -14,7 +15,6 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
 from tests.factories import text_draft
 from tests.stub_model import StubModel
-from webapp.assistant.turn import Box, TurnResult, TurnServices, stored_turn
 
 QUOTE = "retention set to 14 days"
 LATER_MS = NOW_MS + 3_600_000

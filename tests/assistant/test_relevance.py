@@ -7,6 +7,12 @@ import re
 import numpy as np
 import pytest
 
+from assistant.core.query_embedder import Meaning
+from assistant.retrieval import frame_selection
+from assistant.retrieval.excerpts import MAX_OCR_CHARS_PER_FRAME
+from assistant.retrieval.retrieval import Retrieval, retrieve
+from assistant.retrieval.sampling import MAX_FRAMES, even_selection
+from assistant.turns import evidence_mode
 from store.core.database import Database
 from store.embeddings import knn, vectors
 from store.frames.frames import ID_STEP
@@ -17,11 +23,6 @@ from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, insert_bare_frames, reply
 from tests.factories import text_draft
 from tests.stub_model import StubModel
-from webapp.assistant import evidence_mode, relevance
-from webapp.assistant.excerpts import MAX_OCR_CHARS_PER_FRAME
-from webapp.assistant.retrieval import Retrieval, retrieve
-from webapp.assistant.sampling import MAX_FRAMES, even_selection
-from webapp.query_embedder import Meaning
 
 RANGE = Filters(START_MS, START_MS + 3 * HOUR_MS)
 STEP_MS = 45_000
@@ -91,7 +92,7 @@ def test_the_range_stays_covered_around_the_hits(database: Database, busy: None)
 
 
 def test_frames_that_show_the_same_take_one_place_before_others(database: Database, busy: None) -> None:
-    first = relevance._without_crowds(search.search(database, "invoice", RANGE).hits, RANGE, places=48)
+    first = frame_selection._without_crowds(search.search(database, "invoice", RANGE).hits, RANGE, places=48)
     assert [len(part) for part in first] == [1, 1]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.retrieval.retrieval import get_frame, retrieve, search_ocr
 from store.core.database import Database
 from store.core.errors import DeadlineExceeded
 from store.search.filters import Filters
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon
-from webapp.assistant.retrieval import get_frame, retrieve, search_ocr
 
 RANGE = Filters(START_MS, START_MS + 3 * HOUR_MS)
 

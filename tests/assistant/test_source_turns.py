@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from assistant.core.records import ApprovalEvent
+from assistant.turns.turn import run_turn
 from store.chats import conversations, tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
@@ -17,8 +19,6 @@ from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import message, put_events, put_messages
 from tests.stub_model import StubModel
-from webapp.assistant.records import ApprovalEvent
-from webapp.assistant.turn import run_turn
 
 DAY_MS = 86_400_000
 

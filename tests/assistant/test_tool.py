@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import Field
 
-from webapp.assistant.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invalid_arguments, tool
-from webapp.assistant.tools import general
+from assistant.tools import general
+from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invalid_arguments, tool
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.core.neutral import neutralized
+from assistant.formats.native import parse_message
+from assistant.formats.parsing import FORMATS, MAX_BYTES, Parsed, parse
+from assistant.formats.streaming import shown
 from tests.factories import CASES as FOLDER
-from webapp.assistant.formats import FORMATS, MAX_BYTES, Parsed, parse
-from webapp.assistant.formats.native import parse_message
-from webapp.assistant.formats.neutral import neutralized
-from webapp.assistant.formats.streaming import shown
 
 CASES = json.loads((FOLDER / "tool_calls.json").read_text(encoding="utf-8"))
 TOOLS: dict[str, Any] = CASES["tools"]

@@ -7,6 +7,12 @@ from typing import Any
 
 import pytest
 
+from assistant.tools import gates
+from assistant.tools.registry import offered, registry
+from assistant.tools.tool import Tool
+from assistant.turns.requested_calls import WantedCall
+from assistant.turns.turn import TurnServices
+from bench.evals.tool_choice import CLOCKS, Case, Right, case_set, check, judge, total
 from store.chats import conversations
 from store.core.database import Database
 from store.core.settings import ToolsSettings
@@ -14,12 +20,6 @@ from store.egress import egress_log
 from tests.assistant.agents import agent_deps, run
 from tests.stub_model import StubModel
 from tests.webapp.voices import FORMS, written
-from webapp.assistant import gates
-from webapp.assistant.agent_session import offered, registry
-from webapp.assistant.requested_calls import WantedCall
-from webapp.assistant.tool import Tool
-from webapp.assistant.tool_choice import CLOCKS, Case, Right, case_set, check, judge, total
-from webapp.assistant.turn import TurnServices
 
 TOOLS: list[Tool] = registry(
     ToolsSettings(read_file_roots=("/notes",), web_search=True, web_search_url="http://127.0.0.1:8888/search")

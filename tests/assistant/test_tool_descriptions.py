@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from assistant.tools.registry import registry
+from assistant.tools.tool import Tool, invalid_arguments, tool
 from store.core.settings import ToolsSettings
 from tests.assistant.examples import EXAMPLES, examples_of
-from webapp.assistant.agent_session import registry
-from webapp.assistant.tool import Tool, invalid_arguments, tool
 
 EVERY_TOOL = registry(ToolsSettings(read_file_roots=(str(Path("/")),)))
 NAMES = {each.name for each in EVERY_TOOL.list()} | {"describe_frame", "web_search"}

@@ -9,6 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from assistant.core.cancellation import CancelToken
+from assistant.turns.transcript import TranscriptMessage, transcript
+from assistant.turns.turn import ToolCallEvent, TurnServices, run_turn
 from store.chats import tool_calls
 from store.core.database import Database
 from store.deletion import deletion
@@ -16,9 +19,6 @@ from store.frames.media import Media
 from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import START_MS, Afternoon
 from tests.stub_model import StubModel
-from webapp.assistant.transcript import TranscriptMessage, transcript
-from webapp.assistant.turn import ToolCallEvent, TurnServices, run_turn
-from webapp.assistant.waiting import CancelToken
 
 
 @pytest.fixture

@@ -6,17 +6,10 @@ from itertools import groupby
 
 import pytest
 
-from store.chats import conversations
-from store.chats.conversations import DELETED_ANSWER
-from store.core.database import Database
-from store.deletion import deletion
-from store.frames.media import Media
-from tests.assistant.conftest import Ask
-from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
-from tests.stub_model import StubModel
-from webapp.assistant import evidence_mode
-from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.turn import (
+from assistant.core.cancellation import CancelToken
+from assistant.turns import evidence_mode
+from assistant.turns.identity import NEUTRAL
+from assistant.turns.turn import (
     Box,
     Claim,
     DeltaEvent,
@@ -29,7 +22,14 @@ from webapp.assistant.turn import (
     run_turn,
     stored_turn,
 )
-from webapp.assistant.waiting import CancelToken
+from store.chats import conversations
+from store.chats.conversations import DELETED_ANSWER
+from store.core.database import Database
+from store.deletion import deletion
+from store.frames.media import Media
+from tests.assistant.conftest import Ask
+from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
+from tests.stub_model import StubModel
 
 
 def test_an_answer_is_cited_verified_and_stored(

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import pytest
 
+from assistant.tools.registry import registry
+from assistant.turns.turn import TurnServices
 from store.chats import tool_modes, tool_permissions
 from store.core.database import Database
 from store.core.errors import SettingsError
@@ -19,8 +21,6 @@ from tests.assistant.agents import agent_deps, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS
 from tests.stub_model import StubModel
 from tests.stub_search import StubSearch, dripping, whole
-from webapp.assistant.agent_session import registry
-from webapp.assistant.turn import TurnServices
 
 HIT = {"title": "Retention", "url": "https://example.org/a", "content": "Ninety days."}
 ASK = ("web_search", {"query": "retention law"})

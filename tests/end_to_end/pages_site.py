@@ -16,6 +16,7 @@ from typing import Any
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from assistant.core.models import ChatModels
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -31,7 +32,6 @@ from tests.end_to_end import demo_home
 from tests.sources import put_events, put_messages, put_points
 from webapp import create_app
 from webapp.access import make_launch_code
-from webapp.assistant.models import ChatModels
 from webapp.server import Server
 from webapp.services import Services
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from flask import Flask
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import Settings
@@ -22,7 +23,6 @@ from tests.end_to_end.programs import chromium_path
 from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
-from webapp.assistant.models import ChatModels
 from webapp.server import Server
 
 NOW_MS = round(demo_home.NOW.timestamp() * 1000)

@@ -12,6 +12,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from assistant.core.models import ChatModels
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
@@ -20,7 +21,6 @@ from tests.end_to_end.relay import Relay
 from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
-from webapp.assistant.models import ChatModels
 from webapp.server import Server
 from webapp.services import Services
 

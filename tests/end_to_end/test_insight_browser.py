@@ -14,6 +14,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from assistant.core.models import ChatModels
+from assistant.turns.insights import NAME_IT
 from store.chats import personas
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
@@ -28,8 +30,6 @@ from tests.factories import store_frame
 from tests.stub_model import Request, StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
-from webapp.assistant.models import ChatModels
-from webapp.assistant.telling import NAME_IT
 from webapp.server import Server
 
 pytestmark = pytest.mark.end_to_end

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from assistant.core.models import ChatModels
 from store.chats import prompts
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
@@ -26,7 +27,6 @@ from tests.factories import store_frame
 from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
-from webapp.assistant.models import ChatModels
 from webapp.server import Server
 
 pytestmark = pytest.mark.end_to_end

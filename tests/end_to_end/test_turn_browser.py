@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 from simple_websocket import Client
 
+from assistant.core.records import DeltaEvent
 from store.chats import drafts
 from tests.end_to_end.programs import PATIENCE_S, eventually
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
-from webapp.assistant.records import DeltaEvent
 from webapp.following import MAX_FOLLOWERS
 
 pytestmark = pytest.mark.end_to_end

@@ -12,6 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from assistant.core.models import ChatModels
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import ContextSettings, Settings
@@ -25,7 +26,6 @@ from tests.factories import store_frame
 from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
-from webapp.assistant.models import ChatModels
 from webapp.server import Server
 
 pytestmark = pytest.mark.end_to_end

@@ -15,6 +15,8 @@ from jinja2 import FileSystemBytecodeCache
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
 from tests.factories import NOON_MS
@@ -22,8 +24,6 @@ from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.access import make_launch_code
-from webapp.assistant.models import ChatModels
-from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
 
 PORT = 8420

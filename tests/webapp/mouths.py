@@ -23,14 +23,14 @@ from typing import Any, Protocol
 from flask import Flask
 from simple_websocket import Client
 
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import Database
 from store.core.settings import Settings, WebSettings
 from tests.fake_embedder import FakeEmbedder
 from webapp import create_app
 from webapp.access import make_launch_code
 from webapp.address import listen
-from webapp.assistant.models import ChatModels
-from webapp.query_embedder import QueryEmbedder
 from webapp.server import Server
 from webapp.services import Services
 

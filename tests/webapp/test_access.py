@@ -92,10 +92,10 @@ def test_an_expired_link_gives_no_session(stranger: Actor, own: Services, now: C
 
 
 def test_a_cookie_signed_with_another_token_is_worth_nothing(browser: Actor, own: Services) -> None:
+    from assistant.core.models import ChatModels
     from store.core.database import open_database
     from store.core.settings import Settings
     from webapp import create_app
-    from webapp.assistant.models import ChatModels
 
     assert browser.get("/api/v1/stats").status_code == 200
     os.truncate(own.data_dir.token, 0)  # a new token at the next start ends every session

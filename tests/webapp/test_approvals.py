@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from assistant.tools.registry import APPROVAL_LIFETIME_MS
 from store.chats import tool_calls, tool_log
 from store.core.database import Database
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS
 
 ASK = {"message": "What is my plan?", "timezone": "UTC", "mode": "agent"}
 

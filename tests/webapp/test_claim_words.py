@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.assistant.records import Claim, ClaimState
+from assistant.core.records import Claim, ClaimState
 from webapp.views.turns import claim_spans
 
 

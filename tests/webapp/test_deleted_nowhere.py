@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from assistant.read_api import calls, memory
+from assistant.read_api.calls import ReadSources
 from store.chats import conversations
 from store.core.database import Database, rows
 from store.core.paths import DataDir
@@ -23,8 +25,6 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.memories import put_observation, put_session
 from tests.webapp.conftest import Actor, Clock
-from webapp.doors import calls, memory_tools
-from webapp.doors.calls import ReadSources
 from webapp.mcp_server import frames as frame_tools
 from webapp.services import Services
 
@@ -97,11 +97,11 @@ def by_doors(own: Services, now: Clock) -> dict[str, str]:
         (frame_tools.search_frames, ("xylophoneq*",)),
         (frame_tools.search_frames, ("authentication setup",)),
         (frame_tools.activity_summary, (0,)),
-        (memory_tools.search_observations, ("xylophoneq*",)),
-        (memory_tools.search_observations, ("authentication setup",)),
-        (memory_tools.search_sessions, ("authentication setup",)),
-        (memory_tools.find_by_file, ("xylophoneq",)),
-        (memory_tools.get_recent_context, ()),
+        (memory.search_observations, ("xylophoneq*",)),
+        (memory.search_observations, ("authentication setup",)),
+        (memory.search_sessions, ("authentication setup",)),
+        (memory.find_by_file, ("xylophoneq",)),
+        (memory.get_recent_context, ()),
     ]
     found = {}
     for tool, arguments in tools:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from assistant.core.models import ChatModels
 from engines.ocr import OcrUnavailable
 from store.core.database import open_database
 from store.core.paths import DataDir
@@ -24,7 +25,6 @@ from store.spool.ingest_state import IngestState
 from store.spool.process_state import CaptureState, write_capture_state
 from tests.store.searching import add_frame
 from webapp import doctor
-from webapp.assistant.models import ChatModels
 
 
 class _Endpoint(BaseHTTPRequestHandler):

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
+from assistant.turns.agent_prompt import TOOL_RULES
 from store.chats import personas, prompts
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.egress import providers
 from store.egress.providers import Provider
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from webapp.assistant.agent_prompt import TOOL_RULES
 from webapp.prompt_presets import PRESETS
 from webapp.views.difference import difference
 

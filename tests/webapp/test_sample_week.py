@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import open_database
 from store.core.settings import Settings
 from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, Clock
 from webapp import create_app
-from webapp.assistant.models import ChatModels
 from webapp.health import check
-from webapp.query_embedder import QueryEmbedder
 
 DAYS_LATER_MS = 5 * 24 * 3_600_000
 

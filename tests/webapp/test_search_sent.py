@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
 from store.chats import conversations
 from store.core.database import Database
 from store.core.errors import StoreBusy
@@ -21,8 +23,6 @@ from tests.factories import NOON_MS, store_frame
 from tests.stub_embeddings import Endpoint
 from tests.webapp.conftest import PORT, Actor, Clock
 from webapp import create_app, doctor
-from webapp.assistant.models import ChatModels
-from webapp.query_embedder import QueryEmbedder
 
 QUESTION = "where is the xylophonequark"
 

@@ -13,13 +13,13 @@ import pytest
 from flask import Flask
 from flask_sock import Sock
 
+from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import Settings, WebSettings
 from webapp import create_app
 from webapp.access import make_launch_code, public
 from webapp.address import PortInUse, check_address, listen
-from webapp.assistant.models import ChatModels
 from webapp.server import Server
 
 

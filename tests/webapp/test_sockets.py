@@ -16,13 +16,13 @@ import pytest
 from flask import Flask
 from simple_websocket import Client, ConnectionClosed
 
+from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
 from tests.stub_model import StubModel
 from tests.webapp.mouths import SocketClient
 from webapp import create_app, following, sockets
 from webapp.address import listen
-from webapp.assistant.models import ChatModels
 from webapp.server import Server
 
 SAID = " ".join(f"word{n}" for n in range(150)) + " 完。"

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from assistant.turns.identity import NEUTRAL
+from assistant.turns.prompts import EVIDENCE_RULES
 from store.chats import conversations, personas
 from store.chats.persona_words import BUILT_IN, PersonaText
 from store.chats.personas import Persona
@@ -19,8 +21,6 @@ from store.core.settings import ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp.assistant.identity import NEUTRAL
-from webapp.assistant.prompt import EVIDENCE_RULES
 
 ASK = {
     "message": "What did I do?",

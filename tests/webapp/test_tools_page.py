@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from assistant.tools.gates import GATES, LACKS
+from assistant.tools.tool import RISKS
 from store.chats import tool_log, tool_modes, tool_permissions
 from store.chats.tool_log import ToolEvent
 from store.core.database import Database
@@ -18,8 +20,6 @@ from store.core.settings import ChatModelSettings, ChatSettings, Settings, Tools
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp.assistant.gates import GATES, LACKS
-from webapp.assistant.tool import RISKS
 from webapp.services import Services
 from webapp.views.tools import MODE_WORDS
 

@@ -6,17 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from store.chats import conversations, tool_calls
-from store.core.times import to_ms
-from webapp.api.endpoint import endpoint
-from webapp.api.tool_calls import call_answer
-from webapp.api.turns import TurnAnswer, turn_answer
-from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, check_range
-from webapp.assistant.attached import MAX_FILES
-from webapp.assistant.errors import TimeRangeRequired, TurnRefused, UnknownChat
-from webapp.assistant.live import LiveTurn, TooManyTurns
-from webapp.assistant.plan import TurnServices
-from webapp.assistant.records import (
+from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
+from assistant.core.records import (
     MAX_MESSAGE_CHARS,
     MAX_NOTE_CHARS,
     MAX_PROMPT_CHARS,
@@ -27,7 +18,16 @@ from webapp.assistant.records import (
     TurnRequest,
     TurnResult,
 )
-from webapp.assistant.turn import stored_turn
+from assistant.turns.attachments import MAX_FILES
+from assistant.turns.live import LiveTurn, TooManyTurns
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import stored_turn
+from store.chats import conversations, tool_calls
+from store.core.times import to_ms
+from webapp.api.endpoint import endpoint
+from webapp.api.tool_calls import call_answer
+from webapp.api.turns import TurnAnswer, turn_answer
+from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, check_range
 from webapp.errors import FieldError, Problem
 from webapp.services import Services, services
 

@@ -6,6 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from assistant.context import digests, session_closing, topics
+from assistant.context.background import VERSION, prepare
+from assistant.context.context_loading import ContextRequest
 from store.core.times import to_seconds
 from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_digests import Line
@@ -13,9 +16,6 @@ from store.memory.chat_summaries import ChatSummary
 from webapp.api.chat_sessions import SessionId, number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
-from webapp.assistant import closing, digests, topics
-from webapp.assistant.context import VERSION, prepare
-from webapp.assistant.context_loading import ContextRequest
 from webapp.errors import Problem
 from webapp.services import services
 from webapp.views import chat_sources
@@ -144,7 +144,7 @@ class ForgottenAnswer(Answer):
 def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     """The digests as they are, and the pack of a window as it would be told now; nothing is kept of it."""
     own = services()
-    closing.close_idle_sessions(own.context)
+    session_closing.close_idle_sessions(own.context)
     days, now_ms = own.settings.context.recent_days, own.clock()
     topic, pack = None, None
     if query.session_id is not None:

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 import apsw
 from pydantic import Field, StringConstraints
 
+from assistant.context import session_closing
 from store.core.times import to_seconds
 from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
 from webapp.api.endpoint import endpoint
 from webapp.api.values import MAX_ID, Answer, Request
-from webapp.assistant import closing
 from webapp.errors import Problem
 from webapp.services import services
 
@@ -63,7 +63,7 @@ def new(body: NewSession) -> SessionAnswer:
     """One for each window of a chat; questions name it as `session_id`."""
     previous = number_of(body.previous_session_id) if body.previous_session_id else None
     try:
-        session_id = closing.open_window(services().context, body.chat_id, previous)
+        session_id = session_closing.open_window(services().context, body.chat_id, previous)
     except apsw.ConstraintError as error:
         raise Problem(404, "chat_not_found", f"There is no chat {body.chat_id}.") from error
     return _answer(session_or_404(str(session_id)))
@@ -110,7 +110,7 @@ def visibility(body: Visibility) -> SessionAnswer:
 def close(body: NamedSession) -> SessionAnswer:
     """Its summary is made, or made up for later; closing twice is closing once."""
     session = session_or_404(body.session_id)
-    closing.close(services().context, session.id, "window")
+    session_closing.close(services().context, session.id, "window")
     return _answer(session_or_404(body.session_id))
 
 

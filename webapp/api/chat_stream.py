@@ -10,14 +10,14 @@ from urllib.parse import quote
 from flask import Response, request, stream_with_context
 from pydantic import Field, StringConstraints
 
+from assistant.context.prepared import PreparedContext
+from assistant.turns.live import LiveTurn
 from store.chats import conversations
 from store.memory import context_preferences
 from webapp.api.chat import ChatRequest, RunningAnswer, running_answer, started
 from webapp.api.chat_sessions import number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.turn_events import event_body
-from webapp.assistant.live import LiveTurn
-from webapp.assistant.prepared import PreparedContext
 from webapp.errors import Problem
 from webapp.services import services
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from assistant.turns.transcript import TranscriptMessage, transcript
 from store.chats import conversations
 from store.chats.conversation_search import find_chats
 from store.chats.tool_calls import State, ToolCall
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, QueryInt, Request, Text
-from webapp.assistant.transcript import TranscriptMessage, transcript
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 

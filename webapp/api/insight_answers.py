@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from assistant.turns.turn import stored_turn
 from store.core.times import to_seconds
 from store.memory.insights import Insight
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer
-from webapp.assistant.turn import stored_turn
 from webapp.services import services
 
 NOT_FOUND = {404: "insight_not_found"}

@@ -8,6 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from assistant.core.records import TurnRequest
+from assistant.turns import anchor_facts
 from store.chats import anchors
 from store.chats.anchors import Anchor
 from store.core.times import to_ms
@@ -30,8 +32,6 @@ from webapp.api.values import (
     Zone,
     check_range,
 )
-from webapp.assistant import about
-from webapp.assistant.records import TurnRequest
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 
@@ -263,7 +263,7 @@ def _anchor(body: InsightRequest) -> Anchor:
 
 def _made(body: InsightRequest | AgainRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:
     own = services()
-    request = about.request(
+    request = anchor_facts.request(
         anchor,
         body.timezone,
         own.clock(),

@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from assistant.core.failures import turn_error
 from engines.chat import ModelError
 from engines.chat_listing import find_servers
 from webapp import providing
 from webapp.api.endpoint import endpoint
 from webapp.api.providers import NOT_FOUND
 from webapp.api.values import Answer
-from webapp.assistant.failures import turn_error
 from webapp.errors import Problem
 from webapp.providing import HostNotAllowed
 from webapp.services import services

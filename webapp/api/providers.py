@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from assistant.core.errors import UnknownModel
 from store.egress import providers as stored_providers
 from store.egress.providers import Provider, ProviderInvalid
 from webapp import providing
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Text
-from webapp.assistant.errors import UnknownModel
 from webapp.errors import FieldError, Problem
 from webapp.services import services
 

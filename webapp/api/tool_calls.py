@@ -9,6 +9,11 @@ from typing import Any
 
 from pydantic import Field
 
+from assistant.context.background import are_chats_told
+from assistant.tools import gates
+from assistant.tools.registry import modes, not_set_up
+from assistant.tools.tool import Risk
+from assistant.turns import destinations
 from store.chats import tool_calls, tool_log, tool_modes, tool_permissions
 from store.chats.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
 from store.chats.tool_modes import Mode
@@ -16,10 +21,6 @@ from store.chats.tool_permissions import Rule
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
-from webapp.assistant import destinations, gates
-from webapp.assistant.agent_session import modes, not_set_up
-from webapp.assistant.context import are_chats_told
-from webapp.assistant.tool import Risk
 from webapp.errors import Problem
 from webapp.services import Services, services
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.api.tool_calls import call_answer
-from webapp.api.turns import evidence_answer, turn_answer
-from webapp.assistant.records import (
+from assistant.core.records import (
     ApprovalEvent,
     DeltaEvent,
     ErrorEvent,
@@ -18,6 +16,8 @@ from webapp.assistant.records import (
     ToolCallEvent,
     TurnEvent,
 )
+from webapp.api.tool_calls import call_answer
+from webapp.api.turns import evidence_answer, turn_answer
 
 VERSION = 1
 

@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
+from assistant.core.records import EvidenceItem, Query, TurnResult
+from assistant.core.texts import language_of
+from assistant.retrieval import coverage
 from store.chats.attachments import Attachment
 from store.core.times import to_seconds
 from webapp.api.texts import BoxAnswer
 from webapp.api.values import Answer
-from webapp.assistant import coverage
-from webapp.assistant.records import EvidenceItem, Query, TurnResult
-from webapp.assistant.texts import language_of
 
 
 class SpanAnswer(Answer):

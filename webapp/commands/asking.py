@@ -17,9 +17,9 @@ from webapp.commands.common import (
 )
 
 if TYPE_CHECKING:
+    from assistant.turns.turn import TurnResult
     from store.search.hybrid import Mode
     from store.search.search import Page
-    from webapp.assistant.turn import TurnResult
 
 
 @click.command()
@@ -42,11 +42,11 @@ def ask(
     system_prompt: str | None,
 ) -> None:
     """Ask about what was on the screen."""
+    from assistant.core.errors import TurnRefused
+    from assistant.core.models import ChatModels
+    from assistant.turns.turn import TurnRequest, TurnServices, answer
     from store.core.times import now_ms
     from store.core.zones import host_zone
-    from webapp.assistant.errors import TurnRefused
-    from webapp.assistant.models import ChatModels
-    from webapp.assistant.turn import TurnRequest, TurnServices, answer
 
     here = open_home(home)
     deps = TurnServices(
@@ -115,11 +115,11 @@ def search(
     limit: int,
 ) -> None:
     """Find frames by their TEXT; without it the newest ones."""
+    from assistant.core.query_embedder import QueryEmbedder
     from store.core.times import now_ms
     from store.embeddings import knn
     from store.search import search as frames_search
     from store.search import tolerant
-    from webapp.query_embedder import QueryEmbedder
 
     if end_ms is not None and end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")

@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from assistant.read_api import reading
+from assistant.read_api.calls import ReadCall
 from store.core.database import scalar
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
@@ -14,8 +16,6 @@ from store.search.search import Filters
 from store.timeline.totals import of_segments
 from webapp import health as app_health
 from webapp.compat.values import Answer, Query, Text, Time, read, utc, window_ms
-from webapp.doors import reading
-from webapp.doors.calls import ReadCall
 from webapp.services import services
 
 _MAX_APPS = 20

@@ -11,13 +11,13 @@ from flask import Flask, Response, current_app, g, jsonify, request
 from pydantic import BaseModel
 from werkzeug.exceptions import HTTPException
 
+from assistant.read_api import calls
+from assistant.read_api.calls import ReadSources
+from assistant.read_api.errors import ReadRefused
 from store.core.errors import StoreError
 from webapp import access, guards
 from webapp.compat import activity, elements, frames, search
 from webapp.converters import IdConverter
-from webapp.doors import calls
-from webapp.doors.calls import ReadSources
-from webapp.doors.errors import ReadRefused
 from webapp.services import Services, services
 
 log = logging.getLogger(__name__)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from assistant.read_api import reading
+from assistant.read_api.calls import ReadCall
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -17,8 +19,6 @@ from store.search import snippet
 from store.search.search import Filters
 from webapp.compat.frames import Bounds, bounds
 from webapp.compat.values import Answer, Limit, Offset, Pagination, Query, Text, Time, read, window_ms
-from webapp.doors import reading
-from webapp.doors.calls import ReadCall
 
 _FRAMES_AT_ONCE = 20
 _MAX_FRAMES = 400

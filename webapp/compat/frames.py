@@ -5,14 +5,14 @@ from __future__ import annotations
 from flask import Response
 from pydantic import BaseModel
 
+from assistant.read_api import reading
+from assistant.read_api.calls import ReadCall
+from assistant.read_api.errors import ReadRefused
 from store.frames import tags as frame_tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box
 from webapp.compat.values import Answer, Query, read
-from webapp.doors import reading
-from webapp.doors.calls import ReadCall
-from webapp.doors.errors import ReadRefused
 
 
 class PictureQuery(Query):

@@ -12,6 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from assistant.read_api import reading
+from assistant.read_api.calls import ReadCall
+from assistant.read_api.reading import Found
 from store.core.errors import MediaGone
 from store.frames import frames, tags
 from store.ocr import readings
@@ -29,9 +32,6 @@ from webapp.compat.values import (
     utc,
     window_ms,
 )
-from webapp.doors import reading
-from webapp.doors.calls import ReadCall
-from webapp.doors.reading import Found
 
 OUR_KINDS = frozenset({"all", "ocr", "vision"})
 _MAX_PICTURES = 20

@@ -13,9 +13,9 @@ from typing import Annotated, TypeVar
 from flask import request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from assistant.read_api import moments
+from assistant.read_api.errors import ReadRefused
 from webapp.api.values import Answer, Text
-from webapp.doors import moments
-from webapp.doors.errors import ReadRefused
 from webapp.services import services
 
 MAX_LIMIT = 1_000

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from zoneinfo import ZoneInfo
 
+from assistant.turns.turn import EvidenceItem
 from webapp import wording
-from webapp.assistant.turn import EvidenceItem
 from webapp.export.pack import Pack, Source
 from webapp.views.turns import claim_spans, coverage_lines
 

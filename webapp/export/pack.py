@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from assistant.read_api.calls import is_permitted
+from assistant.turns.turn import EvidenceItem, TurnResult
 from store.chats import attachments
 from store.core.database import Database
 from store.core.errors import AttachmentGone, MediaGone
@@ -22,8 +24,6 @@ from store.frames.frames import FrameRow
 from store.frames.media import SUFFIXES, Media
 from store.ocr.readings import Box
 from store.privacy.privacy import RuleSet
-from webapp.assistant.turn import EvidenceItem, TurnResult
-from webapp.doors.calls import is_permitted
 from webapp.views.pictures import crop_around, unavailable_reason, unavailable_text
 
 Size = Literal["crop", "full", "none"]

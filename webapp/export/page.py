@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 from flask import render_template
 from markupsafe import Markup
 
+from assistant.turns.turn import TurnResult
 from webapp import markdown
-from webapp.assistant.turn import TurnResult
 from webapp.export.markdown import facts, link_of, place_of, state_words, when
 from webapp.export.pack import Pack, Source
 from webapp.views.turns import claim_spans

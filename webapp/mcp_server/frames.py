@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import Image
 from pydantic import Field
 
-from webapp.doors import reading
-from webapp.doors.answers import moment
-from webapp.doors.calls import ReadCall
-from webapp.doors.frame_tools import FrameId, activity_summary, get_frame_context, search_frames
+from assistant.read_api import reading
+from assistant.read_api.answers import moment
+from assistant.read_api.calls import ReadCall
+from assistant.read_api.frames import FrameId, activity_summary, get_frame_context, search_frames
 
 
 def get_frame_image(

@@ -17,6 +17,8 @@ import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.read_api.calls import ReadSources
 from store.core.database import open_database
 from store.core.paths import DataDir
 from store.core.settings import Settings
@@ -24,9 +26,7 @@ from store.core.times import now_ms
 from store.frames.media import Media
 from webapp import access
 from webapp.address import listen
-from webapp.doors.calls import ReadSources
 from webapp.mcp_server.server import make_server
-from webapp.query_embedder import QueryEmbedder
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from webapp.doors import calls, memory_tools
-from webapp.doors.calls import ReadSources
-from webapp.doors.errors import ReadRefused
+from assistant.read_api import calls, memory
+from assistant.read_api.calls import ReadSources
+from assistant.read_api.errors import ReadRefused
 from webapp.mcp_server import frames
 
-TOOLS: tuple[Callable[..., Any], ...] = (*frames.FRAME_TOOLS, *memory_tools.TOOLS)
+TOOLS: tuple[Callable[..., Any], ...] = (*frames.FRAME_TOOLS, *memory.TOOLS)
 
 INSTRUCTIONS = """\
 Recollect remembers what was on this person's screen. Everything here only reads.

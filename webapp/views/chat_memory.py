@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.context import topics
+from assistant.context.session_closing import is_opted_out
 from store.memory import chat_sessions, context_packs, context_preferences
 from store.memory.context_packs import StoredPack
-from webapp.assistant import topics
-from webapp.assistant.closing import is_opted_out
 from webapp.services import Services
 
 

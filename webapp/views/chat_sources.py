@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assistant.context import tracing
 from store.core.database import Database
 from store.memory import chat_summaries
 from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary
 from store.memory.chat_traces import Trace, Traces
-from webapp.assistant import tracing
 
 
 @dataclass(frozen=True, slots=True)

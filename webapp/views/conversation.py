@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from assistant.core.models import ModelInfo
+from assistant.turns.turn import TurnResult, stored_turn
 from store.chats import conversations, personas
 from store.chats.attachments import Attachment
 from store.chats.conversations import Chat
@@ -13,8 +15,6 @@ from store.frames.frames import FrameRow
 from store.memory import context_preferences
 from store.timeline import timeline
 from webapp import wording
-from webapp.assistant.models import ModelInfo
-from webapp.assistant.turn import TurnResult, stored_turn
 from webapp.ranges import NO_RANGE, Range
 from webapp.services import Services
 from webapp.viewer import Viewer

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
+from assistant.core.records import Query, TurnResult
+from assistant.core.texts import language_of
+from assistant.retrieval import coverage
+from assistant.retrieval.coverage import Kind
 from store.core import zones
 from webapp import wording
-from webapp.assistant import coverage
-from webapp.assistant.coverage import Kind
-from webapp.assistant.records import Query, TurnResult
-from webapp.assistant.texts import language_of
 
 _ICONS: dict[Kind, str] = {
     "looked": "search",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
+from assistant.turns.turn import TurnResult
 from store.ocr.readings import Box
 from webapp import wording
-from webapp.assistant.turn import TurnResult
 from webapp.export.pack import CROP_PX, Pack, Source
 from webapp.viewer import Viewer
 from webapp.views.pictures import Picture, crop_around, picture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from assistant.language.time_phrases import Calendar, Found, Refusal, in_field
 from store.core import days
 from webapp import wording
-from webapp.assistant.phrases import Calendar, Found, Refusal, in_field
 from webapp.moments import clock_on
 from webapp.viewer import Viewer
 from webapp.views.band import ZOOMS

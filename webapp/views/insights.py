@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from assistant.core.models import ModelInfo
+from assistant.evidence.assistant_citations import without_numbers
+from assistant.turns.turn import stored_turn
 from store.chats import conversations, personas
 from store.chats.anchors import Anchor
 from store.chats.personas import Persona
@@ -15,9 +18,6 @@ from store.memory import insight_search, insights
 from store.memory.insights import Insight
 from store.memory.insights import InsightFilter as Wanted
 from webapp import wording
-from webapp.assistant.citations import without_numbers
-from webapp.assistant.models import ModelInfo
-from webapp.assistant.turn import stored_turn
 from webapp.services import Services
 from webapp.viewer import Viewer
 from webapp.views.difference import DiffLine, difference

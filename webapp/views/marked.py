@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from assistant.core.errors import UnknownChat
+from assistant.turns.turn import EvidenceItem, TurnResult, stored_turn
 from store.core.database import Database
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box, Line, Reading
 from store.search import pieces, query
 from store.search.search import spans
-from webapp.assistant.errors import UnknownChat
-from webapp.assistant.turn import EvidenceItem, TurnResult, stored_turn
 
 MAX_HITS = 200
 MAX_LINES = 400

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
+from assistant.core.records import DeltaEvent, EvidenceEvent, ShortenedEvent, StatusEvent, TurnResult
+from assistant.turns.live import LiveTurn
 from store.core.database import Database
 from store.frames import frames
 from store.frames.media import Media
-from webapp.assistant.live import LiveTurn
-from webapp.assistant.records import DeltaEvent, EvidenceEvent, ShortenedEvent, StatusEvent, TurnResult
 from webapp.views.calls import CallGroup
 from webapp.views.proofs import EvidenceCard, evidence_card
 

@@ -9,19 +9,20 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from assistant.context.background import are_chats_told
+from assistant.core.models import ModelInfo
+from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
+from assistant.core.records import Mode, TimeReading, TurnFilters, TurnRequest
+from assistant.core.texts import estimate_tokens
+from assistant.tools import gates
+from assistant.tools.registry import offered
+from assistant.turns import agent_prompt, prompts
+from assistant.turns.identity import NEUTRAL, resolve_voice
+from assistant.turns.plan import TurnPlan
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from store.egress import egress_log
 from store.egress.egress_log import SentRequest
-from webapp.assistant import agent_prompt, gates, prompt
-from webapp.assistant.agent_session import offered
-from webapp.assistant.context import are_chats_told
-from webapp.assistant.identity import NEUTRAL, resolve_voice
-from webapp.assistant.models import ModelInfo
-from webapp.assistant.plan import TurnPlan
-from webapp.assistant.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
-from webapp.assistant.records import Mode, TimeReading, TurnFilters, TurnRequest
-from webapp.assistant.texts import estimate_tokens
 from webapp.services import Services
 from webapp.viewer import Viewer
 
@@ -120,7 +121,7 @@ def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> P
         mode=mode, model_prompt=stored_prompts.get_prompt(own.database, info.name),
     )  # fmt: skip
     if mode == "evidence":
-        return _view(prompt.evidence_blocks(plan))
+        return _view(prompts.evidence_blocks(plan))
     opts = gates.of_turn(
         own.database,
         has_vision=info.supports_vision,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assistant.core.models import ModelInfo
+from assistant.core.texts import estimate_tokens
 from store.chats import personas, prompts
 from store.chats.prompts import MAX_CHARS, PromptVersion
-from webapp.assistant.models import ModelInfo
-from webapp.assistant.texts import estimate_tokens
 from webapp.prompt_presets import PRESETS, Preset
 from webapp.services import Services
 from webapp.views.difference import DiffLine, difference

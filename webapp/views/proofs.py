@@ -7,12 +7,12 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from assistant.core.records import EvidenceItem, TurnResult
 from store.chats.feedback import Report
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr.readings import Box
 from webapp import markdown, wording
-from webapp.assistant.records import EvidenceItem, TurnResult
 from webapp.views.pictures import Picture, crop_around, picture, unavailable_reason, unavailable_text
 
 

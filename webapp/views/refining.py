@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from assistant.core.query_embedder import Meaning
 from store.core.database import Database
 from store.frames.frames import id_range
 from store.search import arrivals, suggestions
@@ -12,7 +13,6 @@ from store.search import facets as found_facets
 from store.search.arrivals import ListedSearch
 from store.search.facets import Facet
 from store.search.search import Filters
-from webapp.query_embedder import Meaning
 from webapp.ranges import NO_RANGE
 from webapp.views.asked import SearchRequest
 

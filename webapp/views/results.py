@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from store.core import days
 from store.core.database import Database
 from store.frames import apps, frames
@@ -20,7 +21,6 @@ from store.search.query import Query
 from store.search.saved_searches import SavedSearch
 from store.search.search import Hit, Page, spans
 from webapp import markdown, wording
-from webapp.query_embedder import WORDS_ONLY, Meaning
 from webapp.viewer import Viewer
 from webapp.views import refining
 from webapp.views.asked import SearchRequest

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from assistant.context import digests, topics
+from assistant.context.session_closing import is_opted_out
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences
 from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession
 from store.memory.chat_summaries import ChatSummary, SessionTurn
-from webapp.assistant import digests, topics
-from webapp.assistant.closing import is_opted_out
 from webapp.services import Services
 from webapp.views import chat_sources
 from webapp.views.chat_sources import SourcedLine, SourcedText

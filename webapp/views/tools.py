@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from assistant.context.background import are_chats_told
+from assistant.core.models import ChatModels
+from assistant.tools.gates import of_turn
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
+from assistant.tools.tool import RISKS, Risk, Tool
+from assistant.turns import destinations
+from assistant.turns.admission import uses_tools
 from store.chats import tool_log, tool_modes, tool_permissions
 from store.chats.tool_log import ToolEvent
 from store.chats.tool_modes import Mode
 from store.chats.tool_permissions import Rule
 from store.core.settings import ToolsSettings
-from webapp.assistant import destinations
-from webapp.assistant.admission import uses_tools
-from webapp.assistant.agent_session import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
-from webapp.assistant.context import are_chats_told
-from webapp.assistant.gates import of_turn
-from webapp.assistant.models import ChatModels
-from webapp.assistant.tool import RISKS, Risk, Tool
 from webapp.services import Services
 
 MODE_WORDS: Mapping[Mode, str] = {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}

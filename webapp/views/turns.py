@@ -12,6 +12,11 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from assistant.core.records import Claim, TurnResult
+from assistant.core.strings import text
+from assistant.core.texts import language_of
+from assistant.evidence import claims
+from assistant.turns.live import LiveTurn
 from store.chats import conversations, feedback, personas
 from store.chats.feedback import Report
 from store.chats.personas import NOBODY, TurnPersona
@@ -22,11 +27,6 @@ from store.frames.media import Media
 from store.memory import context_preferences, insights
 from store.memory.insights import Insight
 from webapp import markdown, wording
-from webapp.assistant import claims
-from webapp.assistant.live import LiveTurn
-from webapp.assistant.records import Claim, TurnResult
-from webapp.assistant.sentences import text
-from webapp.assistant.texts import language_of
 from webapp.markdown import Span
 from webapp.views.band import reason_words
 from webapp.views.calls import CallGroup, call_rounds

@@ -1,4 +1,4 @@
-// What a person calls a time, as a range: the mirror of webapp/assistant/phrases.py, where the
+// What a person calls a time, as a range: the mirror of assistant/language/time_phrases.py, where the
 // grammar is drawn. A calendar is {now, zone, dayStartMin, weekStart}; weekStart 0 is Monday.
 //
 // Found:   {phrase, start, end, at, isClamped, isOpen, also, adjusted}; `at` is set for a moment

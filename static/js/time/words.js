@@ -1,5 +1,5 @@
 // The words of time phrases, English and Chinese, as tokens: the mirror of
-// webapp/assistant/phrase_words.py. One set of vectors binds both.
+// assistant/language/time_words.py. One set of vectors binds both.
 
 const MORNING = { start: 360, end: 720 }
 export const EVENING = { start: 1080, end: 1440, addsTwelve: true }

@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from assistant.core.records import ATTACHMENT_SOURCE
 from store.chats import attachment_files, attachments, conversations
 from store.core.database import Database
 from tests import documents
@@ -20,7 +21,6 @@ from tests.stub_model import StubModel
 from tests.webapp.conftest import API, Actor, Clock, agent_settings, csrf_of
 from tests.webapp.mouths import Form, Json, Mouth, Running, Socket, Sse, serve
 from webapp import attaching
-from webapp.assistant.records import ATTACHMENT_SOURCE
 from webapp.errors import Problem
 
 ASK = {"message": "What does it say?", "timezone": "UTC", "mode": "agent", "model": "stub"}

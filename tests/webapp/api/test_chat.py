@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from assistant.core.records import TurnError
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
 from webapp.api.chat import failure_problem
-from webapp.assistant.records import TurnError
 
 NOON = NOON_MS / 1000
 ASK = {

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from assistant.tools import gates
+from assistant.tools.registry import offered
 from bench.exports import WRITERS
 from store.sources import imports, messages
 from store.sources.imports import Kind
 from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor
 from webapp import importing
-from webapp.assistant import gates
-from webapp.assistant.agent_session import offered
 from webapp.services import Services
 
 CSV = b"time,direction,address,name,text\n2025-11-20T13:00:00,sent,+491,Anna,Lunch?\nsoon,sent,+491,Anna,b\n"

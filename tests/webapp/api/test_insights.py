@@ -246,10 +246,10 @@ def test_r0_30_every_mouth_amends(
 
 
 BREAKS = (
-    ("webapp.assistant.agent._generate", False),
-    ("webapp.assistant.agent_tools._outcome", False),
-    ("webapp.assistant.answering.checked", False),
-    ("webapp.assistant.agent._generate", True),
+    ("assistant.turns.loop._generate", False),
+    ("assistant.turns.tool_execution._outcome", False),
+    ("assistant.turns.answering.checked", False),
+    ("assistant.turns.loop._generate", True),
 )
 
 

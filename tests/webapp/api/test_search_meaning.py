@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 
+from assistant.core import query_embedder
+from assistant.core.query_embedder import QueryEmbedder
 from engines.embedding import EmbedderUnavailable
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -17,10 +19,8 @@ from store.embeddings import vectors
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor
-from webapp import query_embedder
 from webapp.cli import run
 from webapp.health import check
-from webapp.query_embedder import QueryEmbedder
 from webapp.services import Services
 
 

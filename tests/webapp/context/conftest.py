@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import Database
 from store.core.settings import ChatSettings, ContextSettings, EmbeddingSettings
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.models import ChatModels
-from webapp.query_embedder import QueryEmbedder
 
 
 @pytest.fixture

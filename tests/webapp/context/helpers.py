@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from assistant.context import session_closing
+from assistant.context.session_closing import ContextServices
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence
 from store.memory import chat_sessions
 from tests.webapp.conftest import Clock
-from webapp.assistant import closing
-from webapp.assistant.closing import ContextServices
 
 DAY_MS = 86_400_000
 
@@ -58,7 +58,7 @@ class Past:
             payload = {"claims": [_claim(answer, state)]}
             conversations.finish_turn(database, turn.id, answer, payload, evidence, self.clock())
         if closed:
-            closing.close(self.context, session_id, "window")
+            session_closing.close(self.context, session_id, "window")
         self.clock.now_ms = today_ms
         return session_id
 

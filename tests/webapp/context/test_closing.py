@@ -11,6 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assistant.context import digests, session_closing
+from assistant.context.keeping import SETTLE_MS, look
+from assistant.context.keywords import tags
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
 from engines.embedding import EmbeddingError
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence
@@ -25,12 +31,6 @@ from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import DAY_MS, Past
-from webapp.assistant import closing, digests
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.keeping import SETTLE_MS, look
-from webapp.assistant.keywords import tags
-from webapp.assistant.models import ChatModels
-from webapp.query_embedder import QueryEmbedder
 
 QUESTION = "What did I set retention to?"
 LEARNED = "You set retention to 14 days."
@@ -122,10 +122,10 @@ def test_r1_37_a_failed_embedding_is_logged_and_closing_succeeds(
             raise error
 
     broken = QueryEmbedder(EmbeddingSettings(), database, Broken)
-    with caplog.at_level(logging.WARNING, "webapp.assistant.closing"):
+    with caplog.at_level(logging.WARNING, "assistant.context.session_closing"):
         session_id = Past(replace(context, embed=broken.asked), now).window(QUESTION)
     assert summary_of(context, session_id).request == QUESTION
-    assert [record.name for record in caplog.records].count("webapp.assistant.closing") == 1
+    assert [record.name for record in caplog.records].count("assistant.context.session_closing") == 1
 
 
 def test_r1_30_there_are_two_roll_ups(past: Past, context: ContextServices) -> None:
@@ -170,7 +170,7 @@ def test_a_failed_turn_is_what_is_still_open(
         end_ms=None, timezone="UTC", now_ms=NOON_MS, session_id=session_id,
     )  # fmt: skip
     conversations.fail_turn(database, turn.id, {})
-    closing.close(context, session_id, "window")
+    session_closing.close(context, session_id, "window")
     assert summary_of(context, session_id).next_steps == "Not answered: And before?"
 
 
@@ -221,7 +221,7 @@ def test_what_is_no_summary_leaves_the_rules_words(
 ) -> None:
     stub.reply(bad)
     session_id = Past(with_model, now).window(QUESTION)
-    assert not closing.refine(with_model, session_id)
+    assert not session_closing.refine(with_model, session_id)
     assert summary_of(with_model, session_id).made_by == "rules"
     assert len(caplog.records) == 1
 
@@ -235,7 +235,7 @@ def test_a_model_that_times_out_leaves_the_rules_words(
     stub.reply(words("late"), wait_for=never)
     deps = changed(with_model, summary_timeout_s=1.0)
     session_id = Past(deps, now).window(QUESTION)
-    assert not closing.refine(deps, session_id)
+    assert not session_closing.refine(deps, session_id)
     never.set()
     assert summary_of(deps, session_id).made_by == "rules"
 
@@ -243,13 +243,13 @@ def test_a_model_that_times_out_leaves_the_rules_words(
 def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
     with_model: ContextServices, stub: StubModel, now: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.assistant.mini_summary_model.is_local", lambda url: False)
+    monkeypatch.setattr("assistant.context.mini_summary_model.is_local", lambda url: False)
     stub.reply(words("Retention"))
     session_id = Past(with_model, now).window(QUESTION)
-    assert not closing.refine(with_model, session_id)
-    assert not closing.refine(changed(with_model, summaries="off"), session_id)
+    assert not session_closing.refine(with_model, session_id)
+    assert not session_closing.refine(changed(with_model, summaries="off"), session_id)
     assert stub.requests == []
-    assert closing.refine(changed(with_model, summaries="any"), session_id)
+    assert session_closing.refine(changed(with_model, summaries="any"), session_id)
 
 
 def test_no_long_message_is_repeated_whoever_wrote_the_summary(
@@ -259,7 +259,7 @@ def test_no_long_message_is_repeated_whoever_wrote_the_summary(
     stub.reply(words(long))
     session_id = Past(with_model, now).window(long)
     assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)
-    assert closing.refine(with_model, session_id)
+    assert session_closing.refine(with_model, session_id)
     assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)
 
 
@@ -272,7 +272,7 @@ def test_an_edited_summary_stays_and_a_retracted_one_is_told_to_nobody(
     session_id = past.window(QUESTION)
     fields = {**summary_of(context, session_id).fields, "learned": "It is 30 days."}
     assert chat_summaries.edit(context.database, session_id, fields, now())
-    closing.summarise(context, session_id)
+    session_closing.summarise(context, session_id)
     assert summary_of(context, session_id).learned == "It is 30 days."
     assert "It is 30 days." in digests.recent(context.database, 28, now()).lines[0].text
     assert chat_summaries.retract(context.database, session_id, True, now())

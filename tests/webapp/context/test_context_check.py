@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.turns.plan import TurnServices
 from bench.context_answers import gullible
+from bench.evals.answer_cases import of_sample
+from bench.evals.context_check import Compared, compare
+from bench.evals.context_checking import numbers, table
 from store.chats import conversations
 from store.core.database import Database, open_database
 from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
@@ -16,13 +23,6 @@ from store.memory import chat_choosing, chat_sessions
 from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
-from webapp.assistant.answer_cases import of_sample
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.context_check import Compared, compare
-from webapp.assistant.models import ChatModels
-from webapp.assistant.plan import TurnServices
-from webapp.commands.context_checking import numbers, table
-from webapp.query_embedder import QueryEmbedder
 
 
 @pytest.fixture

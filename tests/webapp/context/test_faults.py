@@ -18,6 +18,12 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from assistant.context import digests, session_closing
+from assistant.context.keeping import look
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import Meaning
+from assistant.turns.turn import TurnServices
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.memory import chat_sessions, chat_summaries, context_packs
@@ -26,12 +32,6 @@ from tests.webapp.conftest import Actor, Clock
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 from tests.webapp.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
-from webapp.assistant import closing, digests
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.keeping import look
-from webapp.assistant.models import ChatModels
-from webapp.assistant.turn import TurnServices
-from webapp.query_embedder import Meaning
 from webapp.services import Services
 
 __all__ = ["deps", "now", "stub"]
@@ -131,12 +131,12 @@ def test_a_locked_database_at_the_change_of_state(
     log.addHandler(fault)
     fault.begin()
     try:
-        assert not closing.close(context, session_id, "window")
+        assert not session_closing.close(context, session_id, "window")
     finally:
         log.removeHandler(fault)
         fault.end()
     assert len(fault.lines) == 1 and "closed later" in fault.lines[0]
-    assert closing.close(context, session_id, "window")
+    assert session_closing.close(context, session_id, "window")
     assert are_summarised(context, session_id)
 
 
@@ -150,7 +150,7 @@ def closed_under(past: Past, context: ContextServices, fault: Fault) -> int:
     deps = replace(at_embedding(context, fault), clock=clock)
     for _ in range(30):
         [session_id] = long_windows(past, 1, closed=False)
-        assert closing.close(deps, session_id, "window")
+        assert session_closing.close(deps, session_id, "window")
         if fault.lines:
             return session_id
     raise AssertionError("thirty summaries found room on a full disk")
@@ -178,7 +178,7 @@ def test_the_roll_up_waits_and_is_made_when_it_is_wanted(
 ) -> None:
     long_windows(past, 30)
     [session_id] = long_windows(past, 1, closed=False)
-    assert closing.close(after_embedding(context, fault, 1), session_id, "window")
+    assert session_closing.close(after_embedding(context, fault, 1), session_id, "window")
     assert len(fault.lines) == 1 and "digests of chats are made later" in fault.lines[0]
     assert are_summarised(context, session_id)
     lines = digests.recent(context.database, 28, context.clock()).lines
@@ -203,7 +203,7 @@ def check_repaired(context: ContextServices, window: Window) -> None:
     window.deps = replace(window.deps, context=context)
     window.ask("And is that retention final?")
     assert "[Recent context]" in window.told()
-    assert closing.close(context, window.session_id, "window")
+    assert session_closing.close(context, window.session_id, "window")
     assert are_summarised(context, window.session_id)
 
 
@@ -285,7 +285,7 @@ def test_the_answering_model_times_out_while_there_is_a_pack(
     assert result.error is not None and (result.status, result.error.code) == ("failed", "model_timeout")
     stored = context_packs.of_turn(context.database, result.chat_id, 1)
     assert stored is not None and LEARNED in stored.text
-    assert closing.close(context, window.session_id, "window")
+    assert session_closing.close(context, window.session_id, "window")
     found = chat_summaries.get(context.database, [window.session_id])[window.session_id]
     assert found.next_steps == "Not answered: Is the retention final?"
 

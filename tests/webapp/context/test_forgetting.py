@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.context import digests
+from assistant.context.keeping import look
+from assistant.context.session_closing import ContextServices
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence
 from store.core.database import Database, rows
@@ -13,9 +16,6 @@ from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
-from webapp.assistant import digests
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.keeping import look
 
 SECRET = "xylophonequark"
 

@@ -7,6 +7,9 @@ import threading
 import pytest
 from flask import Flask
 
+from assistant.context import session_closing
+from assistant.context.keeping import Keeper, look
+from assistant.context.session_closing import ContextServices
 from store.chats import conversations
 from store.core.database import Database
 from store.memory import chat_sessions, chat_summaries
@@ -14,18 +17,15 @@ from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
-from webapp.assistant import closing
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.keeping import Keeper, look
 
 API = "/api/v1/chat"
 MINUTE_MS = 60_000
 
 
 def test_r1_1_each_window_has_one_session(context: ContextServices, past: Past) -> None:
-    first, second = (closing.open_window(context, None) for _ in range(2))
+    first, second = (session_closing.open_window(context, None) for _ in range(2))
     assert first != second
-    assert closing.open_window(context, None, first) == first  # the same window after a reload
+    assert session_closing.open_window(context, None, first) == first  # the same window after a reload
 
 
 def test_r1_2_new_opens_a_session_and_closes_the_one_before(program: Actor, database: Database) -> None:
@@ -109,10 +109,10 @@ def test_a_window_that_comes_back_in_time_goes_on(past: Past, context: ContextSe
     session = chat_sessions.get(context.database, session_id)
     assert session is not None
     now.now_ms += 5 * MINUTE_MS
-    assert closing.open_window(context, session.chat_id, session_id) == session_id
+    assert session_closing.open_window(context, session.chat_id, session_id) == session_id
     assert _state(context, session_id) == ("open", "made")
     other = conversations.create(context.database, "Another", now())
-    assert closing.open_window(context, other, session_id) != session_id
+    assert session_closing.open_window(context, other, session_id) != session_id
     assert _state(context, session_id) == ("closed", "made")
 
 
@@ -123,7 +123,7 @@ def test_a_window_that_comes_back_too_late_begins_anew(
     session = chat_sessions.get(context.database, session_id)
     assert session is not None
     now.now_ms += 31 * MINUTE_MS
-    assert closing.open_window(context, session.chat_id, session_id) != session_id
+    assert session_closing.open_window(context, session.chat_id, session_id) != session_id
 
 
 def test_the_page_tells_of_its_window_by_forms(app: Flask, browser: Actor, context: ContextServices) -> None:

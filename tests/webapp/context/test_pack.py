@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assistant.context import context_ranking, session_summary
+from assistant.context.packs import TRUNCATED, Candidate, Limits, Loaded, Pack, build
+from assistant.core import prompt_blocks
+from assistant.core.texts import estimate_tokens
 from store.memory.chat_choosing import Candidates
 from store.memory.chat_digests import Line
 from tests.factories import NOON_MS
 from tests.webapp.context.helpers import DAY_MS
-from webapp.assistant import context_ranking, mini_summary, prompt_blocks
-from webapp.assistant.context_pack import TRUNCATED, Candidate, Limits, Loaded, Pack, build
-from webapp.assistant.texts import estimate_tokens
 
 DEFAULT = Limits(2_950, 1_300, 900, 700)
 
@@ -146,7 +147,7 @@ def test_r1_16_the_caps_hold_for_any_data(
 def test_r1_20_no_message_of_more_than_120_characters_is_repeated(messages: list[str]) -> None:
     """Whatever a person wrote, of one line in a summary there are at most 110 characters."""
     for message in messages:
-        told = mini_summary.one_line(message, mini_summary.MAX_MESSAGE_CHARS)
+        told = session_summary.one_line(message, session_summary.MAX_MESSAGE_CHARS)
         assert len(told) <= 110
         line = " ".join(message.split())
         assert len(line) <= 120 or line not in told

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assistant.context import digests, keywords
+from assistant.context.background import prepare
+from assistant.context.context_loading import ContextRequest
+from assistant.context.session_closing import ContextServices
+from assistant.core.redaction import REDACTED, is_luhn, redacted
 from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
-from webapp.assistant import digests, keywords
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.context import prepare
-from webapp.assistant.context_loading import ContextRequest
-from webapp.assistant.redaction import REDACTED, is_luhn, redacted
 
 LINES = [
     line.replace("\\n", "\n")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from assistant.context import topics
+from assistant.context.session_closing import ContextServices
+from assistant.context.topics import Topic
 from store.memory import chat_digests, chat_sessions
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
-from webapp.assistant import topics
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.topics import Topic
 
 RETENTION = [
     "What did I set retention to?",

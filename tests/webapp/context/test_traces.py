@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from assistant.context import digests, session_closing, session_summary, tracing
+from assistant.context.session_closing import ContextServices
 from store.chats.conversations import StoredEvidence
 from store.core.paths import DataDir
 from store.memory import chat_summaries
@@ -14,8 +16,6 @@ from store.memory.chat_summaries import ChatSummary, SessionTurn
 from store.memory.chat_traces import Trace, Traces
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
-from webapp.assistant import closing, digests, mini_summary, tracing
-from webapp.assistant.closing import ContextServices
 
 QUESTION = "What did I set retention to?"
 LEARNED = "You set retention to 14 days."
@@ -55,7 +55,7 @@ def test_rules_know_the_question_and_the_frame_of_each_sentence(
 
 def test_that_nothing_was_answered_is_known_of_what_was_asked() -> None:
     failed = replace(TURNS[0], status="failed", answer_md="")
-    found = mini_summary.pieces([failed])
+    found = session_summary.pieces([failed])
     assert [(each.text, each.turns) for each in found["completed"]] == [("0 of 1 questions answered.", (1,))]
     assert [each.turns for each in found["next_steps"]] == [(1,)]
 
@@ -153,4 +153,4 @@ def test_traces_hold_no_words(past: Past, context: ContextServices) -> None:
             "select traces from chat_summaries where session_id = ?", (session_id,)
         ).fetchall()
     assert "zeppelin" not in kept and "Delft" not in kept
-    assert closing.summarise(context, session_id)
+    assert session_closing.summarise(context, session_id)

@@ -12,6 +12,14 @@ from typing import Any
 
 import pytest
 
+from assistant.context import session_closing
+from assistant.context.background import prepare
+from assistant.context.context_loading import ContextRequest
+from assistant.context.keeping import look
+from assistant.context.session_closing import ContextServices
+from assistant.core import prompt_blocks
+from assistant.core.query_embedder import Meaning
+from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer, stored_turn
 from engines.embedding import EmbeddingError
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence
@@ -29,13 +37,6 @@ from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
-from webapp.assistant import closing, prompt_blocks
-from webapp.assistant.closing import ContextServices
-from webapp.assistant.context import prepare
-from webapp.assistant.context_loading import ContextRequest
-from webapp.assistant.keeping import look
-from webapp.assistant.turn import TurnRequest, TurnResult, TurnServices, answer, stored_turn
-from webapp.query_embedder import Meaning
 
 LEARNED = "You set retention to 14 days."
 QUESTIONS = ("What did I set retention to?", "Who changed the retention policy?", "Is it final?")
@@ -170,8 +171,8 @@ def test_r1_35_the_users_own_name_opts_out(
 ) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     assert deps.context
-    assert closing.is_opted_out(changed(deps.context, opt_out=("ada", "grace")))
-    assert not closing.is_opted_out(changed(deps.context, opt_out=("grace",)))
+    assert session_closing.is_opted_out(changed(deps.context, opt_out=("ada", "grace")))
+    assert not session_closing.is_opted_out(changed(deps.context, opt_out=("grace",)))
 
 
 def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window, database: Database) -> None:
@@ -265,11 +266,11 @@ def test_r1_36_a_defect_costs_no_answer(
         raise RuntimeError("a defect")
 
     with monkeypatch.context() as patch:
-        patch.setattr("webapp.assistant.context.context_pack.build", fails)
+        patch.setattr("assistant.context.background.context_pack.build", fails)
         result = window.ask(QUESTIONS[0])
     assert (result.status, result.answer_md, window.told()) == ("done", "I do not know.", "")
     assert len(caplog.records) == 1
-    assert closing.close(_context(window), window.session_id, "window")
+    assert session_closing.close(_context(window), window.session_id, "window")
 
 
 def test_r1_36_an_embedder_that_raises_costs_no_answer(
@@ -313,7 +314,7 @@ def test_r1_50_sizes_times_and_use_are_sampled_without_words(window: Window) -> 
     window.deps = replace(window.deps, context=sampled)
     window.stub.reply({"answer_md": "Fourteen days of retention, I think.", "evidence": []})
     window.ask("Is it final?")
-    closing.close(sampled, window.session_id, "window")
+    session_closing.close(sampled, window.session_id, "window")
     telemetry = context_packs.telemetry(window.deps.database)
     assert telemetry.helpfulness is not None and telemetry.helpfulness > 0
     with window.deps.database.read() as connection:
@@ -359,7 +360,7 @@ def test_deleting_a_frame_takes_what_another_chat_was_told_of_it(
     stub.reply({"answer_md": f"Earlier you spoke of {secret}.", "evidence": []})
     window.ask("What did we talk about?")
     assert secret in window.told()
-    closing.close(_context(window), window.session_id, "window")
+    session_closing.close(_context(window), window.session_id, "window")
     window.ask("And before?")  # a pack that holds what the other window came to
     deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     look(_context(window))

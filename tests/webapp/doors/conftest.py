@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.read_api.calls import ReadSources
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import EmbeddingSettings, Settings
@@ -13,8 +15,6 @@ from store.frames.media import Media
 from store.privacy import privacy
 from store.privacy.privacy import Rule
 from tests.webapp.conftest import Clock
-from webapp.doors.calls import ReadSources
-from webapp.query_embedder import QueryEmbedder
 
 Exclude = Callable[..., None]
 

@@ -21,6 +21,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from PIL import Image
 
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.read_api.calls import ReadSources
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import EmbeddingSettings
@@ -32,10 +34,8 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.doors.conftest import Exclude
 from webapp.access import load_token, reading_token
-from webapp.doors.calls import ReadSources
 from webapp.mcp_server.running import http_app
 from webapp.mcp_server.server import TOOLS, make_server
-from webapp.query_embedder import QueryEmbedder
 
 NOON = NOON_MS / 1000
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from mcp import StdioServerParameters
 
+from assistant.read_api import memory as tools
+from assistant.read_api.calls import ReadSources
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -20,8 +22,6 @@ from store.memory.observations import Draft, Fact
 from tests.factories import NOON_MS
 from tests.webapp.doors.conftest import Exclude
 from tests.webapp.doors.test_mcp import Asked, converse, put
-from webapp.doors import memory_tools as tools
-from webapp.doors.calls import ReadSources
 from webapp.mcp_server.server import make_server
 
 NOON = NOON_MS / 1000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from webapp.doors.calls import ReadSources
+from assistant.read_api.calls import ReadSources
 from webapp.mcp_server.server import make_server
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "doors.md"

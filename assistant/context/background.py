@@ -1,0 +1,197 @@
+"""What a turn tells its model of earlier chats, and what its window is about (R1.8 to R1.10, R1.36 to R1.38).
+
+Whatever goes wrong here, the question is answered: `prepare` never raises, and gives an empty pack with the
+reason instead. What takes too long is not waited for; what was told before is told again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from assistant.context import context_loading, packs, topics
+from assistant.context.context_loading import ContextRequest
+from assistant.context.prepared import PreparedContext
+from assistant.context.session_closing import FAULTS, ContextServices, is_opted_out
+from assistant.context.topics import Topic
+from store.memory import chat_choosing, chat_sessions, context_packs, context_preferences
+from store.memory.chat_sessions import ChatSession
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+VERSION = "v2"
+_LOOK_UP_S = 0.5
+_MINUTE_MS = 60_000
+
+
+def prepare(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
+    """The topic and the pack of a question, within the time that it may take."""
+    if why := _switched_off(deps, asking):
+        return PreparedContext(reason=why)
+    began_s = time.perf_counter()
+    try:
+        return _within(lambda: _prepared(deps, asking, began_s), deps.settings.build_budget_ms / 1_000, deps)
+    except TimeoutError:
+        log.warning("background took too long; what was told before is told again")
+        return _again(deps, asking)
+    except FAULTS as error:
+        log.warning("no background: %s", type(error).__name__)
+        return PreparedContext(
+            reason=f"the store failed ({type(error).__name__})", session_id=asking.session_id, has_failed=True
+        )
+    except Exception as error:  # a defect here must not cost an answer
+        log.exception("no background")
+        reason = f"it failed ({type(error).__name__})"
+        return PreparedContext(reason=reason, session_id=asking.session_id, has_failed=True)
+
+
+def are_chats_told(deps: ContextServices | None, chat_id: int | None = None) -> bool:
+    """Whether a tool may tell of earlier chats: there are some, and the person switched nothing off."""
+    if deps is None or not deps.settings.enabled or is_opted_out(deps):
+        return False
+    try:
+        if context_preferences.is_off(deps.database):
+            return False
+        if chat_id is not None and chat_sessions.is_without_context(deps.database, chat_id):
+            return False
+        return chat_choosing.are_any(deps.database)
+    except FAULTS as error:  # as with the pack: the question is answered without it
+        log.warning("no tool over earlier chats: %s", type(error).__name__)
+        return False
+
+
+def _switched_off(deps: ContextServices, asking: ContextRequest) -> str:
+    """Why nothing is told, from what is known without the database (R1.8)."""
+    if not deps.settings.enabled:
+        return "switched off in the settings (context.enabled)"
+    if is_opted_out(deps):
+        return "switched off for this user (context.opt_out)"
+    if asking.session_id is None:
+        return "the question names no window"
+    return "" if asking.version == VERSION else "the question does not ask for it (context_version)"
+
+
+def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> PreparedContext:
+    database, settings, now_ms = deps.database, deps.settings, deps.clock()
+    assert asking.session_id is not None
+    session = chat_sessions.get(database, asking.session_id)
+    if session is None or session.chat_id not in (None, asking.chat_id):
+        return PreparedContext(reason="there is no such window of this chat")
+    if context_preferences.is_off(database):
+        return PreparedContext(reason="switched off by you", session_id=session.id)
+    if asking.chat_id is not None and chat_sessions.is_without_context(database, asking.chat_id):
+        return PreparedContext(reason="switched off for this chat", session_id=session.id)
+    messages = [*chat_sessions.user_turns(database, session.id), asking.message]
+    topic = topics.decided(database, settings, session.id, session.metadata, messages, now_ms)
+    plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
+    if asking.withheld:
+        return replace(plain, reason=asking.withheld)
+    if len(messages) < settings.min_user_turns:
+        return replace(plain, reason=f"told from question {settings.min_user_turns} of a window on")
+    kept = _kept(deps, session, topic, len(messages), now_ms, asking)
+    if kept is not None:
+        return replace(plain, **kept)
+    loaded = context_loading.loaded(deps, session, topic, asking, now_ms)
+    pack = packs.build(loaded, context_loading.limits(deps, asking))
+    took_ms = (time.perf_counter() - began_s) * 1_000
+    return replace(
+        plain,
+        system_augmentation=pack.text,
+        reason="made for this question" if pack.text else "there is nothing to tell yet",
+        hash=pack.hash,
+        record=context_loading.record(pack, topic),
+        sessions=pack.sessions,
+        tokens=pack.tokens,
+        prompt_tokens=asking.prompt_tokens,
+        build_ms=took_ms,
+        is_new=True,
+    )
+
+
+def _kept(
+    deps: ContextServices,
+    session: ChatSession,
+    topic: Topic | None,
+    turn: int,
+    now_ms: int,
+    asking: ContextRequest,
+) -> dict[str, Any] | None:
+    """The pack that was told last, where it is not due to be made anew (R1.47); None where it is."""
+    settings, kept = deps.settings, session.metadata
+    if "last_context_hash" not in kept or kept.get("pack_topic") != (topic.tag if topic else None):
+        return None
+    age_ms, turns = now_ms - kept["pack_ms"], turn - kept["pack_turn"]
+    is_due = turns >= settings.refresh_turns or age_ms >= settings.refresh_minutes * _MINUTE_MS
+    if is_due and age_ms >= settings.refresh_cooldown_s * 1_000:
+        return None
+    before = context_packs.by_hash(deps.database, session.id, kept["last_context_hash"])
+    limit = context_loading.limits(deps, asking)
+    if before is None or (limit.tokens is not None and before.tokens > limit.tokens):
+        return None
+    return _told(before, "told before in this window, not due yet") | {"prompt_tokens": asking.prompt_tokens}
+
+
+def _told(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
+    return {
+        "system_augmentation": before.text,
+        "reason": reason,
+        "hash": before.hash,
+        "record": before.record,
+        "sessions": before.session_ids,
+        "tokens": before.tokens,
+        "build_ms": 0.0,
+    }
+
+
+def _again(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
+    """What the window was told last, looked up in a moment or not at all (R1.38)."""
+
+    def look_up() -> PreparedContext:
+        assert asking.session_id is not None
+        session = chat_sessions.get(deps.database, asking.session_id)
+        if session is None or session.chat_id not in (None, asking.chat_id):
+            return PreparedContext(reason="there is no such window of this chat")
+        plain = PreparedContext(
+            topic=topics.stored(session.metadata), session_id=session.id, prompt_tokens=asking.prompt_tokens
+        )
+        wanted = session.metadata.get("last_context_hash", "")
+        before = context_packs.by_hash(deps.database, session.id, wanted) if wanted else None
+        if before is None or asking.withheld:
+            return replace(plain, reason="it took too long, and nothing was told before")
+        return replace(plain, **_told(before, "told before in this window; making it anew took too long"))
+
+    try:
+        return _within(look_up, _LOOK_UP_S, deps)
+    except (TimeoutError, *FAULTS):  # said already: the question is answered without it
+        return PreparedContext(reason="it took too long", session_id=asking.session_id, has_failed=True)
+
+
+def _within(work: Callable[[], T], timeout_s: float, deps: ContextServices) -> T:
+    """What `work` gives in a thread of its own, which is left to itself when the time is up.
+
+    Raises `TimeoutError`, and what it raises.
+    """
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # handed to the waiting thread, whatever it is
+            failure.append(error)
+        finally:
+            deps.database.close_thread()
+
+    thread = threading.Thread(target=run, name="background", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if failure:
+        raise failure[0]
+    if not outcome:
+        raise TimeoutError
+    return outcome[0]

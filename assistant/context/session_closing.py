@@ -1,0 +1,274 @@
+"""Closing a context session: its summary, tags, vector and the roll-ups (R1.5).
+
+Closing always succeeds. The state changes first; what is made afterwards may fail at any step and is
+made up for: the session stays ``pending``, and the next close, or the next look of `tidy`, makes it again.
+Rules write the summary at once. A model, where one may be asked, writes it anew in the background.
+"""
+
+from __future__ import annotations
+
+import getpass
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from assistant.context import digests, keywords, mini_summary_model, session_summary, tracing
+from assistant.context.session_summary import Fields
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import Meaning
+from assistant.core.texts import estimate_tokens
+from engines.chat import ModelError
+from store.core.database import Database
+from store.core.errors import SettingsError, StoreError
+from store.core.settings import ContextSettings
+from store.embeddings.vectors import quantize
+from store.memory import chat_sessions, chat_summaries, context_packs
+from store.memory.chat_sessions import ClosedBy
+from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
+
+log = logging.getLogger(__name__)
+
+FAULTS = (StoreError, OSError, apsw.Error)
+"""What a store that is locked, damaged or on a full disk raises."""
+MAX_REPAIRED = 20
+"""Sessions that one close makes up for, so that it stays quick."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextServices:
+    """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds."""
+
+    database: Database
+    settings: ContextSettings
+    models: ChatModels
+    embed: Callable[[str], Meaning]
+    clock: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        """Raises `SettingsError`: a word that was mistyped must not let texts leave."""
+        choice = self.settings.summaries
+        if choice not in mini_summary_model.CHOICES:
+            known = ", ".join(mini_summary_model.CHOICES)
+            raise SettingsError(f"context.summaries must be one of {known}, not {choice!r}")
+
+    @property
+    def stale_ms(self) -> int:
+        return round(self.settings.session_stale_minutes * 60_000)
+
+
+def is_opted_out(deps: ContextServices) -> bool:
+    """Whether the configuration names the person whose computer this is (R1.35)."""
+    names = deps.settings.opt_out
+    return bool(names) and ("*" in names or _user() in names)
+
+
+def open_window(deps: ContextServices, chat_id: int | None, previous: int | None = None) -> int:
+    """The session of a window that looks at a chat; None is one that is not begun.
+
+    The window's `previous` session goes on where it is of the same chat and was left a moment ago, as by
+    a reload; another one is closed. Whoever asked before the page's script was there has a session that
+    no window opened yet: it is this one's. Raises `StoreError`, and `apsw.ConstraintError` without that chat.
+    """
+    if previous is not None:
+        if chat_sessions.resume(deps.database, previous, chat_id, deps.clock(), deps.stale_ms):
+            return previous
+        close(deps, previous, "new")
+    if chat_id is not None:
+        asked_in = chat_sessions.claim(deps.database, chat_id, deps.clock(), deps.stale_ms)
+        if asked_in is not None:
+            return asked_in
+    return chat_sessions.create(deps.database, deps.clock(), chat_id)
+
+
+def window_for(deps: ContextServices, chat_id: int | None, given: int | None) -> int | None:
+    """The session that a question of the page belongs to; None where the store fails.
+
+    Without scripts a page names none: then it is the one its chat was last asked in, or a new one.
+    """
+    try:
+        named = chat_sessions.get(deps.database, given) if given else None
+        if named and named.chat_id in (None, chat_id):
+            return named.id
+        last = chat_sessions.latest_of_chat(deps.database, chat_id) if chat_id else None
+        if last and last.state == "open" and last.seen_ms >= deps.clock() - deps.stale_ms:
+            return last.id
+        return chat_sessions.create(deps.database, deps.clock(), chat_id, is_unclaimed=True)
+    except FAULTS as error:
+        log.warning("a question is asked in no window: %s", type(error).__name__)
+        return None
+
+
+def close(deps: ContextServices, session_id: int, by: ClosedBy) -> bool:
+    """Close a session and summarise it; closing twice is closing once. False where it was not open."""
+    try:
+        was_open = chat_sessions.close(deps.database, session_id, by, deps.clock())
+        waiting = [each for each in chat_sessions.pending(deps.database) if each != session_id]
+    except FAULTS as error:
+        log.warning("session %d is closed later: %s", session_id, type(error).__name__)
+        return False
+    _make(deps, [*([session_id] if was_open else []), *waiting[:MAX_REPAIRED]])
+    return was_open
+
+
+def close_idle_sessions(deps: ContextServices) -> None:
+    """Close what nobody was heard of for long, and make up for summaries that failed (R1.5)."""
+    try:
+        found = chat_sessions.stale(deps.database, deps.clock() - deps.stale_ms)
+        for session_id in found:
+            chat_sessions.close(deps.database, session_id, "stale", deps.clock())
+        waiting = chat_sessions.pending(deps.database)
+    except FAULTS as error:
+        log.warning("stale sessions are closed later: %s", type(error).__name__)
+        return
+    _make(deps, waiting)
+
+
+def summarise(deps: ContextServices, session_id: int) -> bool:
+    """Write a session's summary by rules; False, with a line in the log, where it has to wait."""
+    try:
+        return _summarised(deps, session_id)
+    except FAULTS as error:
+        log.warning("session %d is summarised later: %s", session_id, type(error).__name__)
+        return False
+
+
+def _make(deps: ContextServices, session_ids: Sequence[int]) -> None:
+    """Summarise these sessions and make the digests of them.
+
+    What a store that fails does to one it would do to all of them: they wait together, with one line.
+    """
+    for at, session_id in enumerate(session_ids):
+        try:
+            _summarised(deps, session_id)
+        except FAULTS as error:
+            waiting = f"{len(session_ids) - at} sessions are" if at + 1 < len(session_ids) else "1 session is"
+            log.warning("%s summarised later: %s", waiting, type(error).__name__)
+            return
+    if session_ids:
+        _roll_up(deps)
+
+
+def _summarised(deps: ContextServices, session_id: int) -> bool:
+    """Write a session's summary by rules; False where it is out of date. Raises what a failing store does."""
+    try:
+        turns = chat_summaries.summary_input(deps.database, session_id)
+        if not turns:
+            chat_summaries.put_empty(deps.database, session_id)
+            return True
+        is_kept = _put(deps, session_id, turns, session_summary.summary_by_rules(turns), BY_RULES)
+        _judge(deps, turns)
+        return is_kept
+    except FAULTS:
+        raise
+    except Exception:  # whatever a defect does, the window has closed
+        log.exception("session %d could not be summarised", session_id)
+        return False
+
+
+def embed(deps: ContextServices, session_id: int) -> None:
+    """Give a summary that a person wrote its vector; without an embedder it has none."""
+    found = chat_summaries.get(deps.database, [session_id]).get(session_id)
+    vector = _embedded(deps, session_id, session_summary.text_of(found.fields)) if found else None
+    if vector:
+        chat_summaries.put_vector(deps.database, session_id, vector)
+
+
+def refine(deps: ContextServices, session_id: int) -> bool:
+    """Let the model that answered put a summary into better words; False where the rules' words stay."""
+    settings = deps.settings
+    try:
+        turns = chat_summaries.summary_input(deps.database, session_id)
+        if not turns:
+            return False
+        found = mini_summary_model.summary_by_model(
+            deps.database, deps.models, turns, settings.summaries, settings.summary_timeout_s, deps.clock
+        )
+        return found is not None and _put(deps, session_id, turns, *found)
+    except (ModelError, *FAULTS) as error:
+        log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
+    except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
+        log.exception("session %d keeps the summary of the rules", session_id)
+    return False
+
+
+def _put(
+    deps: ContextServices,
+    session_id: int,
+    turns: Sequence[SessionTurn],
+    fields: Mapping[str, str | None],
+    by: str,
+) -> bool:
+    kept = _without_messages(fields, [turn.question for turn in turns])
+    questions = [turn.question for turn in turns]
+    return chat_summaries.put(
+        deps.database,
+        session_id,
+        kept,
+        tags=keywords.tags(questions),
+        tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
+        made_by=by,
+        ended_ms=turns[-1].created_ms,
+        now_ms=deps.clock(),
+        embedded=_embedded(deps, session_id, session_summary.text_of(kept)),
+        traces=tracing.traced(kept, turns, by),
+        made_of=turns,
+    )
+
+
+def _without_messages(fields: Mapping[str, str | None], questions: Sequence[str]) -> Fields:
+    """The fields with no question of more than 120 characters in them, whoever wrote them (R1.20)."""
+    kept = dict(fields)
+    for question in (" ".join(each.split()) for each in questions if len(each) > 120):
+        short = session_summary.one_line(question, session_summary.MAX_MESSAGE_CHARS)
+        kept = {name: text.replace(question, short) if text else text for name, text in kept.items()}
+    return kept
+
+
+def _embedded(deps: ContextServices, session_id: int, text: str) -> Embedded | None:
+    """The text's vector; None without an embedder, and where it fails (R1.37)."""
+    try:
+        meaning = deps.embed(text)
+        vector, model = meaning["query_vector"], meaning["vector_model"]
+        if vector is None or model is None:
+            if meaning["vector_problem"] not in (None, "embeddings_off"):
+                log.warning("session %d has no vector: %s", session_id, meaning["vector_problem"])
+            return None
+        return Embedded(model, quantize(vector[None, :])[0])
+    except Exception as error:  # an embedder may be a plug-in; a session closes without its vector
+        log.warning("session %d has no vector: %s", session_id, type(error).__name__)
+        return None
+
+
+def _roll_up(deps: ContextServices) -> None:
+    try:
+        digests.roll_up_recent(deps.database, deps.settings.recent_days, deps.clock())
+        digests.history(deps.database, deps.settings.recent_days, deps.clock())
+    except FAULTS as error:
+        log.warning("the digests of chats are made later: %s", type(error).__name__)
+
+
+def _judge(deps: ContextServices, turns: Sequence[SessionTurn]) -> None:
+    """How much of their background sampled answers made use of (R1.50): the share of its tags they name."""
+    by_id = {turn.turn_id: turn for turn in turns}
+    found = {}
+    for turn_id in context_packs.unjudged(deps.database, by_id):
+        turn = by_id[turn_id]
+        pack = context_packs.of_turn_id(deps.database, turn_id)
+        words = (
+            set(keywords.keyword_candidates(pack.text)) - set(keywords.keyword_candidates(turn.question))
+            if pack
+            else set()
+        )
+        used = words & set(keywords.keyword_candidates(turn.answer_md))
+        found[turn_id] = round(len(used) / len(words), 3) if words else 0.0
+    if found:
+        context_packs.judge(deps.database, found)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name
+        return ""

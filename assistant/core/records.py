@@ -1,0 +1,346 @@
+"""What goes into a turn and what comes out of it.
+
+A turn is one question and its answer. `TurnRequest` goes in; `TurnEvent`s come out while it runs,
+and the last one carries the `TurnResult`, which `stored_turn` rebuilds field by field. Times are
+epoch milliseconds; ranges are half-open. Nothing here is from the model unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from engines.chat import Usage
+from store.chats.anchors import Anchor
+from store.chats.attachments import Attachment
+from store.chats.tool_calls import ToolCall
+
+MAX_MESSAGE_CHARS = 8_000
+MAX_PROMPT_CHARS = 20_000
+"""As whom a model speaks in one turn (`system_prompt`)."""
+MAX_NOTE_CHARS = 200
+MIN_CONFIDENCE = 0.6
+"""Confidence (0..1) from which a word was surely read: true words of the sample week lie above."""
+ATTACHMENT_SOURCE = "attachments"
+"""What a turn that was told of files names among its sources."""
+
+Mode = Literal["evidence", "agent"]
+EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
+ClaimState = Literal[
+    "found",
+    "measured",
+    "paraphrase",
+    "not_checked",
+    "not_found",
+    "no_evidence",
+    "not_from_screen",
+    "from_source",
+]
+TurnStatus = Literal["running", "done", "failed"]
+Stage = Literal["searching", "thinking", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFilters:
+    """Which frames count: app and window as for search, everything beside the range."""
+
+    app_name: str | None = None
+    window_name: str | None = None
+    browser_url: str | None = None
+    focused: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCall:
+    """A call that a turn with tools makes before the model is asked: one that failed, tried again (R2.41)."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """A question. Without `start_ms` the range is looked for in the message.
+
+    `end_ms` defaults to `now_ms`, the asker's clock; `timezone` is an IANA name. `system_prompt`
+    replaces the identity block of the prompt and nothing else (C4); `persona_id` names who speaks where
+    it is missing, and `style_note` is put under either, for this turn alone. Frames in `without` are not
+    looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
+    after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
+    that the chat holds. `session_id` is the window that it is asked in; one of another
+    chat is passed over. `attachments` are ids of files that it brings;
+    `previous_response_id` names what the endpoint keeps of the conversation.
+    """
+
+    message: str
+    timezone: str
+    now_ms: int
+    start_ms: int | None = None
+    end_ms: int | None = None
+    chat_id: int | None = None
+    filters: TurnFilters = field(default_factory=TurnFilters)
+    model: str | None = None
+    mode: Mode | None = None
+    system_prompt: str | None = None
+    persona_id: int | None = None
+    style_note: str = ""
+    without: tuple[int, ...] = ()
+    day_start_min: int = 0
+    week_start: int = 0  # 0 = Monday
+    first_call: FirstCall | None = None
+    anchor: Anchor | None = None
+    amend: bool = False
+    session_id: int | None = None
+    context_version: str = ""
+    attachments: tuple[int, ...] = ()
+    previous_response_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in pixels of the frame, origin top-left."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """One frame of this turn's selection.
+
+    `n` is its number in the answer, by first use; None for one that was retrieved and not cited.
+    `state` is ``retrieved`` for those; ``found`` is said only after a deterministic check, with
+    `boxes` around the quoted words. Once the frame is deleted `state` is ``deleted``, `frame_id`
+    and `frame_url` are None, and nothing but its time is left.
+    """
+
+    n: int | None
+    frame_id: int | None
+    captured_ms: int
+    local_time: str
+    app_name: str | None
+    window_name: str | None
+    focused: bool | None
+    browser_url: str | None
+    ocr_snippet: str
+    quote: str
+    boxes: tuple[Box, ...]
+    state: EvidenceState
+    frame_url: str | None
+    reading_id: int | None = None  # the reading that was quoted; reading again checks the quote again
+    checked_ms: int | None = None  # when the quote was looked for again, in a later reading
+    confidence: float | None = None  # 0..1, of the least sure of the quoted words, as the reader said
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the reader was unsure of a quoted word: it stands there as it was read."""
+        return self.state == "found" and self.confidence is not None and self.confidence < MIN_CONFIDENCE
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of the answer, ``answer_md[start:end]``, with the numbers it cites.
+
+    `missing` is what no quote shows although the quotes stand in their frames: figures, names and
+    addresses of a sentence that is ``not_found``, outcomes and reasons of one that is ``not_checked``,
+    since those may be said in other words. `assistant.evidence.claims` says what each state means.
+    """
+
+    text: str
+    start: int
+    end: int
+    citations: tuple[int, ...]
+    state: ClaimState
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageGap:
+    """A stretch of the range without looks. `reason` as in `store.timeline.ledger.gaps`."""
+
+    start_ms: int
+    end_ms: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search the turn ran, so that a person can run it again (CHAT-3).
+
+    `text` is what was searched for, '' for frames spread over the range. `way` is ``spread`` or a
+    strategy of `store.search.search`; `fallback` says why meaning played no part in it, '' when it did.
+    `hits` are all frames found, `is_exact` false when there are more.
+    """
+
+    start_ms: int
+    end_ms: int
+    filters: TurnFilters
+    hits: int
+    text: str = ""
+    way: str = "spread"
+    is_exact: bool = True
+    fallback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeReading:
+    """How the words of a question named its range; `phrase` is '' when they did not.
+
+    `is_so_far`: the range ends now because more of it is still to come. `also` are other ranges that
+    the words may mean, nearest first, as (start_ms, end_ms).
+    """
+
+    phrase: str = ""
+    is_so_far: bool = False
+    also: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was looked at, and what could not be.
+
+    `relevant` of the sampled frames were found by a search, the others are spread over the range.
+    `is_found` is false when the words asked for are on no frame of it. `unread` and `unembedded`
+    frames of the range could not be found yet, by words and by meaning.
+    """
+
+    frames_in_range: int
+    frames_sampled: int
+    gaps: tuple[CoverageGap, ...] = ()
+    queries: tuple[Query, ...] = ()
+    index_fresh_to_ms: int | None = None
+    relevant: int = 0
+    is_found: bool = True
+    unread: int = 0
+    unembedded: int = 0
+    reading: TimeReading = TimeReading()
+    by_tools: bool = False  # the sampled frames are what tools returned, of no particular range
+
+
+@dataclass(frozen=True, slots=True)
+class TurnError:
+    """Why a turn failed: a code for programs, a sentence for people, and what they can do."""
+
+    code: str
+    message: str
+    action: str
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """A turn as it is stored. Failed, it has an `error`, what was retrieved, and as much of an answer as
+    was said before it broke off. An answer that is not all that would have been said `is_cut_off`.
+
+    `dropped` counts the ids the model cited that name nothing this turn retrieved. `sources` names what it
+    rests on beside frames; none of it is evidence (C3). `attachments` are the files of the question.
+    """
+
+    chat_id: int
+    turn_id: int
+    mode: Mode
+    model: str
+    question: str
+    answer_md: str
+    start_ms: int
+    end_ms: int
+    timezone: str
+    evidence: tuple[EvidenceItem, ...]
+    claims: tuple[Claim, ...]
+    coverage: Coverage
+    usage: Usage | None = None
+    warnings: tuple[str, ...] = ()
+    dropped: int = 0
+    error: TurnError | None = None
+    status: TurnStatus = "done"
+    created_ms: int = 0
+    sources: tuple[str, ...] = ()
+    is_cut_off: bool = False
+    attachments: tuple[Attachment, ...] = ()
+    response_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusEvent:
+    """The turn has reached a stage; `message` says so in the language of the question."""
+
+    stage: Stage
+    message: str
+    chat_id: int
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceEvent:
+    """What was retrieved, before any prose: nothing is cited or checked yet."""
+
+    evidence: tuple[EvidenceItem, ...]
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaEvent:
+    """More of what the model says, before anything of it is checked. `part` counts its answers from 1:
+    what it says before a round of tools, and at last the answer.
+    """
+
+    part: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShortenedEvent:
+    """Results of tools no longer fit: so many were left out, so many lost their ends; `message` says so."""
+
+    left_out: int
+    shortened: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEvent:
+    """A call as it stands now; the same `call.id` comes again when its state changes."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalEvent:
+    """The turn waits for a person to decide about these calls."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvent:
+    """The checked answer."""
+
+    answer_md: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalEvent:
+    """The turn as it is stored; always the last event, also after an error."""
+
+    result: TurnResult
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEvent:
+    error: TurnError
+
+
+TurnEvent = (
+    StatusEvent
+    | EvidenceEvent
+    | DeltaEvent
+    | ShortenedEvent
+    | ToolCallEvent
+    | ApprovalEvent
+    | TextEvent
+    | ErrorEvent
+    | FinalEvent
+)

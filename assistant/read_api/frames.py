@@ -1,0 +1,198 @@
+"""Plain functions over frames, for every door and the chat: find, look closer, sum up the time.
+
+Their first parameter is the call they read through; signatures and docstrings become the schemas
+and descriptions that a model is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from assistant.read_api import moments, reading
+from assistant.read_api.answers import (
+    ActivitySummary,
+    FrameContext,
+    FrameRow,
+    FramesFound,
+    Hole,
+    Stretch,
+    Time,
+    TimeOrNone,
+    Usage,
+    Words,
+    moment,
+    moment_or_none,
+)
+from assistant.read_api.calls import ReadCall
+from store.frames.activity_intervals import Segment
+from store.ocr import readings
+from store.search.search import Filters, Hit
+from store.timeline import segments
+from store.timeline.gaps import Gap
+from store.timeline.totals import Total
+
+_MINUTE_MS = 60_000
+_SNIPPET_CHARS = 200
+
+FrameId = Annotated[int, Field(ge=0, le=2**63 - 1, description="`frame_id` of a list.")]
+
+
+def search_frames(
+    call: ReadCall,
+    query: Annotated[Words, Field(description="Words; blank gives the newest frames.")] = "",
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    app_name: Annotated[Words | None, Field(description="Part of the app's name.")] = None,
+    window_name: Annotated[Words | None, Field(description="Part of the window's title.")] = None,
+    browser_url: Annotated[Words | None, Field(description="Part of the browser's address.")] = None,
+    order: Literal["relevance", "newest", "oldest"] | None = None,
+    limit: Annotated[int, Field(ge=1, le=100)] = 20,
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None,
+) -> FramesFound:
+    """Find what was on the screen, as small rows; call it first for anything seen, read or written.
+
+    All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Without `start`
+    everything is searched; `end` is now. Look at a row with get_frame_context.
+    """
+    start_ms, end_ms = moments.span(start, end, call.now_ms)
+    filters = Filters(
+        start_ms=start_ms,
+        # With an open end the first page settles it, for all pages after it.
+        end_ms=None if end is None else end_ms,
+        app_name=app_name,
+        window_name=window_name,
+        browser_url=browser_url,
+    )
+    found = reading.find(call, query, filters, limit=limit, order=order, cursor=cursor)
+    return FramesFound(
+        now=moment(call.now_ms),
+        withheld=call.withheld,
+        frames=[_row(hit) for hit in found.hits],
+        next_cursor=found.next_cursor,
+        total=found.page.total,
+        total_is_exact=found.page.total_is_exact,
+        strategy=found.page.strategy,
+        fallback_reason=found.page.fallback_reason,
+        meaning_since=moment_or_none(found.page.meaning_since_ms),
+        index_fresh_to=moment_or_none(found.page.index_fresh_to_ms),
+    )
+
+
+def get_frame_context(
+    call: ReadCall,
+    frame_id: FrameId,
+    text_start: Annotated[int, Field(ge=0, description="First character of the text to give.")] = 0,
+    text_chars: Annotated[int, Field(ge=0, le=50_000)] = 4_000,
+) -> FrameContext:
+    """Give one frame in full, with text, window, addresses, neighbours and stretch of activity; call it
+    to look closer at a row or to go to the frame before or after.
+
+    `text_start` and `text_chars` choose a piece of a long text.
+    """
+    frame = reading.frame(call, frame_id)
+    found = readings.current_reading(call.database, frame_id)
+    text = found.text if found else ""
+    previous, following = reading.neighbours(call, frame)
+    segment = segments.segment_of(call.database, frame)
+    call.returned = 1
+    return FrameContext(
+        now=moment(call.now_ms),
+        frame_id=frame.id,
+        time=moment(frame.captured_ms),
+        last_seen=moment(frame.ended_ms),
+        app_name=frame.app_name,
+        window_name=frame.window_name,
+        browser_url=frame.browser_url,
+        monitor=frame.monitor,
+        focused=frame.focused,
+        status=frame.status,
+        text=text[text_start : text_start + text_chars],
+        text_start=text_start,
+        text_length=len(text),
+        urls=readings.urls(call.database, frame_id),
+        previous_frame_id=previous,
+        next_frame_id=following,
+        activity=_stretch(segment) if segment and call.shows(segment) else None,
+        withheld=call.withheld,
+    )
+
+
+def activity_summary(
+    call: ReadCall,
+    start: Time,
+    end: TimeOrNone = None,
+    limit: Annotated[int, Field(ge=1, le=100, description="Rows of each list.")] = 20,
+) -> ActivitySummary:
+    """Tell how long which app, window and address was used in a range, longest first, and the gaps in it;
+    call it for every question about time spent.
+
+    The range is half-open, and `end` is now when left out.
+    """
+    start_ms, end_ms = moments.span(start, end, call.now_ms)
+    totals, gaps = reading.summary(call, start_ms, end_ms)
+    call.returned = len(totals.by_app)
+    return ActivitySummary(
+        now=moment(call.now_ms),
+        withheld=call.withheld,
+        start=moment(start_ms),
+        end=moment(end_ms),
+        wall_minutes=_minutes(totals.wall_ms),
+        covered_minutes=_minutes(totals.covered_ms),
+        apps=_usage(totals.by_app[:limit]),
+        windows=_usage(totals.by_window[:limit]),
+        urls=_usage(totals.by_url[:limit]),
+        gaps=[_hole(gap) for gap in sorted(gaps, key=_length, reverse=True)[:limit]],
+    )
+
+
+# -- shaping --------------------------------------------------------------------------------
+
+
+def _row(hit: Hit) -> FrameRow:
+    words = " ".join(hit.snippet.split())
+    return FrameRow(
+        frame_id=hit.frame_id,
+        time=moment(hit.captured_ms),
+        app_name=hit.app_name,
+        window_name=hit.window_name,
+        browser_url=hit.browser_url,
+        snippet=words[:_SNIPPET_CHARS],
+    )
+
+
+def _stretch(segment: Segment) -> Stretch:
+    return Stretch(
+        start=moment(segment.start_ms),
+        end=moment(segment.end_ms),
+        app_name=segment.app_name,
+        window_name=segment.window_name,
+        browser_url=segment.browser_url,
+        frames=segment.frames,
+    )
+
+
+def _usage(totals: tuple[Total, ...]) -> list[Usage]:
+    return [
+        Usage(
+            name=total.name,
+            app_name=total.app_name,
+            minutes=_minutes(total.duration_ms),
+            first_seen=moment(total.first_ms),
+            last_seen=moment(total.last_ms),
+        )
+        for total in totals
+    ]
+
+
+def _length(gap: Gap) -> int:
+    return gap.end_ms - gap.start_ms
+
+
+def _hole(gap: Gap) -> Hole:
+    return Hole(start=moment(gap.start_ms), end=moment(gap.end_ms), reason=gap.reason)
+
+
+def _minutes(duration_ms: int) -> float:
+    return round(duration_ms / _MINUTE_MS, 2)

@@ -1,0 +1,283 @@
+"""Plain functions over memory, for every door and the chat: what was done, learned and asked (R4.25).
+
+Thin over `store.memory.search`: it ranks, this asks for its most, lets today's rules take out what they
+must, and cuts to the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from assistant.read_api import doors_memory as gate
+from assistant.read_api import moments
+from assistant.read_api.answers import (
+    ContextTimeline,
+    Details,
+    MemoryFound,
+    MemoryRow,
+    ObservationDetails,
+    PromptDetails,
+    SessionDetails,
+    TimelineRow,
+    TimeOrNone,
+    Words,
+    moment,
+)
+from assistant.read_api.calls import ReadCall
+from assistant.read_api.errors import ReadRefused
+from store.memory import search, timeline
+from store.memory.chat_summaries import ChatSummary
+from store.memory.entries import MemoryEntry
+from store.memory.insights import Insight
+from store.memory.memory_filters import MemoryFilters
+from store.memory.observations import Observation
+from store.memory.search import MemoryPage
+from store.memory.summaries import SessionSummary
+from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
+
+_SNIPPET_CHARS = 300
+
+Asked = Annotated[Words, Field(description="What to look for, by meaning or words; blank: the newest.")]
+Project = Annotated[Words | None, Field(description="Only of this project.")]
+Limit = Annotated[int, Field(ge=1, le=search.MEMORY_CANDIDATES)]
+Depth = Annotated[int, Field(ge=0, le=MAX_DEPTH, description="Records, or hours with unit=hours.")]
+
+
+def search_observations(
+    call: ReadCall,
+    query: Asked,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    project: Project = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Find what was done, as observations about one place in one hour each; call it for what somebody
+    worked on, also in other words.
+
+    The last 90 days are searched unless a range is given.
+    """
+    return _found(call, search.search_observations, query, start, end, limit, project=project)
+
+
+def search_sessions(
+    call: ReadCall,
+    query: Asked,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    project: Project = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Find stretches of use by what they were about; call it for what a whole session led to.
+
+    The last 90 days are searched unless a range is given.
+    """
+    return _found(call, search.search_sessions, query, start, end, limit, project=project)
+
+
+def search_user_prompts(
+    call: ReadCall,
+    query: Asked,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Find what the person asked Recollect before; call it when they refer to an earlier question.
+
+    The last 90 days are searched unless a range is given.
+    """
+    return _found(call, search.search_user_prompts, query, start, end, limit)
+
+
+def find_by_concept(
+    call: ReadCall,
+    concept: Annotated[Words, Field(min_length=1, description="One concept, as observations name it.")],
+    query: Asked = "",
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Observations about a concept, those that answer `query` best first."""
+    return _found(call, search.find_by_concept, query, start, end, limit, concept)
+
+
+def find_by_file(
+    call: ReadCall,
+    file: Annotated[Words, Field(min_length=1, description="A path or a part of one.")],
+    query: Asked = "",
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Observations in which a file was seen, those that answer `query` best first."""
+    return _found(call, search.find_by_file, query, start, end, limit, file)
+
+
+def find_by_type(
+    call: ReadCall,
+    kind: Annotated[Words, Field(min_length=1, description="A kind of observation, such as coding or mail.")],
+    query: Asked = "",
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Observations of one kind, those that answer `query` best first."""
+    return _found(call, search.find_by_type, query, start, end, limit, kind)
+
+
+def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
+    """What was done, learned and asked last, newest first. A good first call."""
+    found = search.get_recent_context(
+        call.database, now_ms=call.now_ms, project=project, limit=search.MEMORY_CANDIDATES
+    )
+    return _answer(call, found, limit)
+
+
+def get_context_timeline(
+    call: ReadCall,
+    anchor: Annotated[
+        int | str,
+        Field(description="An observation's id, session:ID, prompt:ID, or RFC 3339 with its zone."),
+    ],
+    depth_before: Depth = TIMELINE_DEPTH,
+    depth_after: Depth = TIMELINE_DEPTH,
+    unit: Literal["records", "hours"] = "records",
+    project: Project = None,
+    full: Annotated[bool, Field(description="With the details of every entry.")] = False,
+) -> ContextTimeline:
+    """Tell what lies around one entry or moment, all types in the order of time; call it to see what came
+    before and after.
+
+    `depth_before` and `depth_after` count records, or hours with `unit` hours. With both 0 and `full`, the
+    details of the one entry.
+    """
+    try:
+        found = timeline.get_context_timeline(
+            call.database,
+            _with_zone(anchor),
+            depth_before=depth_before,
+            depth_after=depth_after,
+            unit=unit,
+            project=project,
+        )
+    except BadAnchor as error:
+        raise ReadRefused("invalid", str(error)) from error
+    except UnknownAnchor as error:
+        raise ReadRefused("not_found", str(error.args[0])) from error
+    entries = gate.shown(call, found.entries)
+    if found.anchor.type != "time" and not any(found.is_anchor(entry) for entry in entries):
+        raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
+    call.returned = len(entries)
+    return ContextTimeline(
+        now=moment(call.now_ms),
+        withheld=call.withheld,
+        anchor=moment(found.anchor.at_ms),
+        entries=[
+            TimelineRow(
+                **_row(entry).model_dump(),
+                is_anchor=found.is_anchor(entry),
+                details=_details(entry) if full else None,
+            )
+            for entry in entries
+        ],
+    )
+
+
+TOOLS: tuple[Any, ...] = (
+    search_observations,
+    search_sessions,
+    search_user_prompts,
+    find_by_concept,
+    find_by_file,
+    find_by_type,
+    get_recent_context,
+    get_context_timeline,
+)
+
+
+# -- asking ---------------------------------------------------------------------------------
+
+
+def _found(
+    call: ReadCall,
+    find: Callable[..., MemoryPage],
+    query: str,
+    start: float | str | None,
+    end: float | str | None,
+    limit: int,
+    *of: str,
+    project: str | None = None,
+) -> MemoryFound:
+    """What one of the searches of `store.memory.search` gives; `of` is what it asks for before the question."""
+    filters = MemoryFilters(project=project)
+    if start is not None or end is not None:  # else the store's own window holds (C11)
+        start_ms, end_ms = moments.span(start, end, call.now_ms)
+        filters = MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
+    asking = call.library.embedder.asking(query)
+    page = find(
+        call.database, *of, asking, filters=filters, now_ms=call.now_ms, limit=search.MEMORY_CANDIDATES
+    )
+    return _answer(call, page, limit)
+
+
+def _with_zone(anchor: int | str) -> int | str:
+    """The anchor. Raises `Refused` for a written time that does not say its zone."""
+    try:
+        at = datetime.fromisoformat(anchor.strip()) if isinstance(anchor, str) else None
+    except ValueError:
+        return anchor  # an id, or what the store refuses
+    if at is not None and at.tzinfo is None and not str(anchor).strip().isdecimal():
+        raise ReadRefused("invalid", "anchor: a time needs its zone, as in 2026-11-20T13:00:00+01:00")
+    return anchor
+
+
+# -- shaping --------------------------------------------------------------------------------
+
+
+def _answer(call: ReadCall, page: MemoryPage, limit: int) -> MemoryFound:
+    entries = gate.shown(call, page.entries)[:limit]
+    call.returned = len(entries)
+    return MemoryFound(
+        now=moment(call.now_ms),
+        withheld=call.withheld,
+        entries=[_row(entry) for entry in entries],
+        strategy=page.strategy,
+        fallback_reason=page.fallback_reason,
+    )
+
+
+def _row(entry: MemoryEntry) -> MemoryRow:
+    return MemoryRow(
+        type=entry.type,  # type: ignore[arg-type]  # the other two are held back
+        id=entry.id,
+        start=moment(entry.start_ms),
+        end=moment(entry.end_ms),
+        title=entry.title,
+        snippet=" ".join(entry.snippet.split())[:_SNIPPET_CHARS],
+    )
+
+
+def _details(entry: MemoryEntry) -> Details:
+    match entry.body:
+        case Observation() as body:
+            return ObservationDetails(
+                narrative=body.narrative,
+                facts=[fact.text for fact in body.facts],
+                kind=body.kind,
+                project=body.project,
+                app_name=body.app_name,
+                concepts=list(body.concepts),
+                files=list(body.files),
+                urls=list(body.urls),
+                frame_ids=list(body.frame_ids),
+                source=body.source,
+            )
+        case SessionSummary() as body:
+            return SessionDetails(**body.fields, project=body.project)
+        case Insight() | ChatSummary():
+            raise TypeError(f"a {entry.type} goes through no door")
+        case body:
+            return PromptDetails(text=body.text, chat_id=body.chat_id)

@@ -1,0 +1,186 @@
+"""What was looked at and what could not be, in words: the statement that stands with every answer.
+
+Four things that are easily confused have four names: *not found* (looked for, and on no frame),
+*not recorded* (there is no frame: paused, locked, asleep, not running, failed), *excluded* (a privacy
+rule kept it out) and *deleted* (it was there). *Idle* is a fifth: there are frames, and nobody touched
+keyboard or mouse while they stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Literal
+
+from assistant.core.records import Coverage, CoverageGap, Query, TimeReading, TurnFilters
+from assistant.core.strings import duration, reason
+from assistant.core.texts import Language
+from assistant.retrieval.retrieval import Retrieval
+from store.core import days
+
+LEAST_TOLD_MS = 1_000
+TOLD_STRETCHES = 3
+
+Kind = Literal["looked", "not_found", "not_recorded", "excluded", "deleted", "idle", "not_ready"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence about what was looked at; `kind` is what a program or an icon goes by."""
+
+    kind: Kind
+    text: str
+
+
+_SENTENCES: dict[str, tuple[str, str]] = {
+    "looked": (
+        "Looked at {sampled:,} of {frames:,} frames, spread over the range.",
+        "看了 {frames} 帧中的 {sampled} 帧，均匀分布在这段时间里。",
+    ),
+    "looked_all": ("Looked at all {frames:,} frames.", "看了全部 {frames} 帧。"),
+    "looked_tools": ("Looked at {sampled:,} frames that tools returned.", "看了工具返回的 {sampled} 帧。"),
+    "looked_one": ("Looked at the only frame.", "看了唯一的一帧。"),
+    "looked_best": (
+        "Looked at {sampled:,} of {frames:,} frames: {relevant} found by a search, the others spread "
+        "over the range.",
+        "看了 {frames} 帧中的 {sampled} 帧：{relevant} 帧由搜索找到，其余均匀分布在这段时间里。",
+    ),
+    "not_found": (
+        "Not found: no frame that has been read shows “{words}” in this time.",
+        "没有找到：这段时间里已识别的画面都没有“{words}”。",
+    ),
+    "not_recorded": ("Not recorded: {stretches}.", "没有录制：{stretches}。"),
+    "excluded": ("Excluded by a privacy rule: {stretches}.", "被隐私规则排除：{stretches}。"),
+    "deleted": ("Deleted: {stretches}.", "已删除：{stretches}。"),
+    "idle": (
+        "No keyboard or mouse input, counted in no duration: {stretches}.",
+        "没有键盘或鼠标操作，不计入时长：{stretches}。",
+    ),
+    "unread": (
+        "Not read yet: {count:,} frames, which no word can find.",
+        "尚未识别文字：{count} 帧，无法按文字找到。",
+    ),
+    "unembedded": (
+        "Not found by meaning yet: {count:,} frames.",
+        "暂时无法按含义找到：{count} 帧。",
+    ),
+    "more": ("{stretches} and {count} more", "{stretches} 等，另有 {count} 段"),
+}
+
+
+def of(retrieval: Retrieval, asked: TurnFilters, reading: TimeReading) -> Coverage:
+    """The coverage of a retrieval; `reading` says how the question's words named the range."""
+    start_ms, end_ms = retrieval.filters.start_ms, retrieval.filters.end_ms or 0
+    queries = (
+        Query(start_ms, end_ms, asked, each.hits, each.text, each.way, each.is_exact, each.fallback)
+        for each in retrieval.searched
+    )
+    return Coverage(
+        frames_in_range=retrieval.frames_in_range,
+        frames_sampled=len(retrieval.entries),
+        gaps=tuple(CoverageGap(gap.start_ms, gap.end_ms, gap.reason) for gap in retrieval.gaps),
+        queries=tuple(queries),
+        index_fresh_to_ms=retrieval.index_fresh_to_ms,
+        relevant=retrieval.relevant,
+        is_found=retrieval.is_found,
+        unread=retrieval.unread,
+        unembedded=retrieval.unembedded,
+        reading=reading,
+    )
+
+
+def causes(gaps: Sequence[CoverageGap]) -> dict[str, int]:
+    """Milliseconds that are nobody's by cause: paused, excluded, failed, …, the longest first."""
+    total: dict[str, int] = {}
+    for gap in gaps:
+        cause = gap.reason.partition(":")[0]
+        total[cause] = total.get(cause, 0) + gap.end_ms - gap.start_ms
+    return dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
+
+
+def statements(coverage: Coverage, zone: tzinfo, language: Language) -> tuple[Statement, ...]:
+    """What was looked at, then what could not be, each in its own words."""
+    return (*_looked(coverage, language), *missing(coverage, zone, language))
+
+
+def missing(coverage: Coverage, zone: tzinfo, language: Language) -> tuple[Statement, ...]:
+    """Only what could not be looked at."""
+    return (*_gaps(coverage.gaps, zone, language), *_not_ready(coverage, language))
+
+
+def not_found(coverage: Coverage, language: Language) -> str:
+    """The sentence for words that no frame shows; '' when they were found, or none were asked for."""
+    texts = [query.text for query in coverage.queries if query.text]
+    if coverage.is_found or not texts:
+        return ""
+    return _say("not_found", language, words=texts[0])
+
+
+def _say(name: str, language: Language, **values: object) -> str:
+    return _SENTENCES[name][language == "zh"].format(**values)
+
+
+def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
+    sampled, frames = coverage.frames_sampled, coverage.frames_in_range
+    if coverage.by_tools and sampled:
+        yield Statement("looked", _say("looked_tools", language, sampled=sampled))
+    elif frames:
+        whole = "looked_one" if frames == 1 else "looked_all"
+        part = "looked_best" if coverage.relevant else "looked"
+        name = whole if sampled == frames else part
+        told = _say(name, language, sampled=sampled, frames=frames, relevant=coverage.relevant)
+        yield Statement("looked", told)
+    sentence = not_found(coverage, language)
+    if sentence:
+        yield Statement("not_found", sentence)
+
+
+def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iterator[Statement]:
+    by_kind: dict[Kind, list[CoverageGap]] = {
+        "not_recorded": [], "excluded": [], "deleted": [], "idle": [],
+    }  # fmt: skip
+    for gap in gaps:
+        if gap.end_ms - gap.start_ms >= LEAST_TOLD_MS:
+            kind: Kind = "not_recorded"
+            if gap.reason in ("excluded", "deleted", "idle"):
+                kind = gap.reason  # type: ignore[assignment]
+            by_kind[kind].append(gap)
+    is_one_day = (
+        len({days.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
+    )
+    for kind, found in by_kind.items():
+        by_reason: dict[str, list[CoverageGap]] = {}
+        for gap in found:
+            by_reason.setdefault(gap.reason, []).append(gap)
+        parts = [
+            _reason(why if kind == "not_recorded" else "", stretches, zone, language, is_one_day)
+            for why, stretches in by_reason.items()
+        ]
+        if parts:
+            joined = ("; " if language == "en" else "；").join(parts)
+            yield Statement(kind, _say(kind, language, stretches=joined))
+
+
+def _reason(
+    why: str, found: Sequence[CoverageGap], zone: tzinfo, language: Language, is_one_day: bool
+) -> str:
+    """``15 min, recording was paused (14:30–14:45)``: the longest stretches, in order of time."""
+    total = duration(sum(gap.end_ms - gap.start_ms for gap in found), language)
+    longest = sorted(found, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
+    form = "%H:%M" if is_one_day else "%Y-%m-%d %H:%M"
+    told = ", ".join(
+        "–".join(days.to_local(ms, zone).strftime(form) for ms in (gap.start_ms, gap.end_ms))
+        for gap in sorted(longest, key=lambda gap: gap.start_ms)
+    )
+    if len(found) > len(longest):
+        told = _say("more", language, stretches=told, count=len(found) - len(longest))
+    if language == "zh":
+        return f"{total}{'，' + reason(why, language) if why else ''}（{told}）"
+    return f"{total}{', ' + reason(why, language) if why else ''} ({told})"
+
+
+def _not_ready(coverage: Coverage, language: Language) -> Iterator[Statement]:
+    for name, count in (("unread", coverage.unread), ("unembedded", coverage.unembedded)):
+        if count:
+            yield Statement("not_ready", _say(name, language, count=count))

@@ -1,0 +1,246 @@
+"""Tools over what is remembered: entities and facts, tags of frames.
+
+What was learned from the screen is told under the rules of today: an entity or a fact is kept back when the
+frames it was learned from are left out now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from assistant.read_api.frames import FrameId
+from assistant.tools.sources import SourceContext, SourceQuery, rows_that_fit, source_tool, truncated
+from assistant.tools.tool import ToolFailed
+from store.frames import frames
+from store.frames import tags as frame_tags
+from store.frames.frames import captured_ms_of
+from store.ocr import readings
+from store.sources import entities, fact_curation
+from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
+
+REMEMBERED = "what you let Recollect remember"
+_TEXT_CHARS = 500
+_AT_MOST = 100
+
+EntityId = Annotated[int, Field(ge=1, description="`entity_id` of recall_entities or store_entity.")]
+Name = Annotated[str, Field(min_length=1, max_length=entities.MAX_NAME_CHARS)]
+Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
+
+
+@source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
+def recall_facts_for_frame(look: SourceQuery, frame_id: FrameId) -> object:
+    """Recalls the facts that are remembered about the subjects of a frame: the entities found on it, and
+    those whose name stands on it; call it before writing about a frame, to know who and what is on it.
+    For entities by name use recall_entities."""
+    frame = look.frame(frame_id)
+    read = readings.current_reading(look.call.database, frame_id)
+    said = "\n".join(
+        part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
+    )
+    subjects = _shown(look, entities.on_frame(look.call.database, frame_id, said))
+    told = _told(look, subjects, entities.facts_of(look.call.database, [each.id for each in subjects]))
+    if not subjects:
+        told["note"] = "Nobody and nothing on this frame is remembered yet."
+    return told
+
+
+@source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
+def recall_entities(
+    look: SourceQuery,
+    name: Annotated[str, Field(max_length=200, description="Words of name or description; blank: all.")] = "",
+    kind: Literal["person", "place", "event", "thing"] | None = None,
+    limit: Annotated[int, Field(ge=1, le=_AT_MOST, description="Entities at most.")] = 20,
+) -> object:
+    """Recalls people, places, events and things that are remembered, with their facts, last changed first;
+    call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
+    those on a frame use recall_facts_for_frame."""
+    found = _shown(look, entities.find_entities(look.call.database, name, kind, _AT_MOST))[:limit]
+    told = _told(look, found, entities.facts_of(look.call.database, [each.id for each in found]))
+    if not found:
+        told["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
+    return told
+
+
+def _tells_entity(
+    context: SourceContext, kind: str, name: str, description: str, frame_id: int | None
+) -> str:
+    seen = f", found on frame {frame_id}" if frame_id is not None else ""
+    said = f": {' '.join(description.split())}" if description.strip() else ""
+    return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{said}."
+
+
+def _tells_fact(
+    context: SourceContext,
+    subject_id: int,
+    predicate: str,
+    object_entity_id: int | None,
+    object_value: str | None,
+    source_frame_id: int | None,
+) -> str:
+    if (object_entity_id is None) == (object_value is None):
+        raise ToolFailed("Give exactly one of object_entity_id and object_value.")
+    what = object_value if object_entity_id is None else _named(context, object_entity_id)
+    seen = f", as frame {source_frame_id} shows" if source_frame_id is not None else ""
+    return f"Remembers: {_named(context, subject_id)}, {' '.join(predicate.split())}, {what}{seen}."
+
+
+def _named(context: SourceContext, entity_id: int) -> str:
+    """An entity as a person knows it. Raises `ToolFailed` when there is none."""
+    try:
+        found = entities.get(context.library.database, entity_id)
+    except EntityNotFound as error:
+        raise ToolFailed(f"Nothing was stored: there is no entity {entity_id}.") from error
+    _note(context, found, [])
+    return f"{found.name} ({found.kind} {found.id})"
+
+
+@source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_entity)
+def store_entity(
+    look: SourceQuery,
+    kind: Literal["person", "place", "event", "thing"],
+    name: Annotated[Name, Field(description="As the person would say it.")],
+    description: Annotated[Text, Field(description="One sentence that tells it from others.")] = "",
+    frame_id: FrameId | None = None,
+) -> object:
+    """Remembers a person, place, event or thing for later conversations and gives its `entity_id`; call it
+    when one was identified that recall_entities does not know. The same kind and name is the same entity,
+    and a new `description` replaces the old one. `frame_id` is the frame it was found on. Say more about
+    it with store_fact."""
+    if frame_id is not None:
+        look.frame(frame_id)
+    learned = Provenance(look.call.now_ms, look.context.turn_id, frame_id)
+    try:
+        with look.call.database.write() as connection:
+            number, is_new = entities.store_entity(connection, kind, name, learned, description)
+    except ValueError as error:
+        raise ToolFailed(f"Nothing was stored: {error}.") from error
+    look.call.returned = 1
+    return {"entity_id": number, "is_new": is_new}
+
+
+@source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_fact)
+def store_fact(
+    look: SourceQuery,
+    subject_id: EntityId,
+    predicate: Annotated[Name, Field(description="A verb or relation, such as works at.")],
+    object_entity_id: EntityId | None = None,
+    object_value: Annotated[Text, Field(min_length=1)] | None = None,
+    source_frame_id: FrameId | None = None,
+) -> object:
+    """Remembers one fact about an entity; call it for what was learned and will still be true later. Give
+    exactly one object: `object_entity_id` when it is an entity itself (store it with store_entity first), or
+    `object_value` for a text, a date or a number. `source_frame_id` is the frame that shows it. Examples:
+    {"subject_id": 3, "predicate": "works at", "object_entity_id": 7};
+    {"subject_id": 3, "predicate": "birthday", "object_value": "12 May"}"""
+    if source_frame_id is not None:
+        look.frame(source_frame_id)
+    learned = Provenance(look.call.now_ms, look.context.turn_id, source_frame_id)
+    try:
+        with look.call.database.write() as connection:
+            number, is_new = entities.store_fact(
+                connection,
+                subject_id,
+                predicate,
+                learned,
+                object_entity_id=object_entity_id,
+                object_value=object_value,
+            )
+    except ValueError as error:
+        raise ToolFailed(f"Nothing was stored: {error}.") from error
+    except EntityNotFound as error:
+        raise ToolFailed(f"Nothing was stored: there is no entity {error}.") from error
+    look.call.returned = 1
+    return {"fact_id": number, "is_new": is_new}
+
+
+@source_tool(mode="auto", reaches="tags of frames, past your exclusion rules", source="remembered")
+def get_frame_tags(look: SourceQuery, frame_id: FrameId) -> object:
+    """Gives the tags that a frame was marked with; call it to see how the person sorted a frame. For what
+    stands on it use get_frame."""
+    look.frame(frame_id)
+    tags = frame_tags.of_frame(look.call.database, frame_id)
+    look.call.returned = len(tags)
+    return {"frame_id": frame_id, "tags": tags, **({} if tags else {"note": "The frame has no tags."})}
+
+
+KNOWLEDGE_TOOLS = (recall_facts_for_frame, recall_entities, store_entity, store_fact, get_frame_tags)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _lets_out(look: SourceQuery, frame_ids: Iterable[int]) -> bool:
+    """Whether one of the frames may be seen; without frames nothing was learned from the screen."""
+    ids = list(frame_ids)
+    found = frames.get_many(look.call.database, ids).values()
+    return not ids or any(look.call.lets_out(frame) for frame in found)
+
+
+def _shown(look: SourceQuery, found: list[Entity]) -> list[Entity]:
+    shown = [entity for entity in found if _lets_out(look, entity.frames)]
+    look.call.withheld += len(found) - len(shown)
+    return shown
+
+
+def _told(look: SourceQuery, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
+    allowed = [
+        each for each in facts if each.source_frame_id is None or _lets_out(look, [each.source_frame_id])
+    ]
+    look.call.withheld += len(facts) - len(allowed)
+    rows = []
+    for entity in found:
+        about = [fact for fact in allowed if entity.id in (fact.subject_id, fact.object_entity_id)]
+        rows.append(
+            {
+                "entity_id": entity.id,
+                "kind": entity.kind,
+                "name": entity.name,
+                "description": truncated(entity.description, _TEXT_CHARS),
+                "facts": [_fact(fact) for fact in about],
+            }
+        )
+        _note(look.context, entity, about)
+    kept, left_out = rows_that_fit(rows)
+    _note_use(look, kept)
+    look.call.returned = len(kept)
+    told: dict[str, Any] = {"entities": kept, "withheld": look.call.withheld}
+    return {**told, "left_out": left_out} if left_out else told
+
+
+def _note_use(look: SourceQuery, told: list[dict[str, Any]]) -> None:
+    """Note for which turn this was recalled, so that a person finds the answers that it went into."""
+    if look.context.turn_id is None or not told:
+        return
+    facts = [fact["fact_id"] for row in told for fact in row["facts"]]
+    with look.call.database.write() as connection:
+        fact_curation.use(connection, look.context.turn_id, [row["entity_id"] for row in told], facts)
+
+
+def _note(context: SourceContext, entity: Entity, facts: list[Fact]) -> None:
+    """Note of what time of the screen this may tell: it is forgotten with a frame of that time."""
+    shown = context.findings.shown
+    for frame_id in (*entity.frames, *(number for fact in facts for number in _frames(fact))):
+        shown(captured_ms_of(frame_id), captured_ms_of(frame_id) + 1)
+    learned: list[Entity | Fact] = [entity, *facts]
+    for each in learned:
+        if each.shown_from_ms is not None and each.shown_until_ms is not None:
+            shown(each.shown_from_ms, each.shown_until_ms)
+
+
+def _frames(fact: Fact) -> list[int]:
+    return [] if fact.source_frame_id is None else [fact.source_frame_id]
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    told = {
+        "fact_id": fact.id,
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object_entity or truncated(fact.object_value or "", _TEXT_CHARS),
+        "object_entity_id": fact.object_entity_id,
+        "source_frame_id": fact.source_frame_id,
+    }
+    return {key: value for key, value in told.items() if value is not None}

@@ -1,0 +1,215 @@
+"""Tools about the screen and memory: the functions every door has, told so that they can be cited.
+
+They read past today's exclusion rules and leave an audit row, like any door (`assistant.read_api`). In a turn
+with a given range nothing outside it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from assistant.core.strings import duration
+from assistant.read_api import calls, frames, memory, moments, reading
+from assistant.read_api.answers import (
+    ActivitySummary,
+    ContextTimeline,
+    FrameContext,
+    FramesFound,
+    MemoryFound,
+    MemoryRow,
+    Moment,
+    Reading,
+    Usage,
+    moment,
+)
+from assistant.read_api.calls import ReadCall, ReadSources
+from assistant.read_api.errors import ReadRefused
+from assistant.read_api.frames import FrameId
+from assistant.retrieval.frame_selection import Searched
+from assistant.retrieval.measured_facts import TOTAL
+from assistant.tools.findings import Findings
+from assistant.tools.tool import Tool, ToolFailed, described
+from store.core.times import to_ms
+from store.ocr import readings
+
+DOOR = "chat"
+REACHES = "what was recorded on this computer, past your exclusion rules"
+_TEXT_CHARS = 6_000
+
+
+class ScreenContext(Protocol):
+    """What these tools are handed. `range_ms` is what must not be left, None where all may be seen."""
+
+    @property
+    def library(self) -> ReadSources: ...
+    @property
+    def findings(self) -> Findings: ...
+    @property
+    def range_ms(self) -> tuple[int, int] | None: ...
+    @property
+    def timeout_s(self) -> float: ...
+
+
+class FrameText(Reading):
+    """One frame as text."""
+
+    frame_id: int
+    time: Moment
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+    text: str
+    is_whole: bool
+
+
+def get_frame(call: ReadCall, frame_id: FrameId) -> FrameText:
+    """Give the text of one frame with its time, app, window and address; call it before quoting from a
+    frame that search_ocr found. Long texts are cut, and `is_whole` says so."""
+    frame = reading.frame(call, frame_id)
+    found = readings.current_reading(call.database, frame_id)
+    text = found.text if found else ""
+    call.returned = 1
+    return FrameText(
+        now=moment(call.now_ms),
+        withheld=call.withheld,
+        frame_id=frame.id,
+        time=moment(frame.captured_ms),
+        app_name=frame.app_name,
+        window_name=frame.window_name,
+        browser_url=frame.browser_url,
+        text=text[:_TEXT_CHARS],
+        is_whole=len(text) <= _TEXT_CHARS,
+    )
+
+
+def _screen(name: str, function: Callable[..., BaseModel], *, has_span: bool = False) -> Tool:
+    """A tool of a door's function; `has_span` says that it takes `start` and `end`."""
+
+    def run(context: ScreenContext, **values: Any) -> object:
+        if has_span and context.range_ms:
+            values = _within(values, context.range_ms)
+        try:
+            # The audit row is written after the read has ended.
+            with calls.call(context.library, DOOR, name) as call, _reading(call, context.timeout_s):
+                answer = function(call, **values)
+                return _told(context, answer, str(values.get("query", "")))
+        except ReadRefused as error:
+            raise ToolFailed(str(error)) from error
+
+    return described(function, run, name=name, mode="auto", reaches=REACHES)
+
+
+def _reading(call: ReadCall, deadline_s: float) -> AbstractContextManager[object]:
+    return call.database.read(deadline_s=deadline_s)
+
+
+def _within(values: dict[str, Any], range_ms: tuple[int, int]) -> dict[str, Any]:
+    """Arguments with their span cut to the range. Raises `ToolFailed` when nothing of it is left."""
+    low, high = range_ms
+    try:
+        start = low if values.get("start") is None else max(low, moments.parse(values["start"], "start"))
+        end = high if values.get("end") is None else min(high, moments.parse(values["end"], "end"))
+    except ReadRefused as error:
+        raise ToolFailed(str(error)) from error
+    if end <= start:
+        raise ToolFailed(outside_range(range_ms))
+    return {**values, "start": start / 1000, "end": end / 1000}
+
+
+def outside_range(range_ms: tuple[int, int]) -> str:
+    """What a call is told that leaves the range."""
+    start, end = (moments.rfc3339(at) for at in range_ms)
+    return f"This conversation is about {start} to {end} only, and that lies outside."
+
+
+# -- telling --------------------------------------------------------------------------------
+
+
+def _told(context: ScreenContext, answer: BaseModel, asked: str) -> dict[str, Any]:
+    """The answer for the model: its frames with ids to cite, its times in words."""
+    found = context.findings
+    told: dict[str, Any] = _compact(answer.model_dump(exclude_none=True))
+    match answer:
+        case FramesFound():
+            why = answer.fallback_reason or ""
+            found.searched.append(Searched(asked, answer.strategy, answer.total, answer.total_is_exact, why))
+            _cite(context, told["frames"], [(row.frame_id, row.time) for row in answer.frames])
+        case FrameText() | FrameContext():
+            _cite(context, [told], [(answer.frame_id, answer.time)])
+            if isinstance(answer, FrameContext) and answer.activity:
+                found.shown(_ms(answer.activity.start), _ms(answer.activity.end))
+        case ActivitySummary():
+            found.shown(_ms(answer.start), _ms(answer.end))
+            _measure(found, told, answer)
+        case MemoryFound() | ContextTimeline():
+            told["entries"] = _entries(context, told["entries"], answer.entries)
+    return told
+
+
+def _cite(context: ScreenContext, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
+    """Give the rows of frames their ids. Raises `ToolFailed` for a frame outside the range."""
+    for _, at in seen:
+        if context.range_ms and not context.range_ms[0] <= _ms(at) < context.range_ms[1]:
+            raise ToolFailed(outside_range(context.range_ms))
+    ids = context.findings.cite(context.library.database, [frame_id for frame_id, _ in seen])
+    for row, (frame_id, at) in zip(rows, seen, strict=True):
+        context.findings.shown(_ms(at), _ms(at) + 1)
+        if frame_id in ids:
+            row["cite"] = ids[frame_id]
+
+
+def _measure(found: Findings, told: dict[str, Any], answer: ActivitySummary) -> None:
+    found.measured(TOTAL, round(answer.covered_minutes * 60_000))
+    told["time"] = duration(round(answer.covered_minutes * 60_000))
+    found.moments |= {_ms(answer.start), _ms(answer.end)}
+    for name in ("apps", "windows", "urls"):
+        usages: list[Usage] = getattr(answer, name)
+        for row, usage in zip(told[name], usages, strict=True):
+            spent_ms = round(usage.minutes * 60_000)
+            found.measured(usage.name or "unknown app", spent_ms)
+            found.moments |= {_ms(usage.first_seen), _ms(usage.last_seen)}
+            del row["minutes"]
+            row["time"] = duration(spent_ms)
+    found.moments |= {_ms(at) for gap in answer.gaps for at in (gap.start, gap.end)}
+
+
+def _entries(
+    context: ScreenContext, rows: list[dict[str, Any]], entries: Iterable[MemoryRow]
+) -> list[dict[str, Any]]:
+    """Entries of memory that lie within the range."""
+    kept = []
+    for row, entry in zip(rows, entries, strict=True):
+        start_ms, end_ms = _ms(entry.start), max(_ms(entry.end), _ms(entry.start) + 1)
+        if not context.range_ms or (context.range_ms[0] <= start_ms and end_ms <= context.range_ms[1]):
+            context.findings.shown(start_ms, end_ms)
+            kept.append(row)
+    return kept
+
+
+def _compact(value: Any) -> Any:
+    """Moments as their local form alone: a model needs one, and tokens cost."""
+    if isinstance(value, dict):
+        if set(value) == {"epoch", "local"}:
+            return value["local"]
+        return {key: _compact(each) for key, each in value.items()}
+    return [_compact(each) for each in value] if isinstance(value, list) else value
+
+
+def _ms(at: Moment) -> int:
+    return to_ms(at.epoch)
+
+
+TOOLS = (
+    _screen("search_ocr", frames.search_frames, has_span=True),
+    _screen("get_frame", get_frame),
+    _screen("get_frame_context", frames.get_frame_context),
+    _screen("activity_summary", frames.activity_summary, has_span=True),
+    _screen("get_context_timeline", memory.get_context_timeline),
+    _screen("search_observations", memory.search_observations, has_span=True),
+    _screen("search_sessions", memory.search_sessions, has_span=True),
+    _screen("search_user_prompts", memory.search_user_prompts, has_span=True),
+)

@@ -1,0 +1,173 @@
+"""What a turn about a frame or a moment is told of it: facts only, no shape of the answer (R0.17 to R0.20).
+
+The message is made anew for every request from what is stored then, so nothing of it outlives the frames
+it shows. Frames have the ids that the answer may cite them by; in evidence mode, where the retrieval gives
+the ids, the same message comes without any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from assistant.core.records import TurnRequest
+from assistant.core.strings import clock, local_time, moment
+from assistant.retrieval.excerpts import excerpt, line_forms
+from assistant.retrieval.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, sanitized_inline
+from assistant.retrieval.sampling import select_in
+from store.chats.anchors import Anchor, AnchoredChat
+from store.core import days
+from store.core.database import Database
+from store.frames import tags
+from store.search import sample
+from store.search.filters import Filters
+from store.search.sample import SampledFrame
+from store.sources import entities, locations
+
+GATHER = "Gather context with the available tools, then respond."
+"""How the message of a generation ends (R0.17)."""
+
+MAX_FRAMES = 12
+"""Frames of a moment that are shown."""
+MAX_FRAME_CHARS = 2_000
+MAX_MOMENT_CHARS = 300
+"""Characters of text of one frame that is the anchor, and of one among those of a moment."""
+MAX_CONTACTS = 12
+_LABEL = re.compile(r"What was I doing here\? \d{4}-\d\d-\d\d \d\d:\d\d( – (\d{4}-\d\d-\d\d )?\d\d:\d\d)?")
+AROUND_MS = 5 * 60_000
+"""A model without tools is shown so much before and after a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorFacts:
+    """The anchor of a turn and what is known of it, as it is told. `frames` are cited as e1, e2, …"""
+
+    anchored: AnchoredChat
+    label: str
+    frames: tuple[SampledFrame, ...]
+    told: str
+    facts: str
+
+    @property
+    def anchor(self) -> Anchor:
+        return self.anchored.anchor
+
+    @property
+    def ids(self) -> dict[int, str]:
+        """Ids to cite the frames by."""
+        return {frame.id: f"e{n}" for n, frame in enumerate(self.frames, 1)}
+
+    @property
+    def range_ms(self) -> tuple[int, int]:
+        """What is looked at where a range has to be."""
+        anchor = self.anchor
+        if anchor.kind == "moment":
+            return anchor.start_ms, anchor.end_ms
+        return max(days.MIN_MS, anchor.start_ms - AROUND_MS), anchor.start_ms + AROUND_MS
+
+    def message(self, said: str, *, has_tools: bool) -> str:
+        """What a question is when nothing was said before it. The label asks for the insight itself."""
+        parts = [self.told if has_tools else self.facts]
+        if not is_label(said):
+            parts += ["", said]
+        elif has_tools:
+            parts.append(GATHER)
+        else:
+            parts.insert(0, said)
+        return "\n".join(parts)
+
+
+def of(database: Database, anchored: AnchoredChat, zone: tzinfo) -> AnchorFacts:
+    """What is known of an anchor now. A frame that has gone shows nothing."""
+    anchor = anchored.anchor
+    with database.read() as connection:
+        if anchor.frame_id is not None:
+            ids = [anchor.frame_id]
+        else:
+            ids = select_in(connection, Filters(anchor.start_ms, anchor.end_ms), MAX_FRAMES)
+        frames = tuple(sample.load(connection, ids))
+        point = locations.nearest_in_time(connection, anchor.start_ms)
+    facts = [
+        *_place_in_time(anchor, zone),
+        *_labelled("contact information", _contacts(database, frames)),
+        *_labelled("location information", [] if point is None else [_position(point, zone)]),
+        *_labelled("tags", _tags(database, frames)),
+    ]
+    visual = [OPEN, *_visual(anchor, frames, zone), CLOSE] if frames else []
+    return AnchorFacts(anchored, label(anchor, zone), frames, "\n".join([*visual, *facts]), "\n".join(facts))
+
+
+def request(anchor: Anchor, timezone: str, now_ms: int, **changes: Any) -> TurnRequest:
+    """The question that tells an insight from its beginning; `changes` are fields of the request."""
+    return TurnRequest(label(anchor, ZoneInfo(timezone)), timezone, now_ms, anchor=anchor, **changes)
+
+
+def label(anchor: Anchor, zone: tzinfo) -> str:
+    """The question that an insight answers, as it stands in the conversation; it names a time and no more."""
+    if anchor.kind == "frame":
+        return f"What was I doing here? {moment(anchor.start_ms, zone)}"
+    start, end = moment(anchor.start_ms, zone), moment(anchor.end_ms, zone)
+    is_one_day = start[:10] == end[:10]
+    return f"What was I doing here? {start} – {clock(anchor.end_ms, zone) if is_one_day else end}"
+
+
+def is_label(said: str) -> bool:
+    """Whether a question is a label, of whichever zone."""
+    return _LABEL.fullmatch(said.strip()) is not None
+
+
+def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Iterator[str]:
+    """Each frame with its id, and of a moment its time: app, window, URL, focus, text."""
+    most = MAX_FRAME_CHARS if anchor.kind == "frame" else MAX_MOMENT_CHARS
+    seen: frozenset[str] = frozenset()
+    for n, frame in enumerate(frames, 1):
+        at = "" if anchor.kind == "frame" else f" {local_time(frame.captured_ms, zone)}"
+        yield f"[[e{n}]]{at}"
+        named = (
+            ("app", frame.app_name, MAX_TITLE_CHARS),
+            ("window", frame.window_name, MAX_TITLE_CHARS),
+            ("url", frame.browser_url, MAX_URL_CHARS),
+        )
+        yield from (f"{name}: {sanitized_inline(value, limit)}" for name, value, limit in named if value)
+        if frame.focused is not None:
+            yield f"focused: {'yes' if frame.focused else 'no'}"
+        shown = excerpt(frame.text, seen=seen, limit=most, limit_tokens=most // 2)
+        yield from (f"| {sanitized_inline(line, len(line))}" for line in shown.text.split("\n") if line)
+        seen = line_forms(frame.text)
+
+
+def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:
+    """The frame's id, or the bounds of the moment; then the date."""
+    day = f"{days.to_local(anchor.start_ms, zone):%A} {local_time(anchor.start_ms, zone)}"
+    if anchor.frame_id is not None:
+        return [f"frame id: {anchor.frame_id}", f"date: {day}"]
+    start, end = local_time(anchor.start_ms, zone), local_time(anchor.end_ms, zone)
+    return [f"moment: {start} to {end}, the end not included", f"date: {day.partition('T')[0]}"]
+
+
+def _labelled(name: str, values: Sequence[str]) -> list[str]:
+    """One line, or none where there is nothing to say (R0.20)."""
+    return [f"{name}: {'; '.join(values)}"] if values else []
+
+
+def _contacts(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
+    found: dict[int, str] = {}
+    for frame in frames:
+        words = " ".join((frame.text, frame.app_name or "", frame.window_name or ""))
+        for each in entities.on_frame(database, frame.id, words):
+            told = f", {each.description}" if each.description else ""
+            found.setdefault(each.id, sanitized_inline(f"{each.name} ({each.kind}{told})", MAX_URL_CHARS))
+    return list(found.values())[:MAX_CONTACTS]
+
+
+def _position(point: locations.Point, zone: tzinfo) -> str:
+    return f"{point.latitude:.5f}, {point.longitude:.5f} at {local_time(point.at_ms, zone)}"
+
+
+def _tags(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
+    found = [tag for frame in frames for tag in tags.of_frame(database, frame.id)]
+    return [sanitized_inline(tag, MAX_TITLE_CHARS) for tag in dict.fromkeys(found)]

@@ -1,0 +1,139 @@
+"""Turns that run by themselves: whoever asked may leave, and others may follow (C2).
+
+A turn runs in a thread of its own and keeps its events in order. A follower asks for those after the
+last one it has, so nothing is lost or told twice, however often its connection drops. Finished turns
+are kept for a while for those who were late; after that the store has them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from assistant.context.prepared import PreparedContext
+from assistant.core.cancellation import CancelToken
+from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
+from assistant.turns.admission import admit
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import run_admitted, stored_turn
+
+log = logging.getLogger(__name__)
+
+MAX_RUNNING = 32
+MAX_KEPT = 64
+"""Turns whose events are kept; those that run are always among them."""
+
+
+class TooManyTurns(Exception):
+    """No more turns can run at the moment."""
+
+
+class LiveTurn:
+    """One turn and its events so far. An event's number is its place, from 1."""
+
+    def __init__(self, stop: CancelToken, context: PreparedContext) -> None:
+        self.chat_id = 0
+        self.n = 0
+        self.stop = stop
+        self.context = context
+        self._events: list[TurnEvent] = []
+        self._is_over = False
+        self._changed = threading.Condition()
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_over
+
+    def after(self, seq: int, timeout_s: float = 0) -> list[tuple[int, TurnEvent]]:
+        """Events with their numbers beyond `seq`; waits up to `timeout_s` for the first."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._events) > seq or self._is_over, timeout_s)
+            return list(enumerate(self._events[seq:], seq + 1))
+
+    def follow(self, seq: int = 0) -> Iterator[tuple[int, TurnEvent]]:
+        """All events beyond `seq` until the turn is over."""
+        while True:
+            for number, event in self.after(seq, 1.0):
+                seq = number
+                yield number, event
+            if self._is_over and len(self._events) <= seq:
+                return
+
+    def settle(self, timeout_s: float) -> None:
+        """Wait until the turn is over or a person has to decide, at most `timeout_s`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or self._asks(), timeout_s)
+
+    def _asks(self) -> bool:
+        return any(isinstance(event, ApprovalEvent) for event in self._events)
+
+    def add(self, event: TurnEvent) -> None:
+        with self._changed:
+            self._events.append(event)
+            self._is_over = self._is_over or isinstance(event, FinalEvent)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """No event comes any more."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+
+
+class LiveTurns:
+    """The turns of this process, by chat and number. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._turns: OrderedDict[tuple[int, int], LiveTurn] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, chat_id: int, n: int) -> LiveTurn | None:
+        with self._lock:
+            return self._turns.get((chat_id, n))
+
+    def start(self, deps: TurnServices, request: TurnRequest) -> LiveTurn:
+        """Begin a turn. Raises `TurnRefused` when it cannot become one, and `TooManyTurns`."""
+        with self._lock:
+            if sum(not turn.is_over for turn in self._turns.values()) >= MAX_RUNNING:
+                raise TooManyTurns
+        plan = admit(deps, request)
+        turn = LiveTurn(CancelToken(), plan.context)
+        events = run_admitted(deps, plan, turn.stop)
+        first = next(events)
+        turn.add(first)
+        if isinstance(first, StatusEvent):
+            turn.chat_id, turn.n = first.chat_id, first.turn_id
+        else:  # answered without looking: the rest takes no time
+            for event in events:
+                turn.add(event)
+                if isinstance(event, FinalEvent):
+                    turn.chat_id, turn.n = event.result.chat_id, event.result.turn_id
+        self._keep(turn)
+        if not turn.is_over:
+            name = f"turn-{turn.chat_id}-{turn.n}"
+            threading.Thread(target=_drain, args=(turn, events, deps), name=name, daemon=True).start()
+        return turn
+
+    def _keep(self, turn: LiveTurn) -> None:
+        with self._lock:
+            self._turns[turn.chat_id, turn.n] = turn
+            over = [key for key, each in self._turns.items() if each.is_over]
+            for key in over[: max(0, len(self._turns) - MAX_KEPT)]:
+                del self._turns[key]
+
+
+def _drain(turn: LiveTurn, events: Iterator[TurnEvent], deps: TurnServices) -> None:
+    try:
+        for event in events:
+            turn.add(event)
+    except Exception:  # the turn is stored as interrupted; whoever follows it must learn that
+        log.exception("turn %s of chat %s failed", turn.n, turn.chat_id)
+        result = stored_turn(deps.database, turn.chat_id, turn.n)
+        if result.error:
+            turn.add(ErrorEvent(result.error))
+        turn.add(FinalEvent(result))
+    finally:
+        turn.close()
+        deps.database.close_thread()

@@ -1,0 +1,272 @@
+"""A turn with tools: generate, call, approve, execute, tell the results, generate again (R2.23).
+
+At most ``tools.max_iterations`` rounds of calls, then one answer without tools, so that there always
+is one (R2.24, R2.27). Every call is stored before it runs and runs only as it was approved
+(`store.chats.tool_calls`). The answer passes the checks of every other: what may be cited is what tools
+returned in this turn (C1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from assistant.context import background
+from assistant.core.cancellation import Cancelled, CancelToken, iterate_until_cancelled
+from assistant.core.egress_log import SentLedger, total_of, usage_of
+from assistant.core.records import (
+    ATTACHMENT_SOURCE,
+    DeltaEvent,
+    FirstCall,
+    ShortenedEvent,
+    StatusEvent,
+    TurnEvent,
+)
+from assistant.core.strings import text
+from assistant.evidence.off_screen import OffScreen
+from assistant.evidence.visible import StreamBuffer
+from assistant.retrieval import coverage
+from assistant.tools import gates
+from assistant.tools.attachments import read_attachment
+from assistant.tools.findings import Findings, TurnFindings
+from assistant.tools.registry import AgentDeps, offered
+from assistant.tools.tool import Tool
+from assistant.turns import agent_prompt, answering, attachments, fitting, prompts, requested_calls
+from assistant.turns.fitting import Fitted
+from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
+from assistant.turns.requested_calls import ModelReply, WantedCall
+from assistant.turns.tool_context import ToolSession
+from assistant.turns.tool_execution import carry_out
+from engines.chat import Completion, ContextTooLong, Message, ModelError, StreamingModel
+from store.chats import tool_calls
+from store.chats.conversations import StoredTurn
+
+
+class Forgotten(Exception):
+    """A frame that this turn was shown has been deleted since."""
+
+
+def run(
+    deps: TurnServices,
+    agent: AgentDeps,
+    plan: TurnPlan,
+    turn: StoredTurn,
+    history: Sequence[Message],
+    stop: CancelToken,
+    warnings: list[str],
+) -> Generator[TurnEvent, None, DraftAnswer]:
+    """The turn's events, then its draft; what has to be said of the turn is added to `warnings` at once.
+
+    Raises `StoreError`, `Forgotten`, and `ModelError` or `Stopped` when it ended before anything was said.
+    """
+    session = _session(deps, agent, plan, turn, history, stop, warnings)
+    try:
+        completion = yield from _rounds(session)
+    except (ModelError, Cancelled) as ending:
+        tool_calls.expire(deps.database, deps.clock(), turn.id)
+        said = answering.partial_completion(session.heard.text, plan, session.form)
+        if said is None:
+            _tell_fit(session)
+            raise
+        return answering.with_ending(_draft(session, said), ending, plan.language)
+    return _draft(session, completion)
+
+
+def _session(
+    deps: TurnServices,
+    agent: AgentDeps,
+    plan: TurnPlan,
+    turn: StoredTurn,
+    history: Sequence[Message],
+    stop: CancelToken,
+    warnings: list[str],
+) -> ToolSession:
+    assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
+    endpoint = deps.models.endpoint(plan.model.name)
+    form = endpoint.tool_format if endpoint else ""
+    has_vision = endpoint is not None and endpoint.supports_vision
+    opts = gates.of_turn(
+        deps.database,
+        has_vision=has_vision,
+        has_attachments=bool(plan.attached),
+        wants_chats=partial(background.are_chats_told, deps.context, plan.chat_id),
+    )
+    tools = offered(deps.database, agent.registry, opts)
+    settings = agent.settings
+    blocks = agent_prompt.tool_blocks(
+        plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
+    )
+    can_read = any(tool.name == read_attachment.name for tool in tools)
+    files = attachments.attachment_text_for(deps, plan.attached, plan.model.context_tokens, can_read=can_read)
+    shown = attachments.pictures(deps.database, plan.attached)
+    asked = attachments.with_files(files, plan.question)
+    merged = endpoint is not None and endpoint.single_system
+    messages = prompts.messages(blocks, history, asked, shown.pictures, merged=merged)
+    off_screen = OffScreen(bool(history), [plan.message, *files.texts], quotable=list(files.texts))
+    findings = TurnFindings(sources={ATTACHMENT_SOURCE} if files.texts or shown.pictures else set())
+    if plan.about:
+        off_screen.has_looked = bool(plan.about.frames)
+        findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
+    return ToolSession(
+        deps,
+        agent,
+        plan,
+        plan.model,
+        turn,
+        stop,
+        tools,
+        form,
+        endpoint is not None and not endpoint.supports_tool_role,
+        blocks,
+        messages,
+        off_screen,
+        findings,
+        warnings=warnings,
+        pictures=shown,
+    )
+
+
+def _rounds(session: ToolSession) -> Generator[TurnEvent, None, Completion]:
+    """Rounds of calls until there is an answer."""
+    rounds = session.agent.settings.max_iterations
+    for iteration in range(1, rounds + 1):
+        first = session.plan.first_call if iteration == 1 else None
+        if first:
+            completion, said = _given(session, first)
+        else:
+            completion, said = yield from _generate(session, session.tools)
+        if not said.wanted:
+            if said.prose:
+                return replace(completion, text=said.prose)
+            break  # neither a call nor an answer
+        results = yield from carry_out(session, iteration, said)
+        session.messages += requested_calls.result_messages(
+            said, completion, results, session.form, as_text=session.tells_as_text
+        )
+    else:
+        session.warnings.append(text("capped", session.plan.language, count=rounds))
+    session.messages.append(Message("user", agent_prompt.ANSWER_NOW))
+    completion, said = yield from _generate(session, [])
+    return replace(completion, text=said.prose or completion.text)
+
+
+def _given(session: ToolSession, first: FirstCall) -> tuple[Completion, ModelReply]:
+    """A call as if the model had just asked for it; it is decided about like any other."""
+    session.parts += 1
+    is_offered = any(tool.name == first.tool for tool in session.tools)
+    error = "" if is_offered else f"There is no tool {first.tool!r}."
+    wanted = WantedCall("again_1", first.tool, first.arguments, error)
+    text = requested_calls.call_as_text(wanted, session.form)
+    return Completion(text, None, session.plan.model.name), ModelReply("", (wanted,))
+
+
+def _generate(
+    session: ToolSession, tools: Sequence[Tool]
+) -> Generator[TurnEvent, None, tuple[Completion, ModelReply]]:
+    """One answer of the model, told as it comes. A request that was too long is made smaller, once."""
+    plan = session.plan
+    session.parts += 1
+    told = text("thinking", plan.language, model=plan.model.name)
+    yield StatusEvent("thinking", told, session.turn.chat_id, session.turn.n)
+    _fit(session)
+    try:
+        completion = yield from _heard(session, tools)
+    except ContextTooLong:
+        # Half of what was refused, for all that follows in this turn, too.
+        session.room = fitting.size(session.messages) // 2
+        fitted = _fit(session)
+        if not fitted.is_changed:
+            raise
+        told = text("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
+        yield ShortenedEvent(fitted.left_out, fitted.shortened, told)
+        completion = yield from _heard(session, tools)
+    return completion, requested_calls.read(completion, tools or session.tools, session.form)
+
+
+def _heard(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
+    """The answer to one request, its words told as they come."""
+    plan, deps = session.plan, session.deps
+    session.stop.check()
+    if tool_calls.is_forgotten(deps.database, session.turn.id):
+        raise Forgotten
+    session.heard = StreamBuffer(session.form)
+    endpoint = deps.models.endpoint(plan.model.name)
+    ledger = None
+    if endpoint:
+        ledger = SentLedger(
+            deps.database,
+            deps.clock,
+            endpoint,
+            turn_id=session.turn.id,
+            blocks=session.blocks,
+            named=session.pictures.named,
+        )
+    ask = partial(
+        session.model.stream,
+        list(session.messages),
+        tools=[] if session.form else [tool.definition() for tool in tools],
+        timeout_s=deps.models.timeout_s,
+        on_send=ledger,
+    )
+    completion, outcome = None, "stopped"
+    try:
+        for piece in iterate_until_cancelled(ask, session.stop, deps.database.close_thread):
+            if isinstance(piece, Completion):
+                completion = piece
+            elif fresh := session.heard.add(piece):
+                yield DeltaEvent(session.parts, fresh)
+    except ModelError as error:
+        outcome = error.code
+        raise
+    finally:
+        if ledger and completion is None:
+            ledger.finish(outcome)
+    if completion is None:
+        raise AssertionError("a stream ends with its completion")
+    usage = usage_of(completion, session.messages, endpoint)
+    if ledger:
+        ledger.finish("answered", usage)
+    session.usages.append(usage)
+    return completion
+
+
+def _fit(session: ToolSession) -> Fitted:
+    """Keep the messages within the model's window, as far as its results can be left out."""
+    fitted = fitting.fit(session.messages, session.room)
+    session.messages = fitted.messages
+    session.left_out += fitted.left_out
+    session.shortened += fitted.shortened
+    return fitted
+
+
+def _tell_fit(session: ToolSession) -> None:
+    """Say in the turn what of its results the model did not get as a whole."""
+    for name, count in (("results_left_out", session.left_out), ("results_shortened", session.shortened)):
+        if count:
+            session.warnings.append(text(name, session.plan.language, count=count))
+
+
+def _draft(session: ToolSession, completion: Completion) -> DraftAnswer:
+    """The answer with its citations numbered, its quotes verified and its claims judged."""
+    plan, findings, deps = session.plan, session.findings, session.deps
+    _tell_fit(session)
+    if completion.finish_reason == "length":
+        session.warnings.append(text("cut_short", plan.language))
+    retrieval = findings.retrieval(deps.database, plan.words, (plan.start_ms, plan.end_ms))
+    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
+    measured = findings.facts(plan.now_ms, plan.zone, range_ms)
+    draft = answering.checked(
+        deps,
+        plan,
+        retrieval,
+        retrieval.entries,
+        completion,
+        session.warnings,
+        measured=measured,
+        off_screen=session.off_screen,
+    )
+    covered = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
+    return replace(
+        draft, usage=total_of(session.usages), coverage=covered, sources=tuple(sorted(findings.sources))
+    )

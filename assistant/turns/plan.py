@@ -1,0 +1,131 @@
+"""What a turn works with, what was settled before it began, and the draft that it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from assistant.context.prepared import NO_CONTEXT, PreparedContext
+from assistant.context.session_closing import ContextServices
+from assistant.core.models import AnyModel, ChatModels
+from assistant.core.query_embedder import Meaning
+from assistant.core.records import Claim, Coverage, EvidenceItem, FirstCall, Mode, TimeReading, TurnFilters
+from assistant.core.texts import Language
+from assistant.retrieval.measured_facts import MeasuredFacts
+from assistant.tools.registry import AgentDeps
+from assistant.turns.anchor_facts import AnchorFacts
+from engines.chat import ModelError, Usage
+from store.chats.attachments import Attachment
+from store.chats.personas import Persona
+from store.core.database import Database
+
+MAX_ANSWER_TOKENS = 1_500
+"""Room left in the context window for the answer, or a quarter of a small window."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnServices:
+    """What a turn works with; `clock` gives epoch milliseconds.
+
+    `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
+    `agent` there are no tools, and every question is answered in evidence mode. Without `context` nothing is
+    told of earlier chats.
+    """
+
+    database: Database
+    models: ChatModels
+    clock: Callable[[], int]
+    meaning: Callable[[str, int], Meaning] | None = None
+    agent: AgentDeps | None = None
+    context: ContextServices | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The files of a question, and those of the questions before it in its chat."""
+
+    own: tuple[Attachment, ...] = ()
+    earlier: tuple[Attachment, ...] = ()
+
+    @property
+    def images(self) -> tuple[Attachment, ...]:
+        """The question's own images, each once."""
+        by_file = {each.sha256: each for each in self.own if each.is_image}
+        return tuple(by_file.values())
+
+    def __bool__(self) -> bool:
+        return bool(self.own or self.earlier)
+
+
+NO_FILES = Attached()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlan:
+    """A question that was admitted: everything about it is settled but the answer.
+
+    `words` are what it is about, none for a summary; `searched_for` is the message without its
+    mentions and its time.
+    """
+
+    message: str
+    language: Language
+    words: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+    timezone: str
+    zone: tzinfo
+    now_ms: int
+    filters: TurnFilters
+    model: AnyModel
+    identity: str
+    chat_id: int | None
+    reading: TimeReading
+    searched_for: str
+    without: frozenset[int] = frozenset()
+    mode: Mode = "evidence"
+    model_prompt: str = ""
+    pack: str = ""
+    """What is told as background beside the question; '' for nothing."""
+    context: PreparedContext = NO_CONTEXT
+    """How the background came to be, and what the window is about."""
+    session_id: int | None = None
+    has_range: bool = True
+    """Whether a range was given or found; without one it reaches from the beginning to now."""
+    is_bounded: bool = True
+    """Whether nothing outside the range may be shown: it was given, not only found in the message."""
+    first_call: FirstCall | None = None
+    persona: Persona | None = None
+    """Whose words the identity holds; None for an override, a stored voice and the neutral default."""
+    style_note: str = ""
+    about: AnchorFacts | None = None
+    """The frame or moment that the conversation is about."""
+    asked: str = ""
+    """What the model is asked in place of the message, '' for the message itself."""
+
+    attached: Attached = NO_FILES
+    previous_response_id: str = ""
+
+    @property
+    def question(self) -> str:
+        """What the model is asked."""
+        return self.asked or self.message
+
+
+@dataclass(frozen=True, slots=True)
+class DraftAnswer:
+    """An answer with its proof, ready to be stored."""
+
+    answer_md: str
+    evidence: tuple[EvidenceItem, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    usage: Usage | None = None
+    warnings: tuple[str, ...] = ()
+    dropped: int = 0
+    measured: MeasuredFacts | None = None
+    coverage: Coverage | None = None  # where it is known only with the answer
+    sources: tuple[str, ...] = ()
+    response_id: str = ""  # of the endpoint's own transcript
+    is_cut_off: bool = False
+    failure: ModelError | None = None  # why the answer broke off, if it did
