@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.report import Report
-from engines.embedding import Vectors
-from engines.embedding_local import use_one_thread
-from engines.embedding_minilm import MiniLM, minilm_folder
-from engines.embedding_multilingual import ALIGNMENT, MultilingualEncoder
+from engines.embeddings.embedding_minilm import MiniLM, minilm_folder
+from engines.embeddings.embedding_multilingual import ALIGNMENT, MultilingualEncoder
+from engines.embeddings.local import use_one_thread
+from engines.embeddings.protocol import Vectors
 
 ON_REQUEST = True
 """Left out when all measurements run."""

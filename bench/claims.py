@@ -15,7 +15,7 @@ from bench.planted import GROUPS, UNTOUCHED, Answer, answers, variants
 from bench.planted.judging import Tally, judge
 from bench.planted.screens import ZONE, fill, measured, values
 from bench.report import Report
-from engines.ocr import OcrEngine, open_ocr
+from engines.ocr.protocol import OcrEngine, open_ocr
 from store.core.database import open_database
 from store.core.paths import DataDir
 

@@ -19,9 +19,9 @@ from zoneinfo import ZoneInfo
 
 from bench.exports import WRITERS
 from bench.report import Report
-from ingest.home import open_home
-from ingest.sources.importing import import_file
-from ingest.sources.source import Options
+from ingest.core.home import open_home
+from ingest.importers.sources.source_file import Options
+from ingest.importers.sources.source_import import import_file
 from store.core.paths import DataDir
 from store.core.settings import load
 from store.core.times import now_ms

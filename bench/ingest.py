@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 
 from bench.report import Report, cpu_s, percentile, rss_mb, timed_ms
-from engines.ocr import open_ocr
+from engines.ocr.protocol import open_ocr
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.times import now_ms

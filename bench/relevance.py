@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.report import Report
-from engines.embedding import Embedder, EmbedderUnavailable, open_embedder
-from ingest.account import WorkerStats
-from ingest.embedding_loop import EmbeddingLoop
+from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
+from ingest.core.worker_stats import WorkerStats
+from ingest.reading.embedding import EmbeddingLoop
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.times import now_ms

@@ -29,7 +29,7 @@ from bench.inserting import Taken, inserted, inserting
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import CHINESE, START_MS, STEP_MS, WORDS, Filled, add_vectors, fill, filled
 from bench.wire import Wire, served
-from engines.embedding import EmbedderUnavailable, open_embedder
+from engines.embeddings.protocol import EmbedderUnavailable, open_embedder
 from store.core.database import Database, open_database, scalar
 from store.core.paths import DataDir
 from store.frames.frames import ID_STEP, id_range

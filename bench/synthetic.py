@@ -14,7 +14,7 @@ from itertools import accumulate
 import apsw
 import numpy as np
 
-from engines.embedding import Embedder
+from engines.embeddings.protocol import Embedder
 from store.core.database import Database, scalar
 from store.embeddings import vectors
 from store.frames.frames import ID_STEP

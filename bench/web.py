@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import add_vectors, fill
 from bench.wire import served
-from engines.embedding import EmbedderUnavailable, open_embedder
+from engines.embeddings.protocol import EmbedderUnavailable, open_embedder
 from store.core.database import open_database
 from store.core.paths import DataDir
 

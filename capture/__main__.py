@@ -12,15 +12,15 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from capture import processes
-from capture.clock import SystemClock
+from capture.core.clock import SystemClock
 from capture.daemon import Daemon, Parts
 from capture.holds import DiskFloor
-from capture.opening import open_sources, parse_source
+from capture.platforms import open_sources, parse_source
 from capture.privacy import Rules
 from capture.sources import Sources
-from capture.windows.browser import ExtensionHints, ExtensionWindows
-from capture.windows.marked import PrivateWindowDetector, ToolbarsRead
+from capture.windows import processes
+from capture.windows.browser_extension import ExtensionHints, ExtensionWindows
+from capture.windows.private_windows import PrivateWindowDetector, ToolbarsRead
 from store.core import settings as settings_module
 from store.core.errors import SettingsError
 from store.core.paths import DataDir, default_home, restrict_umask

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from capture.difference import is_uniform
-from capture.idle import Activity
 from capture.privacy import Windows
-from capture.screens import Monitor, Pixels
+from capture.screens.protocol import Monitor, Pixels
+from capture.windows.idle import Activity
 
 FAULT_AFTER_S = 20.0
 FAULT_AFTER_UNKNOWN_S = 50.0

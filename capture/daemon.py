@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 
 from capture import privacy
 from capture.blank import BlankWatch
-from capture.clock import Clock, JumpWatch
-from capture.errors import SourceFailed
+from capture.core.clock import Clock, JumpWatch
+from capture.core.errors import SourceFailed
+from capture.frame_recorder import FrameRecorder
 from capture.holds import DiskFloor, PauseReason, away_hold, pause_hold
-from capture.idle import Activity
-from capture.keeping import FrameRecorder
-from capture.screens import Screenshot
+from capture.screens.protocol import Screenshot
 from capture.sources import Observation, OpenSources, Sources, chosen, observe, read_windows
 from capture.status import Status, account
 from capture.triggers import Candidate
 from capture.trouble import Backoff, source_cause
-from capture.windows import is_locker_shown
+from capture.windows.idle import Activity
+from capture.windows.protocol import is_locker_shown
 from store.core.settings import CaptureSettings
 from store.spool.process_state import CaptureState
 from store.spool.queue import Spool

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from capture.screens import Pixels
+from capture.screens.protocol import Pixels
 
 TILE = 32
 Tile = tuple[int, int]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture.idle import Activity
+from capture.windows.idle import Activity
 from store.spool.process_state import FOREVER_MS, read_pause
 
 _SLACK = 1.1

@@ -1,59 +1,81 @@
-"""Sources of the platforms other than X11, put together from their parts."""
+"""Opens what the settings and the machine ask for. Platform libraries are imported only here."""
 
 from __future__ import annotations
 
-import importlib
+import os
+import shutil
+import sys
 from collections.abc import Mapping
-from typing import Any
+from contextlib import ExitStack, closing
+from pathlib import Path
 
-from capture.idle import LinuxActivity, Logind
-from capture.screens import ScreenSource
+from capture.choose import TOOLS, Choice, choose
+from capture.core.clock import Clock
+from capture.core.errors import BackendRefused, NoDisplay
 from capture.sources import Sources
-from capture.windows import WindowSource
-from capture.windows.guarded import UnknownWindows, WindowsWithTimeout
+from capture.windows.guarded import NoWindows, WindowsWithTimeout
+from capture.windows.idle import Present
+from store.core.errors import SettingsError
+from store.core.settings import CaptureSettings
 
 
-def open_macos() -> Sources:
-    """Quartz. Raises `PermissionRefused`."""
-    from capture.screens.macos import MacScreens
-    from capture.windows.macos import MacActivity, MacWindows
+def open_sources(
+    settings: CaptureSettings, clock: Clock, environ: Mapping[str, str] | None = None
+) -> Sources:
+    """Screens, windows and presence for these settings. Raises `SourceFailed` or `SettingsError`."""
+    kind, argument = parse_source(settings.source)
+    if kind == "folder":
+        from capture.screens.files import FolderScreen
 
-    quartz: Any = importlib.import_module("Quartz")
-    app_kit: Any = importlib.import_module("AppKit")
-    windows = MacWindows(quartz, app_kit.NSWorkspace.sharedWorkspace())
-    return Sources(MacScreens(quartz), WindowsWithTimeout(windows), MacActivity(quartz))
+        screen = FolderScreen(Path(argument).expanduser(), settings.interval_s, clock)
+        return Sources(screen, NoWindows(), Present(), "folder")
+    if kind == "video":
+        from capture.screens.files import VideoScreen
 
-
-def open_windows() -> Sources:
-    """mss and pywin32."""
-    import mss
-
-    from capture.screens.windows import WindowsScreens
-    from capture.windows.windows import Pywin32Api, WindowsActivity, WindowsWindows
-
-    errors: Any = importlib.import_module("pywintypes")
-    api = Pywin32Api()
-    windows = WindowsWithTimeout(WindowsWindows(api, (OSError, errors.error)))
-    return Sources(WindowsScreens(mss.MSS), windows, WindowsActivity(api.idle_ms, api.is_locked))
+        return Sources(VideoScreen(Path(argument).expanduser(), clock), NoWindows(), Present(), "video")
+    environ = os.environ if environ is None else environ
+    return _open_screen(choose(sys.platform, environ, installed_tools()), environ)
 
 
-def open_wayland(backend: str, environ: Mapping[str, str]) -> Sources:
-    """grim or spectacle, with the windows that the compositor tells."""
-    from capture.screens import wayland as screens
-    from capture.windows import wayland as windows
+def parse_source(source: str) -> tuple[str, str]:
+    """(kind, argument) of ``capture.source``. Raises `SettingsError`."""
+    kind, _, argument = source.partition(":")
+    if (kind == "screen" and not argument) or (kind in ("folder", "video") and argument):
+        return kind, argument
+    raise SettingsError(f"capture.source must be screen, folder:DIR or video:FILE, not {source!r}")
 
-    source: WindowSource
-    screen: ScreenSource
-    if environ.get("SWAYSOCK"):
-        screen = screens.GrimScreens(screens.sway_outputs)
-        source = WindowsWithTimeout(windows.ToolWindows("swaymsg", windows.sway_windows))
-    elif environ.get("HYPRLAND_INSTANCE_SIGNATURE"):
-        screen = screens.GrimScreens(screens.hyprland_outputs)
-        source = WindowsWithTimeout(windows.ToolWindows("hyprctl", windows.hyprland_windows))
-    else:
-        screen = screens.SpectacleScreens() if backend == "spectacle" else screens.GrimScreens(None)
-        source = UnknownWindows(
-            "This compositor does not tell which windows are in view",
-            "Without privacy rules everything is captured; while one exists, nothing is",
-        )
-    return Sources(screen, source, LinuxActivity(None, Logind()))
+
+def installed_tools() -> set[str]:
+    return {tool for tool in TOOLS if shutil.which(tool)}
+
+
+def _open_screen(choice: Choice, environ: Mapping[str, str]) -> Sources:
+    if choice.backend is None:
+        failure = NoDisplay if choice.reason == "no_display" else BackendRefused
+        raise failure(choice.cause, choice.action)
+    if choice.backend == "x11":
+        return _open_x11(environ["DISPLAY"])
+    if choice.backend == "macos":
+        from capture.capture_platforms import open_macos
+
+        return open_macos()
+    if choice.backend == "windows":
+        from capture.capture_platforms import open_windows
+
+        return open_windows()
+    from capture.capture_platforms import open_wayland
+
+    return open_wayland(choice.backend, environ)
+
+
+def _open_x11(display_name: str) -> Sources:
+    from capture.screens.x11 import X11Screens
+    from capture.windows.idle import LinuxActivity, Logind, X11Idle
+    from capture.windows.x11 import X11Windows
+
+    with ExitStack() as opened:  # closes what is open already when the display goes meanwhile
+        screens = opened.enter_context(closing(X11Screens(display_name)))
+        windows = opened.enter_context(closing(WindowsWithTimeout(X11Windows(display_name))))
+        activity = LinuxActivity(X11Idle(display_name), Logind())
+        opened.pop_all()
+    return Sources(screens, windows, activity)

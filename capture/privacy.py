@@ -16,11 +16,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 
-from capture.geometry import Rect, uncovered
-from capture.screens import Monitor, Pixels
-from capture.stamps import file_stamp
+from capture.core.geometry import Rect, uncovered
+from capture.core.stamps import file_stamp
+from capture.screens.protocol import Monitor, Pixels
 from capture.toolbars import is_in_view, may_be_private, shown_parts, strip
-from capture.windows import Identity, WindowInfo
+from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.privacy import RuleSet, load_rules

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from capture.errors import SourceFailed
-from capture.idle import ActivitySource
+from capture.core.errors import SourceFailed
 from capture.privacy import Windows
-from capture.screens import Monitor, Screenshot, ScreenSource
-from capture.windows import WindowSource
+from capture.screens.protocol import Monitor, Screenshot, ScreenSource
+from capture.windows.idle import ActivitySource
+from capture.windows.protocol import WindowSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor
 
-from capture.geometry import Rect, uncovered
-from capture.screens import Monitor
-from capture.windows import WindowInfo
+from capture.core.geometry import Rect, uncovered
+from capture.screens.protocol import Monitor
+from capture.windows.protocol import WindowInfo
 from store.privacy.defaults import private_toolbar_words
 from store.privacy.privacy import Decision, RuleSet
 from store.spool.toolbar_words import Toolbar

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capture.difference import FlickerFilter, changed_tiles, same
-from capture.screens import Pixels, Screenshot
-from capture.windows import Identity
+from capture.screens.protocol import Pixels, Screenshot
+from capture.windows.protocol import Identity
 from store.spool.toolbar_words import Toolbar
 
 SWITCHES_AT_ONCE = 3

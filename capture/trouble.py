@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass
 
-from capture.errors import SourceFailed
+from capture.core.errors import SourceFailed
 from store.core.errors import SpoolFull
 
 LONGEST_WAIT_S = 30.0

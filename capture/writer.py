@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from PIL import Image
 
-from capture.screens import Pixels
+from capture.screens.protocol import Pixels
 from store.spool.queue import Capture, Spool
 
 

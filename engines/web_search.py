@@ -22,9 +22,9 @@ from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
-from engines.addresses import host_of, is_local, problem_of, public_url
-from engines.chat import OutgoingRequest, RequestHook
-from engines.cutoff import Cancellation
+from engines.chat.addresses import host_of, is_local, problem_of, public_url
+from engines.chat.network import Cancellation
+from engines.chat.protocol import OutgoingRequest, RequestHook
 
 MAX_BYTES = 1_000_000
 """Of an answer; SearXNG's for one page is some 30 kB."""

@@ -18,18 +18,14 @@ from pathlib import Path
 
 import click
 
-from engines.embedding import EmbeddingError
-from ingest import reindex
+from engines.embeddings.protocol import EmbeddingError
+from ingest.command import commands
+from ingest.core.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.demo.command import demo
-from ingest.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.importers import images as image_import
 from ingest.importers import video as video_import
 from ingest.importers.feeding import ImportFeed
-from ingest.importers.items import CannotImport, Item, Skipped
-from ingest.importers.progress import Progress
-from ingest.importers.zones import moment_ms, zone_named
-from ingest.sources.command import commands
-from ingest.taking_in import (
+from ingest.importers.import_runner import (
     SOME_FAILED,
     embedder_of,
     engine_of,
@@ -39,7 +35,11 @@ from ingest.taking_in import (
     run_import,
     stop_on_signals,
 )
-from ingest.worker import Worker
+from ingest.importers.items import CannotImport, Item, Skipped
+from ingest.importers.progress import Progress
+from ingest.importers.zones import moment_ms, zone_named
+from ingest.reading import reindex
+from ingest.worker.worker import Worker
 from store.core.errors import StoreError
 from store.core.paths import DataDir, default_home, restrict_umask
 from store.core.settings import load

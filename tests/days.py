@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
-from ingest.daily_writing import DailySummaryWriter
+from ingest.observations.daily_summaries import DailySummaryWriter
 from store.core import zones
 from store.core.database import Database
 from store.core.zones import DayClock

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engines.embedding import EmbeddingError, Vectors, unit
+from engines.embeddings.protocol import EmbeddingError, Vectors, unit
 
 DIMENSION = 64
 _GROUPS = (

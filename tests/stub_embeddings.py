@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from engines.chat import OutgoingRequest
-from engines.embedding import EmbedderOptions
+from engines.chat.protocol import OutgoingRequest
+from engines.embeddings.protocol import EmbedderOptions
 from tests.fake_embedder import FakeEmbedder
 
 

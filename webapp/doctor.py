@@ -16,12 +16,12 @@ from typing import Literal
 
 from assistant.core.failures import turn_error
 from assistant.core.models import ChatModels
-from engines import embedding_multilingual
-from engines.addresses import host_of, is_local, public_url
-from engines.chat import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
-from engines.chat_listing import list_models
-from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
-from engines.ocr import OcrUnavailable, open_ocr
+from engines.chat.addresses import host_of, is_local, public_url
+from engines.chat.chat_listing import list_models
+from engines.chat.protocol import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
+from engines.embeddings import embedding_multilingual
+from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder
+from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store.core.database import open_database
 from store.core.errors import DatabaseTooNew, DatabaseTooOld, StoreError

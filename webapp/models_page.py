@@ -11,9 +11,9 @@ from werkzeug.wrappers import Response
 from assistant.core.errors import UnknownModel
 from assistant.core.failures import turn_error
 from assistant.core.models import ModelInfo
-from engines.chat import ModelError
-from engines.chat_check import Report
-from engines.chat_listing import PORTS, FoundServer, ListedModel, find_servers
+from engines.chat.chat_listing import PORTS, FoundServer, ListedModel, find_servers
+from engines.chat.endpoint_check import Report
+from engines.chat.protocol import ModelError
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
 from webapp import fragments, providing

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from assistant.core.egress_log import SentLedger
 from assistant.core.models import Endpoint, configured_names
-from engines import chat_check, chat_listing
-from engines.addresses import host_of, problem_of
-from engines.chat_check import Report
-from engines.chat_listing import ListedModel
+from engines.chat import chat_listing, endpoint_check
+from engines.chat.addresses import host_of, problem_of
+from engines.chat.chat_listing import ListedModel
+from engines.chat.endpoint_check import Report
 from store.chats import prompts
 from store.egress import providers
 from store.egress.providers import Provider, ProviderInvalid
@@ -100,7 +100,7 @@ def test_provider(own: Services, provider_id: int) -> Report:
     """
     endpoint = _allowed(own, provider_id)
     ledger = SentLedger(own.database, own.clock, endpoint, "test")
-    report = chat_check.check(
+    report = endpoint_check.check(
         endpoint.base_url,
         endpoint.model,
         endpoint.api_key,

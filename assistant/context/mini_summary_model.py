@@ -18,9 +18,9 @@ from assistant.core.models import ChatModels
 from assistant.core.neutral import neutralized
 from assistant.core.redaction import redacted
 from assistant.evidence.assistant_citations import without_numbers
-from engines.addresses import is_local
-from engines.chat import Message, ModelError, ModelMalformed
-from engines.chat_extractive import ExtractiveModel
+from engines.chat.addresses import is_local
+from engines.chat.extractive import ExtractiveModel
+from engines.chat.protocol import Message, ModelError, ModelMalformed
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
 from store.memory.chat_summaries import SessionTurn

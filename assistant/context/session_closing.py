@@ -19,7 +19,7 @@ from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import Meaning
 from assistant.core.texts import estimate_tokens
-from engines.chat import ModelError
+from engines.chat.protocol import ModelError
 from store.core.database import Database
 from store.core.errors import SettingsError, StoreError
 from store.core.settings import ContextSettings

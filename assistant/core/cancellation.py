@@ -2,7 +2,7 @@
 
 What may take long runs in a thread of its own, and who waits for it can leave at any moment. A thread
 cannot be stopped from outside, but what it waits for can: whoever leaves ends its network requests
-(`engines.cutoff`), and what still comes afterwards is thrown away.
+(`engines.chat.network`), and what still comes afterwards is thrown away.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from engines.cutoff import Cancellation
+from engines.chat.network import Cancellation
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from assistant.core import prompt_blocks
 from assistant.core.models import Endpoint
 from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
-from engines.chat import Completion, Message, OutgoingRequest, Usage
+from engines.chat.protocol import Completion, Message, OutgoingRequest, Usage
 from store.core.database import Database
 from store.egress.egress_log import Purpose, cost_of
 from store.egress.sent_noting import EgressRecorder, RequestContext

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from assistant.core.records import TurnError
 from assistant.core.texts import Language
-from engines.chat import ModelError, ModelUnreachable
+from engines.chat.protocol import ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
 
 _SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {

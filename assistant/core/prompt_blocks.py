@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from engines.chat import Message
+from engines.chat.protocol import Message
 
 BlockName = Literal["model_prompt", "identity", "rules", "guidance", "tools", "time", "budget", "background"]
 NAMES: tuple[BlockName, ...] = get_args(BlockName)

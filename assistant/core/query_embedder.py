@@ -17,7 +17,7 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from engines.embedding import Embedder, EmbedderOptions, EmbeddingError, open_embedder
+from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.settings import EmbeddingSettings

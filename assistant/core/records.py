@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from engines.chat import Usage
+from engines.chat.protocol import Usage
 from store.chats.anchors import Anchor
 from store.chats.attachments import Attachment
 from store.chats.tool_calls import ToolCall

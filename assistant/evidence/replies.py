@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engines.chat import ModelMalformed
+from engines.chat.protocol import ModelMalformed
 
 MAX_ANSWER_CHARS = 20_000
 

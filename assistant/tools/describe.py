@@ -20,7 +20,7 @@ from assistant.read_api.frames import FrameId
 from assistant.tools.network import VisionAccess
 from assistant.tools.screen import DOOR, ScreenContext, outside_range
 from assistant.tools.tool import ToolFailed, tool
-from engines.chat import Message, ModelError, Picture
+from engines.chat.protocol import Message, ModelError, Picture
 from store.core.errors import StoreError
 from store.frames.frames import FrameRow
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.models import Endpoint
-from engines.addresses import host_of, is_local
-from engines.chat import ChatModel, Message, ModelError, Usage
+from engines.chat.addresses import host_of, is_local
+from engines.chat.protocol import ChatModel, Message, ModelError, Usage
 from engines.web_search import SearchFailed, WebHit, WebSearch
 from store.core.database import Database
 from store.core.errors import StoreError

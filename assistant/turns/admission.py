@@ -28,7 +28,7 @@ from assistant.turns.identity import resolve_voice
 from assistant.turns.mentions import Mentions
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.prompts import EVIDENCE_RULES
-from engines.chat_extractive import ExtractiveModel
+from engines.chat.extractive import ExtractiveModel
 from store.chats import anchors, conversations, prompts
 from store.chats.anchors import AnchoredChat
 from store.core import days

@@ -23,8 +23,8 @@ from assistant.retrieval.excerpts import shortened
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed
 from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
-from engines.chat import Completion, ModelError
-from engines.chat_extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
+from engines.chat.extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
+from engines.chat.protocol import Completion, ModelError
 
 MAX_QUOTE_CHARS = 120
 

@@ -14,7 +14,7 @@ from assistant.core.strings import text
 from assistant.core.texts import Language, estimate_tokens
 from assistant.retrieval.packing import plain, sanitized_inline
 from assistant.turns.plan import Attached, TurnServices
-from engines.chat import Picture
+from engines.chat.protocol import Picture
 from store.chats import attachments
 from store.chats.attachments import Attachment
 from store.core.database import Database

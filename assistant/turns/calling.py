@@ -18,7 +18,7 @@ from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.turns import attachments, prompts
 from assistant.turns.attachments import NO_ATTACHMENT_TEXT, AttachmentText
 from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnPlan, TurnServices
-from engines.chat import (
+from engines.chat.protocol import (
     ChatModel,
     Completion,
     ContextTooLong,

@@ -10,7 +10,7 @@ from assistant.core.models import ChatModels
 from assistant.tools.registry import AgentDeps, search_engine
 from assistant.tools.tool import Tool
 from assistant.turns.tool_context import ToolSession
-from engines.addresses import host_of
+from engines.chat.addresses import host_of
 from store.chats import tool_modes
 
 

@@ -29,8 +29,8 @@ from assistant.turns import answering, attachments
 from assistant.turns.calling import call_model
 from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
 from assistant.turns.questions import needs_sound
-from engines.chat import Message, ModelError
-from engines.chat_extractive import ExtractiveModel
+from engines.chat.extractive import ExtractiveModel
+from engines.chat.protocol import Message, ModelError
 from store.chats.conversations import StoredTurn
 from store.search.filters import Filters
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from assistant.core.texts import estimate_tokens
 from assistant.turns.agent_prompt import RESULTS
-from engines.chat import Message
+from engines.chat.protocol import Message
 
 LEFT_OUT = '{"note": "left out: it no longer fits"}'
 MIN_CHARS = 400

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from assistant.core.models import AnyModel
 from assistant.turns.plan import TurnPlan
-from engines.chat import Message
-from engines.chat_responses import OpenAIResponsesModel
+from engines.chat.protocol import Message
+from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from assistant.core.neutral import neutralized
 from assistant.evidence.assistant_citations import without_numbers
 from assistant.turns.plan import TurnPlan
-from engines.chat import Message
+from engines.chat.protocol import Message
 from store.chats import anchors, conversations
 from store.chats.anchors import AnchoredChat
 from store.chats.conversations import DELETED_ANSWER, StoredTurn

@@ -22,8 +22,8 @@ from assistant.turns import history
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.transcript import TranscriptMessage, transcript
-from engines.chat import ChatModel, Message, ModelError
-from engines.chat_extractive import ExtractiveModel
+from engines.chat.extractive import ExtractiveModel
+from engines.chat.protocol import ChatModel, Message, ModelError
 from store.chats.conversations import StoredTurn
 from store.core.errors import StoreError
 from store.memory import insights

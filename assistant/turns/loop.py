@@ -38,7 +38,7 @@ from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
 from assistant.turns.requested_calls import ModelReply, WantedCall
 from assistant.turns.tool_context import ToolSession
 from assistant.turns.tool_execution import carry_out
-from engines.chat import Completion, ContextTooLong, Message, ModelError, StreamingModel
+from engines.chat.protocol import Completion, ContextTooLong, Message, ModelError, StreamingModel
 from store.chats import tool_calls
 from store.chats.conversations import StoredTurn
 

@@ -15,7 +15,7 @@ from assistant.core.texts import Language
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.tools.registry import AgentDeps
 from assistant.turns.anchor_facts import AnchorFacts
-from engines.chat import ModelError, Usage
+from engines.chat.protocol import ModelError, Usage
 from store.chats.attachments import Attachment
 from store.chats.personas import Persona
 from store.core.database import Database

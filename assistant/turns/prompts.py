@@ -13,7 +13,7 @@ from typing import Any
 from assistant.core.prompt_blocks import Block, background, in_order, system_messages
 from assistant.core.strings import local_time
 from assistant.turns.plan import TurnPlan
-from engines.chat import Message, Picture
+from engines.chat.protocol import Message, Picture
 from store.core import zones
 
 EVIDENCE_RULES = """\

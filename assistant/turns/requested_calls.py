@@ -18,7 +18,7 @@ from assistant.formats.native import parse_message
 from assistant.formats.parsing import parse
 from assistant.tools.tool import Tool
 from assistant.turns.agent_prompt import RESULTS
-from engines.chat import Completion, Message, RequestedCall
+from engines.chat.protocol import Completion, Message, RequestedCall
 
 ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
 """Names that a tool is called by as well; they are not offered (requirements, chapter 1)."""

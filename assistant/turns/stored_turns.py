@@ -25,7 +25,7 @@ from assistant.core.records import (
 from assistant.core.strings import local_time
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.packing import frame_url
-from engines.chat import Usage
+from engines.chat.protocol import Usage
 from store.chats.conversations import StoredEvidence, StoredTurn
 
 

@@ -17,8 +17,8 @@ from assistant.tools.registry import AgentDeps, ToolContext, search_engine
 from assistant.tools.tool import Tool
 from assistant.turns.attachments import NO_PICTURES, Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnPlan, TurnServices
-from engines.addresses import host_of, is_local
-from engines.chat import Message, StreamingModel, Usage
+from engines.chat.addresses import host_of, is_local
+from engines.chat.protocol import Message, StreamingModel, Usage
 from store.chats.conversations import StoredTurn
 
 

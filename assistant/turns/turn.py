@@ -57,7 +57,7 @@ from assistant.turns.admission import admit
 from assistant.turns.evidence_mode import PartialTurn
 from assistant.turns.loop import Forgotten
 from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
-from engines.chat import ModelError
+from engines.chat.protocol import ModelError
 from store.chats import attachments, conversations, tool_calls
 from store.chats.conversations import StoredTurn
 from store.core.database import Database

@@ -34,7 +34,7 @@ from assistant.turns.admission import admit
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.requested_calls import WantedCall, result_text
 from bench.evals.answer_check import Share
-from engines.chat import Completion, Message, ModelError, StreamingModel
+from engines.chat.protocol import Completion, Message, ModelError, StreamingModel
 
 CLOCKS = frozenset({"get_current_time", "get_current_datetime"})
 """May be asked first by a model that wants to be sure of the time."""

@@ -18,7 +18,7 @@ from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer as answer_turn
 from bench.planted import Answer, Part
 from bench.planted.screens import Screen
-from engines.chat import Completion, Message, RequestHook, Schema
+from engines.chat.protocol import Completion, Message, RequestHook, Schema
 from store.core.database import Database
 from store.core.settings import ChatSettings
 

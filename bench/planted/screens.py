@@ -15,12 +15,12 @@ from zoneinfo import ZoneInfo
 from PIL import Image
 
 from assistant.core.strings import duration
-from engines.ocr import OcrEngine
+from engines.ocr.protocol import OcrEngine
 from ingest.demo import captures, fonts
 from ingest.demo.days import Moment, Options, Visit, all_visits, plan
+from ingest.demo.demo_story import figures
 from ingest.demo.drawing import Canvas
-from ingest.demo.story import figures
-from ingest.reader_loop import draft_of
+from ingest.reading.reader import draft_of
 from store.core.database import Database
 from store.frames import frames
 from store.frames.frames import Still

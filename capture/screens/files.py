@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from capture.clock import Clock
-from capture.errors import SourceEmpty
-from capture.geometry import Rect
-from capture.screens import Monitor, Pixels, Screenshot, bgrx
+from capture.core.clock import Clock
+from capture.core.errors import SourceEmpty
+from capture.core.geometry import Rect
+from capture.screens.protocol import Monitor, Pixels, Screenshot, bgrx
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from capture.errors import DisplayLost, NoDisplay, PermissionRefused
-from capture.geometry import Rect
-from capture.screens import Monitor, Screenshot
+from capture.core.errors import DisplayLost, NoDisplay, PermissionRefused
+from capture.core.geometry import Rect
+from capture.screens.protocol import Monitor, Screenshot
 from store.core.times import now_ms
 
 _MOST_DISPLAYS = 32

@@ -17,9 +17,9 @@ from typing import Any
 
 from PIL import Image, UnidentifiedImageError
 
-from capture.errors import DisplayLost
-from capture.geometry import Rect
-from capture.screens import Monitor, Screenshot, bgrx
+from capture.core.errors import DisplayLost
+from capture.core.geometry import Rect
+from capture.screens.protocol import Monitor, Screenshot, bgrx
 from store.core.times import now_ms
 
 TIMEOUT_S = 5.0

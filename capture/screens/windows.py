@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from mss.exception import ScreenShotError
 
-from capture.errors import DisplayLost, NoDisplay
-from capture.geometry import Rect
-from capture.screens import Monitor, Screenshot
+from capture.core.errors import DisplayLost, NoDisplay
+from capture.core.geometry import Rect
+from capture.screens.protocol import Monitor, Screenshot
 from store.core.times import now_ms
 
 _ERRORS = (ScreenShotError, OSError)

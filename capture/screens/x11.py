@@ -9,9 +9,9 @@ from __future__ import annotations
 from Xlib import display as xdisplay
 from Xlib import error as xerror
 
-from capture.errors import DisplayLost, NoDisplay
-from capture.geometry import Rect
-from capture.screens import Monitor, Screenshot
+from capture.core.errors import DisplayLost, NoDisplay
+from capture.core.geometry import Rect
+from capture.screens.protocol import Monitor, Screenshot
 from capture.screens.x11_grab import GRAB_ERRORS, MssGrab, PillowGrab, open_grab
 from store.core.times import now_ms
 

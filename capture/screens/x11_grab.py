@@ -13,8 +13,8 @@ import numpy as np
 from mss.exception import ScreenShotError
 from PIL import ImageGrab
 
-from capture.geometry import Rect
-from capture.screens import Pixels, bgrx
+from capture.core.geometry import Rect
+from capture.screens.protocol import Pixels, bgrx
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 
-from capture.errors import SourceFailed
-from capture.windows import WindowInfo, WindowSource
+from capture.core.errors import SourceFailed
+from capture.windows.protocol import WindowInfo, WindowSource
 
 TIMEOUT_S = 2.0
 

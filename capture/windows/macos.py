@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from capture.errors import SourceFailed
-from capture.geometry import Rect
-from capture.idle import Activity
-from capture.windows import Kind, WindowInfo
+from capture.core.errors import SourceFailed
+from capture.core.geometry import Rect
+from capture.windows.idle import Activity
+from capture.windows.protocol import Kind, WindowInfo
 
 _ORDINARY_LAYER = 0
 _DOCK_LAYERS = range(1, 26)  # the Dock, the menu bar and its items

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from capture.errors import SourceFailed
-from capture.geometry import Rect
+from capture.core.errors import SourceFailed
+from capture.core.geometry import Rect
 from capture.screens.wayland import Run, parsed, run_tool
-from capture.windows import WindowInfo
+from capture.windows.protocol import WindowInfo
 
 
 class ToolWindows:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import PureWindowsPath
 from typing import Any, Protocol
 
-from capture.errors import SourceFailed
-from capture.geometry import Rect
-from capture.idle import Activity
-from capture.windows import Kind, WindowInfo
+from capture.core.errors import SourceFailed
+from capture.core.geometry import Rect
+from capture.windows.idle import Activity
+from capture.windows.protocol import Kind, WindowInfo
 
 
 class WindowsApi(Protocol):

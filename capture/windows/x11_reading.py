@@ -17,8 +17,8 @@ from typing import Any
 from Xlib import X, Xatom
 from Xlib.ext import res
 
-from capture.geometry import Rect
-from capture.windows import Kind
+from capture.core.geometry import Rect
+from capture.windows.protocol import Kind
 
 _DEPTH_OF_FRAMES = 4  # a client sits at most so deep inside its frame
 _BREADTH_OF_FRAMES = 100

@@ -12,18 +12,18 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from engines.ocr import OcrError
+from engines.ocr.protocol import OcrError
 from engines.registry import UnknownName
+from ingest.core.home import Home
 from ingest.demo import fonts
 from ingest.demo.days import NoClockChange, Options
 from ingest.demo.fonts import Fonts
-from ingest.demo.making import SampleWeekGenerator
-from ingest.home import Home
+from ingest.demo.generator import SampleWeekGenerator
 from ingest.importers.feeding import ImportFeed
+from ingest.importers.import_runner import SOME_FAILED, engine_of, run_import
 from ingest.importers.items import CannotImport
 from ingest.importers.progress import Progress
 from ingest.importers.zones import zone_named
-from ingest.taking_in import SOME_FAILED, engine_of, run_import
 from store.core.settings import Settings
 from store.ocr import reading_queue
 

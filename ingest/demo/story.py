@@ -1,88 +1,334 @@
-"""The story: what each window shows, by scene, and the facts that are planted in it.
-
-A tide-gauge service named Harbour drifts, is mended, paid for and released, with colleagues in
-Shanghai. Everybody in it is a role and every address ends in ``.example``, so nothing here is
-anybody's. ``$name`` stands for a figure of that week (`figures`).
-"""
+"""Scenes of the service: a clock that drifts, the code that mends it, its release."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from string import Template
-from typing import Any, cast
+from ingest.demo.demo_story import Planted, SceneScript
+from ingest.demo.scenes import Chat, Editor, Page, Terminal
 
-from ingest.demo.surfaces import Surface
-from store.timeline.sample_week import FactKind
+_ROOMS = ("#harbour", "#field-work", "#releases", "#lunch")
+_FILES = ("README.md", "clock_offset.py", "readings.py", "stations.py", "test_clock_offset.py", "upload.py")
+_TRACKER = "https://tracker.larkspur.example"
+_HANDBOOK = "https://handbook.larkspur.example"
 
+_OFFSET_CODE = (
+    '"""How far a buoy\'s clock is from the time of the network."""',
+    "",
+    "from dataclasses import dataclass",
+    "",
+    "from harbour.readings import Reading",
+    "",
+    "MAX_DRIFT_MS = 500",
+    "WINDOW = $batch  # samples in one estimate",
+    "",
+    "",
+    "@dataclass(frozen=True)",
+    "class Offset:",
+    "    station: str",
+    "    milliseconds: float",
+    "    samples: int",
+    "",
+    "",
+    "def estimate(readings: list[Reading]) -> Offset:",
+    '    """The median difference, which one late packet cannot move."""',
+    "    latest = readings[-WINDOW:]",
+    "    differences = sorted(r.received - r.measured for r in latest)",
+    "    middle = differences[len(differences) // 2]",
+    "    return Offset(latest[-1].station, middle, len(latest))",
+    "",
+    "",
+    "def corrected(reading: Reading, offset: Offset) -> Reading:",
+    "    if abs(offset.milliseconds) > MAX_DRIFT_MS:",
+    "        raise ClockLost(reading.station)",
+    "    return reading.shifted(-offset.milliseconds)",
+)
 
-@dataclass(frozen=True)
-class Planted:
-    """A fact in a scene. `text` stands in one row, and fits on one line of the screen."""
+_TEST_CODE = (
+    "from harbour.clock_offset import corrected, estimate",
+    "from tests.buoys import readings_of",
+    "",
+    "",
+    "def test_one_late_packet_does_not_move_the_estimate():",
+    "    readings = readings_of(7, drift=$drift, late=[12])",
+    "    assert abs(estimate(readings).milliseconds - $drift) < 2",
+    "",
+    "",
+    "def test_a_corrected_reading_is_within_ten_milliseconds():",
+    "    readings = readings_of(7, drift=$drift)",
+    "    offset = estimate(readings)",
+    "    shifted = corrected(readings[-1], offset)",
+    "    assert abs(shifted.received - shifted.measured) < 10",
+    "",
+    "",
+    "def test_a_lost_clock_is_refused():",
+    "    readings = readings_of(9, drift=900)",
+    "    with raises(ClockLost):",
+    "        corrected(readings[-1], estimate(readings))",
+)
 
-    id: str
-    kind: FactKind
-    text: str
-    who: str
-
-
-@dataclass(frozen=True)
-class SceneScript:
-    """One window and what was done there. `activity` is told of the person at the desk."""
-
-    id: str
-    app: str
-    window: str
-    url: str | None
-    project: str
-    activity: str
-    surface: Surface
-    facts: tuple[Planted, ...] = ()
-    language: str = "en"
-
-    def told_with(self, values: Mapping[str, str]) -> SceneScript:
-        """The same with the figures of one week in it."""
-        return cast(SceneScript, _filled(self, values))
-
-
-def figures(seed: int, week: int) -> dict[str, str]:
-    """The figures of one week, by name; weeks count backwards from the last one, which is 0."""
-    draw = random.Random(f"{seed} {week}")
-    sensors, price = draw.randint(9, 16), draw.choice((1_640, 1_780, 1_840, 1_920))
-    cables, mooring = draw.randint(11, 29) * 110, draw.randint(31, 58) * 100
-    minor = 40 - week
-    drift = draw.randint(368, 487)
-    return {
-        "drift": str(drift),
-        "drift_after": str(draw.randint(3, 9)),
-        "ticket": f"HAR-{318 - week * 7}",
-        "version": f"2.{minor}.0",
-        "last_version": f"2.{minor - 1}.3",
-        "sprint": str(46 - week),
-        "p95_before": str(draw.randint(760, 940)),
-        "p95_after": str(draw.randint(240, 390)),
-        "tests": str(draw.randint(118, 164)),
-        "batch": draw.choice(("48", "64", "96")),
-        "sensors": str(sensors),
-        "price": f"{price:,}",
-        "sensors_total": f"{sensors * price:,}",
-        "cables": f"{cables:,}",
-        "mooring": f"{mooring:,}",
-        "total": f"{sensors * price + cables + mooring:,}",
-        "readers": str(draw.randint(211, 389)),
-        "stations": str(draw.randint(17, 29)),
-        "gap": str(draw.randint(12, 38)),
-        "quote_number": f"Q-{draw.randint(20_100, 20_990)}",
-    }
-
-
-def _filled(value: Any, values: Mapping[str, str]) -> Any:
-    """`value` with the figures put into every text of it, however deep."""
-    if isinstance(value, str):
-        return Template(value).substitute(values)
-    if isinstance(value, tuple):
-        return tuple(_filled(part, values) for part in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _filled(getattr(value, f.name), values) for f in fields(value)})
-    return value
+HARBOUR_SCENES = (
+    SceneScript(
+        "drift_report", "Slack", "#harbour - Larkspur Tides", None, "Harbour",
+        "Read in #harbour that buoy 7 runs ahead of the network.",
+        Chat("#harbour", _ROOMS, (
+            ("Release manager", "Good morning. Is anything open from the weekend?"),
+            ("Field engineer", "Yes: buoy 7 is $drift ms ahead since Saturday 23:40."),
+            ("Field engineer", "The other $stations stations are fine, so it is not the network."),
+            ("Data engineer", "Then it is the oscillator again. I take it."),
+            ("Field engineer", "Ticket $ticket is open, with the raw log of both nights."),
+            ("Release manager", "Please have it in $version, which goes out on Friday."),
+        ), 2),
+        (
+            Planted("drift", "figure", "buoy 7 is $drift ms ahead", "Field engineer"),
+            Planted("drift_since", "date", "since Saturday 23:40", "Field engineer"),
+            Planted("ticket", "name", "Ticket $ticket is open", "Field engineer"),
+            Planted("stations", "figure", "The other $stations stations are fine", "Field engineer"),
+        ),
+    ),
+    SceneScript(
+        "ticket", "Chrome", "$ticket Buoy 7 clock drift - Tracker", f"{_TRACKER}/issues/$ticket", "Harbour",
+        "Read the ticket about the drift of buoy 7 and took it.",
+        Page(f"{_TRACKER}/issues/$ticket", "Tracker", (
+            "# $ticket Buoy 7 clock drift",
+            "Reported by the field engineer. Assigned to the data engineer. Priority: high.",
+            "The clock of buoy 7 gains on the network clock in steps, not evenly.",
+            "# What is known",
+            "- Drift measured on Sunday: $drift ms.",
+            "- Readings of $gap minutes were rejected as too late.",
+            "- A restart of the receiver did not help.",
+            "# What to do",
+            "- Estimate the offset from the last $batch samples.",
+            "- Refuse a clock that is lost instead of guessing.",
+            "- Show the offset on the station page.",
+        ), 7),
+        (
+            Planted("rejected", "figure", "Readings of $gap minutes were rejected", "Field engineer"),
+            Planted("samples", "figure", "from the last $batch samples", "Field engineer"),
+        ),
+    ),
+    SceneScript(
+        "drift_article", "Chrome", "Clock drift in cheap oscillators - Handbook", f"{_HANDBOOK}/clock-drift",
+        "Harbour", "Read the handbook's article on clock drift.",
+        Page(f"{_HANDBOOK}/clock-drift", "Engineering handbook", (
+            "# Clock drift in cheap oscillators",
+            "A quartz oscillator without compensation changes its rate with temperature. Between noon and "
+            "night at sea this alone is good for several parts per million.",
+            "Steps of hundreds of milliseconds have another cause: the receiver loses the satellites, runs "
+            "free, and jumps when it finds them again.",
+            "# How to measure it",
+            "- Compare the time of measuring with the time of arrival.",
+            "- Take the median: one late packet must not move it.",
+            "- A window of 30 to 120 samples is a good compromise.",
+            "# What not to do",
+            "- Do not average: a single packet that was sent again spoils the hour.",
+            "- Do not correct a clock that is further off than half a second.",
+            "# Further reading",
+            "The chapter on time keeping says how to choose a receiver, and what its data sheet leaves out.",
+        ), 5),
+        (
+            Planted("median", "words", "Take the median: one late packet must not move it.", "the handbook"),
+            Planted("window", "figure", "A window of 30 to 120 samples", "the handbook"),
+        ),
+    ),
+    SceneScript(
+        "offset_code", "Code", "clock_offset.py - harbour - Visual Studio Code", None, "Harbour",
+        "Wrote the offset estimate in clock_offset.py.",
+        Editor("harbour/clock_offset.py", _FILES, _OFFSET_CODE, 9),
+        (
+            Planted("max_drift", "figure", "MAX_DRIFT_MS = 500", "the person"),
+            Planted("window_code", "figure", "WINDOW = $batch", "the person"),
+        ),
+    ),
+    SceneScript(
+        "test_code", "Code", "test_clock_offset.py - harbour - Visual Studio Code", None, "Harbour",
+        "Wrote the tests of the offset estimate.",
+        Editor("tests/test_clock_offset.py", _FILES, _TEST_CODE, 4),
+        (Planted("tolerance", "figure", "< 10", "the person"),),
+    ),
+    SceneScript(
+        "tests_fail", "Terminal", "pytest - harbour", None, "Harbour",
+        "Ran the tests; the one about late packets failed.",
+        Terminal((
+            "$$ git switch -c clock-offset",
+            "Switched to a new branch 'clock-offset'",
+            "$$ pytest -q",
+            "........................................F.....",
+            "E   assert 212.0 < 2",
+            "E   in test_one_late_packet_does_not_move_the_estimate",
+            "1 failed, $tests passed in 6.12s",
+            "$$ git status --short",
+            " M harbour/clock_offset.py",
+            "?? tests/test_clock_offset.py",
+        ), 3),
+        (Planted("failed", "figure", "1 failed, $tests passed", "the test run"),),
+    ),
+    SceneScript(
+        "tests_pass", "Terminal", "pytest - harbour", None, "Harbour",
+        "Ran the tests again after the median was in; all passed.",
+        Terminal((
+            "$$ pytest -q tests/test_clock_offset.py",
+            "3 passed in 0.41s",
+            "$$ pytest -q",
+            "................................................",
+            "$tests passed in 6.04s",
+            "$$ git commit -m 'Estimate the offset by the median'",
+            "[clock-offset 7f3c21e] Estimate the offset by the median",
+            " 2 files changed, 61 insertions, 4 deletions",
+            "$$ git push",
+            "To git.larkspur.example:harbour",
+        ), 2),
+        (
+            Planted("passed", "figure", "$tests passed in 6.04s", "the test run"),
+            Planted("insertions", "figure", "61 insertions", "the person"),
+        ),
+    ),
+    SceneScript(
+        "review", "Chrome", "Review: Estimate the offset by the median", f"{_TRACKER}/reviews/1187",
+        "Harbour", "Answered the review of the offset change.",
+        Page(f"{_TRACKER}/reviews/1187", "Tracker", (
+            "# Review 1187: Estimate the offset by the median",
+            "Branch clock-offset, for $ticket. Two files, 61 lines.",
+            "# Comments",
+            "- Release manager: what happens while there are fewer samples than the window?",
+            "- Data engineer: then all there are count, and the number is kept beside the result.",
+            "- Release manager: please log when a clock is refused.",
+            "- Data engineer: done in the second commit.",
+            "# Decision",
+            "Approved by the release manager on Wednesday at 11:20.",
+        ), 4),
+        (
+            Planted("approved", "date", "Approved by the release manager on Wednesday at 11:20.",
+                    "Release manager"),
+            Planted("review_number", "name", "Review 1187", "Release manager"),
+        ),
+    ),
+    SceneScript(
+        "latency", "Grafana", "Upload latency - Dashboards", "http://metrics.larkspur.example/d/upload",
+        "Harbour", "Compared the upload latency before and after the smaller batch.",
+        Page("http://metrics.larkspur.example/d/upload", "Dashboards", (
+            "# Upload latency, all stations",
+            "Window: last 7 days. Refreshed every minute.",
+            "# Before, with batches of 256",
+            "- p50 120 ms",
+            "- p95 latency $p95_before ms",
+            "# After, with batches of $batch",
+            "- p50 90 ms",
+            "- p95 latency $p95_after ms",
+            "Errors: none in the last 24 hours.",
+        ), 5),
+        (
+            Planted("p95_before", "figure", "p95 latency $p95_before ms", "the dashboard"),
+            Planted("p95_after", "figure", "p95 latency $p95_after ms", "the dashboard"),
+        ),
+    ),
+    SceneScript(
+        "upload_code", "Code", "upload.py - harbour - Visual Studio Code", None, "Harbour",
+        "Made the upload batches smaller in upload.py.",
+        Editor("harbour/upload.py", _FILES, (
+            '"""Readings travel to the archive in batches."""',
+            "",
+            "import httpx",
+            "",
+            "from harbour.readings import Reading, packed",
+            "",
+            "BATCH = $batch  # was 256: large batches waited for the slowest buoy",
+            "TIMEOUT_S = 20",
+            "RETRIES = 4",
+            "",
+            "",
+            "def upload(readings: list[Reading], archive: httpx.Client) -> int:",
+            '    """Sends everything; returns how many batches it took."""',
+            "    batches = 0",
+            "    for start in range(0, len(readings), BATCH):",
+            "        part = readings[start : start + BATCH]",
+            '        archive.post("/readings", content=packed(part))',
+            "        batches += 1",
+            "    return batches",
+        ), 8),
+        (Planted("batch", "figure", "BATCH = $batch", "the person"),),
+    ),
+    SceneScript(
+        "release_chat", "Slack", "#releases - Larkspur Tides", None, "Harbour",
+        "Agreed on the release with the release manager.",
+        Chat("#releases", _ROOMS, (
+            ("Release manager", "Harbour $version: is everything in?"),
+            ("Data engineer", "$ticket is merged, the batches are smaller, tests are green."),
+            ("Release manager", "Then we go at 14:30. Who watches the dashboards?"),
+            ("Field engineer", "Me, until 18:00."),
+            ("Data engineer", "Rollback is $last_version, its image is still there."),
+        ), 2),
+        (
+            Planted("go_time", "date", "Then we go at 14:30.", "Release manager"),
+            Planted("rollback", "name", "Rollback is $last_version", "the person"),
+            Planted("watch", "date", "Me, until 18:00.", "Field engineer"),
+        ),
+    ),
+    SceneScript(
+        "deploy", "Terminal", "deploy - harbour", None, "Harbour",
+        "Released Harbour $version to all stations.",
+        Terminal((
+            "$$ make release VERSION=$version",
+            "building image harbour:$version",
+            "pushing 84.2 MB",
+            "$$ deployctl roll harbour --to $version",
+            "station group north  done in 41 s",
+            "station group south  done in 44 s",
+            "station group east   done in 39 s",
+            "Harbour $version is live on $stations stations",
+            "$$ deployctl health harbour",
+            "healthy, drift of buoy 7 is $drift_after ms",
+        ), 2),
+        (
+            Planted("live", "figure", "Harbour $version is live on $stations stations", "the person"),
+            Planted("drift_after", "figure", "drift of buoy 7 is $drift_after ms", "the deployment"),
+        ),
+    ),
+    SceneScript(
+        "station_page", "Chrome", "Buoy 7 - Stations", "https://stations.larkspur.example/buoy/7", "Harbour",
+        "Looked at the station page of buoy 7.",
+        Page("https://stations.larkspur.example/buoy/7", "Stations", (
+            "# Buoy 7, Kelp Point",
+            "Depth 23 m. Battery 12.6 V. Last reading a minute ago.",
+            "# Clock",
+            "- Offset estimated from $batch samples.",
+            "- Refused readings today: none.",
+            "# Water level",
+            "- High tide 3.42 m at 05:51.",
+            "- Low tide 0.87 m at 12:08.",
+        ), 6),
+        (
+            Planted("high_tide", "figure", "High tide 3.42 m at 05:51.", "the station page"),
+            Planted("battery", "figure", "Battery 12.6 V.", "the station page"),
+        ),
+    ),
+    SceneScript(
+        "field_chat", "Slack", "#field-work - Larkspur Tides", None, "Field work",
+        "Arranged with the field engineer when buoy 7 is fetched.",
+        Chat("#field-work", _ROOMS, (
+            ("Field engineer", "The boat is free on Thursday from 07:15."),
+            ("Field engineer", "Two hours out, one hour there, back by noon."),
+            ("Data engineer", "Take the spare receiver, serial LT-0093."),
+            ("Field engineer", "Packed. The old one goes to the workshop for 5 days."),
+        ), 1),
+        (
+            Planted("boat", "date", "The boat is free on Thursday from 07:15.", "Field engineer"),
+            Planted("serial", "name", "serial LT-0093", "the person"),
+        ),
+    ),
+    SceneScript(
+        "on_call", "Terminal", "on call - harbour", None, "Harbour",
+        "Was on call at night while the clocks were changed.",
+        Terminal((
+            "$$ deployctl watch harbour",
+            "watching $stations stations",
+            "all clocks keep UTC, nothing to change",
+            "buoy 3  battery 11.9 V",
+            "buoy 7  offset $drift_after ms",
+            "buoy 12 offset 2 ms",
+            "$$ date --utc",
+            "$$ deployctl report --night",
+            "no reading was lost in the night of the clock change",
+        ), 2),
+        (Planted("clock_change", "words", "no reading was lost in the night of the clock change",
+                 "the report"),),
+    ),
+)  # fmt: skip

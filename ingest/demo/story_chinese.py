@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingest.demo.story import Planted, SceneScript
-from ingest.demo.surfaces import Chat, Document, Page, Sheet
+from ingest.demo.demo_story import Planted, SceneScript
+from ingest.demo.scenes import Chat, Document, Page, Sheet
 
 _GROUPS = ("上海站值班群", "浮标校准", "周报提醒")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingest.demo.story import Planted, SceneScript
-from ingest.demo.surfaces import Chat, Document, Mail, Page, Sheet
+from ingest.demo.demo_story import Planted, SceneScript
+from ingest.demo.scenes import Chat, Document, Mail, Page, Sheet
 
 _WIKI = "https://wiki.larkspur.example"
 _INBOX = (

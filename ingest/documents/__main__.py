@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ingest.documents import limits
-from ingest.documents.found import CannotRead, Unsupported
-from ingest.documents.reading import extract
+from ingest.documents.extraction import extract
+from ingest.documents.result import CannotRead, Unsupported
 
 REFUSED, UNSUPPORTED = 1, 3
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
 
-from ingest.documents.found import CannotRead, clean_text
 from ingest.documents.limits import MAX_CHARS, MAX_UNPACKED_BYTES
+from ingest.documents.result import CannotRead, clean_text
 
 MAIN_PART = "word/document.xml"
 _MORE_PARTS = ("word/footnotes.xml", "word/endnotes.xml")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from ingest.documents.found import CannotRead, clean_text
 from ingest.documents.limits import MAX_CHARS, MAX_PAGES
+from ingest.documents.result import CannotRead, clean_text
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ingest.documents.found import CannotRead
 from ingest.documents.limits import MAX_PIXELS
+from ingest.documents.result import CannotRead
 
 
 def size_px(path: Path, media_type: str) -> tuple[int, int]:

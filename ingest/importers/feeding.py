@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.home import Home
+from ingest.core.home import Home
 from ingest.importers.items import CannotImport, Item, Skipped
 from store.core.errors import SpoolFull
 from store.frames import frames

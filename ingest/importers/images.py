@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from ingest.images import InvalidImage, check, media_type_of
+from ingest.core.validation import InvalidImage, check, media_type_of
 from ingest.importers.items import CannotImport, Item, Skipped, item
 from ingest.importers.times import taken_ms
 from store.spool.queue import MAX_IMAGE_BYTES

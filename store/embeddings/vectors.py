@@ -24,7 +24,7 @@ from store.core.database import Database, rows, scalar
 from store.frames.frames import id_range
 
 SAME_MS = 600_000
-"""A line that stands in one window for so long is kept once (`ingest.embedding_loop`)."""
+"""A line that stands in one window for so long is kept once (`ingest.reading.embedding`)."""
 COUNTED = 100_000
 
 Kind = Literal["frame", "document", "message", "day"]

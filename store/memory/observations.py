@@ -1,6 +1,6 @@
 """Observations: what was done in one place within one clock hour, made from frames.
 
-Rules (`ingest.observing`) or a chat model write the text. What a person writes instead is kept
+Rules (`ingest.observations.rules`) or a chat model write the text. What a person writes instead is kept
 apart in `edits` and wins, whatever is derived again. A hidden observation stays hidden and is
 found nowhere. An hour is derived as a whole, and `memory_hours` says which hours have to be:
 triggers put every hour there whose frames or texts changed (m007).

@@ -1,7 +1,7 @@
 """What ingest read in the toolbars of browser windows, for capture: which windows are private.
 
 Chrome and its relatives tell no other program which of their windows are private, but draw it
-into the toolbar, where ingest reads it before it stores a picture (`ingest.toolbars`). What it
+into the toolbar, where ingest reads it before it stores a picture (`ingest.reading.incognito_badge`). What it
 learned reaches capture as one file in the spool folder, ``toolbars.json``, replaced as a whole: the
 keys of windows, no title and no address. A window never turns private and never ceases to be, so
 that a key holds for as long as its window lives; the oldest make room.

@@ -29,7 +29,7 @@ from assistant.tools.tool import Tool
 from assistant.turns import agent_prompt, prompts
 from assistant.turns.identity import NEUTRAL
 from assistant.turns.plan import TurnPlan
-from engines.chat_extractive import ExtractiveModel
+from engines.chat.extractive import ExtractiveModel
 from store.core.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from assistant.turns.tool_execution import CHANGED
 from assistant.turns.turn import ApprovalEvent, TurnServices, run_turn
-from engines.addresses import host_of
+from engines.chat.addresses import host_of
 from store.chats import tool_calls, tool_modes
 from store.chats.tool_calls import ToolCall
 from store.core.database import Database

@@ -23,7 +23,7 @@ from assistant.turns.turn import (
     run_turn,
     stored_turn,
 )
-from engines.chat import ModelError, ModelRefused
+from engines.chat.protocol import ModelError, ModelRefused
 from store.chats import conversations
 from store.core import database as database_module
 from store.core.database import Database

@@ -11,7 +11,7 @@ from assistant.core.records import ShortenedEvent
 from assistant.turns.agent_prompt import RESULTS
 from assistant.turns.fitting import LEFT_OUT, fit, size
 from assistant.turns.turn import TurnServices
-from engines.chat import Message, RequestedCall
+from engines.chat.protocol import Message, RequestedCall
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import Afternoon

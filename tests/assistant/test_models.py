@@ -10,9 +10,9 @@ import pytest
 
 from assistant.core.models import ChatModels
 from assistant.turns.turn import UnknownModel
-from engines.chat import Message, ModelNoKey, ModelUnknown
-from engines.chat_extractive import ExtractiveModel
-from engines.chat_openai import OpenAIChatModel
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.extractive import ExtractiveModel
+from engines.chat.protocol import Message, ModelNoKey, ModelUnknown
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings

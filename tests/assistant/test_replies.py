@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assistant.evidence.assistant_citations import number, without_numbers
 from assistant.evidence.replies import Reply, read_reply
-from engines.chat import ModelMalformed
+from engines.chat.protocol import ModelMalformed
 
 ONE = Reply("I read it [[e1]].", (("e1", "words"),))
 OBJECT = '{"answer_md": "I read it [[e1]].", "evidence": [{"id": "e1", "quote": "words"}]}'

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from capture.core.geometry import Rect
 from capture.daemon import Daemon, Parts
-from capture.geometry import Rect
 from capture.holds import DiskFloor
-from capture.idle import Activity
 from capture.privacy import Rules
-from capture.screens import Monitor, Pixels, Screenshot
+from capture.screens.protocol import Monitor, Pixels, Screenshot
 from capture.sources import Sources
-from capture.windows import WindowInfo
+from capture.windows.idle import Activity
+from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import CaptureSettings, PrivacySettings
 from store.spool.queue import Capture, DecisionRun, LookReport, Spool

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from capture.windows import WindowInfo
-from capture.windows.browser import ExtensionHints, ExtensionWindows, fits
+from capture.windows.browser_extension import ExtensionHints, ExtensionWindows, fits
+from capture.windows.protocol import WindowInfo
 from store.spool import window_hints
 from store.spool.window_hints import SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
 from tests.capture.fakes import FakeWindows, window

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capture.choose import choose
-from capture.opening import open_sources, parse_source
+from capture.platforms import open_sources, parse_source
 from store.core.errors import SettingsError
 from store.core.settings import CaptureSettings
 from tests.capture.fakes import FakeClock

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from capture.errors import DisplayLost, NoDisplay, SourceFailed
-from capture.geometry import Rect
-from capture.idle import Activity
-from capture.windows import WindowInfo
+from capture.core.errors import DisplayLost, NoDisplay, SourceFailed
+from capture.core.geometry import Rect
+from capture.windows.idle import Activity
+from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.privacy import Rule, save_rules

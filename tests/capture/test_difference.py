@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from capture.difference import TILE, FlickerFilter, changed_tiles, is_uniform, same
-from capture.screens import Pixels, bgrx
+from capture.screens.protocol import Pixels, bgrx
 from tests.capture.fakes import draw, screen
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from capture.errors import SourceEmpty
+from capture.core.errors import SourceEmpty
 from capture.screens.files import FolderScreen, VideoScreen
 from store.core.paths import DataDir
 from tests.capture.fakes import Bench, FakeClock, screen, spooled

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.geometry import Rect, uncovered
+from capture.core.geometry import Rect, uncovered
 
 rects = st.builds(Rect, st.integers(-4, 8), st.integers(-4, 8), st.integers(0, 8), st.integers(0, 8))
 

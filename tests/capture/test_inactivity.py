@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from capture.idle import Activity
-from capture.inactivity import Inactivity
+from capture.windows.idle import Activity
+from capture.windows.inactivity import Inactivity
 
 AFTER_S = 180
 MINUTE_S = 60

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from capture import processes
-from capture.windows import WindowInfo
-from capture.windows.marked import PrivateWindowDetector, ToolbarsRead
+from capture.windows import processes
+from capture.windows.private_windows import PrivateWindowDetector, ToolbarsRead
+from capture.windows.protocol import WindowInfo
 from store.spool import toolbar_words
 from store.spool.toolbar_words import ToolbarHints
 from tests.capture.fakes import FakeWindows, window

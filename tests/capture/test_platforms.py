@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from capture.errors import DisplayLost, NoDisplay, PermissionRefused, SourceFailed
-from capture.geometry import Rect
-from capture.idle import Activity
-from capture.screens import Monitor
+from capture.core.errors import DisplayLost, NoDisplay, PermissionRefused, SourceFailed
+from capture.core.geometry import Rect
 from capture.screens.macos import MacScreens
+from capture.screens.protocol import Monitor
 from capture.screens.wayland import (
     GrimScreens,
     SpectacleScreens,
@@ -25,8 +24,9 @@ from capture.screens.wayland import (
     sway_outputs,
 )
 from capture.screens.windows import WindowsScreens
-from capture.windows import WindowInfo
+from capture.windows.idle import Activity
 from capture.windows.macos import MacActivity, MacWindows
+from capture.windows.protocol import WindowInfo
 from capture.windows.wayland import ToolWindows, hyprland_windows, sway_windows
 from capture.windows.windows import WindowsActivity, WindowsWindows
 from tests.capture.fakes import screen

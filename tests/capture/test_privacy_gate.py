@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capture.geometry import Rect
+from capture.core.geometry import Rect
 from capture.privacy import MASK_COLOUR, Rules, judge, mask
-from capture.screens import Monitor
-from capture.windows import Identity, WindowInfo
+from capture.screens.protocol import Monitor
+from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.privacy import Rule, RuleSet, save_rules

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from capture.geometry import Rect
+from capture.core.geometry import Rect
 from capture.privacy import Verdict, judge
-from capture.screens import Monitor
-from capture.windows import WindowInfo
+from capture.screens.protocol import Monitor
+from capture.windows.protocol import WindowInfo
 from store.privacy.privacy import RuleSet
 from store.spool.toolbar_words import Toolbar
 from tests.capture.fakes import window

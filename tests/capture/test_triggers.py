@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from capture.screens import Pixels, Screenshot
+from capture.screens.protocol import Pixels, Screenshot
 from capture.triggers import Candidate, Extend, FrameTrigger, Keep, Wait
-from capture.windows import Identity
+from capture.windows.protocol import Identity
 from tests.capture.fakes import MONITOR, draw, screen
 
 SHELL = Identity("XTerm", "shell", focused=True, pid=1)

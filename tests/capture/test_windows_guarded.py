@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from capture.errors import SourceFailed
-from capture.windows import WindowInfo
+from capture.core.errors import SourceFailed
 from capture.windows.guarded import NoWindows, UnknownWindows, WindowsWithTimeout
+from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir
 from tests.capture.fakes import Bench, FakeWindows, window
 

@@ -19,17 +19,17 @@ from PIL import Image
 from Xlib import X
 from Xlib import display as xdisplay
 
-from capture.clock import SystemClock
+from capture.core.clock import SystemClock
+from capture.core.geometry import Rect
 from capture.daemon import Daemon, Parts
-from capture.geometry import Rect
 from capture.holds import DiskFloor
-from capture.idle import X11Idle
-from capture.opening import open_sources
+from capture.platforms import open_sources
 from capture.privacy import Rules
 from capture.screens.x11 import X11Screens
 from capture.screens.x11_grab import MssGrab, PillowGrab
-from capture.windows import WindowInfo
-from capture.windows.linux_x11 import X11Windows
+from capture.windows.idle import X11Idle
+from capture.windows.protocol import WindowInfo
+from capture.windows.x11 import X11Windows
 from capture.windows.x11_reading import compound_text
 from store.core.paths import DataDir
 from store.core.settings import CaptureSettings, PrivacySettings

@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from ingest.daily_writing import DailySummaryWriter
-from ingest.observations import ObservationLoop
+from ingest.observations.daily_summaries import DailySummaryWriter
+from ingest.observations.observation_loop import ObservationLoop
 from store.core import zones
 from store.core.database import Database, open_database
 from store.core.paths import DataDir

@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import reduce
 from operator import add
 
-from engines.ocr import open_ocr
+from engines.ocr.protocol import open_ocr
 from tests.golden.truth import FOLDER, Found, all_golden, compare
 
 BARS = {"light": 0.97, "dark": 0.96, "mixed": 0.97, "zh": 0.97}

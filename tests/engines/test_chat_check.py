@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from engines.chat import ModelNoKey, ModelUnauthorized, ModelUnknown, ModelUnreachable, OutgoingRequest
-from engines.chat_check import Report, check
+from engines.chat.endpoint_check import Report, check
+from engines.chat.protocol import (
+    ModelNoKey,
+    ModelUnauthorized,
+    ModelUnknown,
+    ModelUnreachable,
+    OutgoingRequest,
+)
 from tests.stub_model import StubModel
 
 READY = {"ready": True}

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chat_extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
+from engines.chat.extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
 
 
 def shown(n: int, *lines: str | Line, app: str = "Code", window: str = "main.py") -> ShownApp:

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from engines.chat import (
+from engines.chat.chat_listing import OLLAMA_CONTEXT_TOKENS, ListedModel, find_servers, list_models
+from engines.chat.protocol import (
     ModelError,
     ModelMalformed,
     ModelNoKey,
@@ -16,7 +17,6 @@ from engines.chat import (
     ModelUnauthorized,
     ModelUnreachable,
 )
-from engines.chat_listing import OLLAMA_CONTEXT_TOKENS, ListedModel, find_servers, list_models
 from tests.stub_model import StubModel
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from engines.chat import (
+from engines.chat.client import NO_KEY
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.protocol import (
     ChatModel,
     ContextTooLong,
     Message,
@@ -28,8 +30,6 @@ from engines.chat import (
     OutgoingRequest,
     Usage,
 )
-from engines.chat_client import NO_KEY
-from engines.chat_openai import OpenAIChatModel
 from tests.stub_model import StubModel
 
 QUESTION = [Message("system", "Be brief."), Message("user", "What did I do?")]

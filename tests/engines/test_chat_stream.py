@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from engines.chat import (
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.protocol import (
     Completion,
     Message,
     ModelError,
@@ -20,7 +21,6 @@ from engines.chat import (
     OutgoingRequest,
     RequestedCall,
 )
-from engines.chat_openai import OpenAIChatModel
 from tests.stub_model import StubModel
 
 QUESTION = [Message("user", "What did I do?")]

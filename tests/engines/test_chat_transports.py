@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from engines.chat import (
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.protocol import (
     Completion,
     ContextTooLong,
     Message,
@@ -22,8 +23,7 @@ from engines.chat import (
     RequestedCall,
     StreamingModel,
 )
-from engines.chat_openai import OpenAIChatModel
-from engines.chat_responses import OpenAIResponsesModel
+from engines.chat.responses import OpenAIResponsesModel
 from tests import documents
 from tests.stub_model import StubModel
 

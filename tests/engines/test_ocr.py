@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from engines import ocr_rapid, ocr_tesseract, ocr_tesserocr
-from engines.ocr import OCR_ENGINES, Box, OcrEngine, OcrError, OcrLine, OcrUnavailable, open_ocr
+from engines.ocr import ocr_tesseract, ocr_tesserocr, rapidocr
+from engines.ocr.protocol import OCR_ENGINES, Box, OcrEngine, OcrError, OcrLine, OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from tests.golden.truth import TrueWord, compare, golden, overlap
 
@@ -137,7 +137,7 @@ def test_auto_takes_the_first_engine_that_reads_the_languages(monkeypatch: pytes
     for module, kind, name in [
         (ocr_tesserocr, "TesserocrEngine", "tesserocr"),
         (ocr_tesseract, "TesseractEngine", "tesseract"),
-        (ocr_rapid, "RapidEngine", "rapidocr"),
+        (rapidocr, "RapidEngine", "rapidocr"),
     ]:
         if name in installed():
             opened = open_ocr("auto", LANGUAGES)

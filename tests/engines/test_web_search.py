@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.chat import OutgoingRequest
+from engines.chat.protocol import OutgoingRequest
 from engines.web_search import MAX_BYTES, SearchFailed, WebHit, WebSearch, problem_of_endpoint
 from tests.stub_search import Answer, StubSearch, dripping, raw, whole
 

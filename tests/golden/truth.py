@@ -15,7 +15,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from engines.ocr import Box, OcrLine
+from engines.ocr.protocol import Box, OcrLine
 
 FOLDER = Path(__file__).parent / "frames"
 _LATIN, _HAN = re.compile(r"[a-z0-9]{2,}"), re.compile(r"[㐀-鿿]")

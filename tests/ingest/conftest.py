@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from PIL import Image
 
-from engines.ocr import Box, OcrEngine, OcrLine, OcrWord
-from ingest.home import Home, open_home
+from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord
+from ingest.core.home import Home, open_home
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import Settings
@@ -36,7 +36,7 @@ def clock() -> Clock:
 
 
 class ScriptedEngine:
-    """Obeys the protocol of `engines.ocr`: every picture has the same words, or an error."""
+    """Obeys the protocol of `engines.ocr.protocol`: every picture has the same words, or an error."""
 
     name = "scripted"
     languages = ("eng",)
@@ -88,4 +88,4 @@ def taken(home: Home, record: Capture | None = None) -> Entry:
 @pytest.fixture(autouse=True)
 def plenty_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker's limit is meant for its own process, not for one that runs a test suite."""
-    monkeypatch.setattr("ingest.worker.used_bytes", lambda: None)
+    monkeypatch.setattr("ingest.worker.worker.used_bytes", lambda: None)

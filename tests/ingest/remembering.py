@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engines.chat import Completion, Message, ModelError, RequestHook, Schema
+from engines.chat.protocol import Completion, Message, ModelError, RequestHook, Schema
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import frames

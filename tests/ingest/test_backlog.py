@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from ingest.backlog import FRESH_IN_A_ROW, FRESH_MS, Backlog
-from ingest.home import Home
+from ingest.core.home import Home
+from ingest.reading.backlog import FRESH_IN_A_ROW, FRESH_MS, Backlog
 from store.ocr import reading_queue, readings
 from tests.factories import NOON_MS, store_frame, text_draft
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.chunks import MAX_CHUNKS, MAX_WORDS, cut, words
+from ingest.reading.chunking import MAX_CHUNKS, MAX_WORDS, cut, words
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 import apsw
 import pytest
 
-from engines.chat import ModelUnreachable
-from ingest import daily_writing
-from ingest.daily_telling import DAILY_RETRY_MS
-from ingest.daily_writing import DailySummaryWriter
-from ingest.observations import ObservationLoop
-from ingest.refining_model import Endpoint, Refiner
+from engines.chat.protocol import ModelUnreachable
+from ingest.observations import daily_summaries as daily_writing
+from ingest.observations.daily_summaries import DailySummaryWriter
+from ingest.observations.daily_telling import DAILY_RETRY_MS
+from ingest.observations.observation_loop import ObservationLoop
+from ingest.observations.refinement_models import Endpoint, Refiner
 from store.core import zones
 from store.core.database import Database, rows
 from store.core.paths import DataDir

@@ -13,13 +13,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from ingest.core.home import Home, open_home
 from ingest.demo import captures, days, fonts
 from ingest.demo.days import NoClockChange, Options, Visit, plan
 from ingest.demo.fonts import Fonts
-from ingest.demo.making import SampleWeekGenerator
-from ingest.home import Home, open_home
+from ingest.demo.generator import SampleWeekGenerator
 from ingest.importers.items import CannotImport
-from ingest.pipeline import store_entry
+from ingest.worker.pipeline import store_entry
 from store.core.database import open_database, scalar
 from store.core.settings import Settings
 from store.frames import frames

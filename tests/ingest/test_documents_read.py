@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from ingest.documents.found import CannotRead, Extraction, Unsupported, clean_text
+from ingest.documents.extraction import extract
 from ingest.documents.limits import MAX_CHARS
-from ingest.documents.reading import extract
+from ingest.documents.result import CannotRead, Extraction, Unsupported, clean_text
 from tests import documents
 
 

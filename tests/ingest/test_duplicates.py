@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from ingest import duplicates
-from ingest.home import Home
+from ingest.core.home import Home
+from ingest.worker import duplicates
 from store.frames import frames
 from tests.factories import NOON_MS, capture, picture, store_frame
 

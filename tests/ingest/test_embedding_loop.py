@@ -8,12 +8,12 @@ from datetime import date
 
 import pytest
 
-from engines.embedding import Embedder, EmbedderUnavailable, EmbeddingError, EmbeddingRefused
-from ingest import embedding_loop
-from ingest.account import WorkerStats
-from ingest.embedding_loop import EmbeddingLoop
-from ingest.home import Home
-from ingest.worker import Worker
+from engines.embeddings.protocol import Embedder, EmbedderUnavailable, EmbeddingError, EmbeddingRefused
+from ingest.core.home import Home
+from ingest.core.worker_stats import WorkerStats
+from ingest.reading import embedding
+from ingest.reading.embedding import EmbeddingLoop
+from ingest.worker.worker import Worker
 from store.core.database import Database, rows
 from store.deletion import deletion
 from store.embeddings import vectors
@@ -228,7 +228,7 @@ def test_embedder_that_fails_is_opened_again_later(home: Home, monkeypatch: pyte
     desk = Desk(home, lambda: embedder)
     assert desk.work() == 0
     assert desk.account.embedder_problem == "out of order"
-    monkeypatch.setattr(embedding_loop, "OPEN_AGAIN_S", 0.0)
+    monkeypatch.setattr(embedding, "OPEN_AGAIN_S", 0.0)
     desk.loop._next_open_s = 0.0
     embedder = FakeEmbedder()
     assert desk.work() == 1

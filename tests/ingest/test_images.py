@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from ingest import images
-from ingest.images import InvalidImage
+from ingest.core import validation
+from ingest.core.validation import InvalidImage
 from tests.factories import picture, webp
 
 
@@ -42,9 +42,9 @@ def test_a_good_picture_passes_with_its_very_bytes(media_type: str, tmp_path: Pa
     path = tmp_path / "image"
     path.write_bytes(GOOD[media_type])
     digest = hashlib.sha256(GOOD[media_type]).hexdigest()
-    content = images.read_checked(path, media_type, digest)
+    content = validation.read_checked(path, media_type, digest)
     assert content == GOOD[media_type]
-    assert images.decode(content, media_type).size == (64, 48)
+    assert validation.decode(content, media_type).size == (64, 48)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_misfit_is_refused_before_it_is_decoded(
     path = tmp_path / "image"
     path.write_bytes(content)
     with pytest.raises(InvalidImage) as refused:
-        images.read_checked(path, media_type)
+        validation.read_checked(path, media_type)
     assert refused.value.code == code
 
 
@@ -79,7 +79,7 @@ def test_a_misfit_is_refused_before_it_is_decoded(
 def test_a_picture_cut_short_is_refused(media_type: str) -> None:
     content = GOOD[media_type]
     with pytest.raises(InvalidImage) as refused:
-        images.decode(content[: len(content) * 3 // 4], media_type)
+        validation.decode(content[: len(content) * 3 // 4], media_type)
     assert refused.value.code == "bad_picture"
 
 
@@ -87,7 +87,7 @@ def test_another_picture_than_the_captured_one_is_refused(tmp_path: Path) -> Non
     path = tmp_path / "image"
     path.write_bytes(GOOD["image/png"])
     with pytest.raises(InvalidImage) as refused:
-        images.read_checked(path, "image/png", hashlib.sha256(b"another").hexdigest())
+        validation.read_checked(path, "image/png", hashlib.sha256(b"another").hexdigest())
     assert refused.value.code == "wrong_checksum"
 
 
@@ -99,7 +99,7 @@ def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe", "missing"):
         with pytest.raises(InvalidImage) as refused:
-            images.read_checked(tmp_path / name, "image/png")
+            validation.read_checked(tmp_path / name, "image/png")
         assert refused.value.code == "not_a_file"
 
 
@@ -108,7 +108,7 @@ def test_another_users_picture_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     path.write_bytes(GOOD["image/png"])
     monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
     with pytest.raises(InvalidImage) as refused:
-        images.read_checked(path, "image/png")
+        validation.read_checked(path, "image/png")
     assert refused.value.code == "not_ours"
 
 
@@ -121,7 +121,7 @@ def test_damage_anywhere_is_refused_or_decodes_and_nothing_else(
     at %= len(content)
     content[at : at + len(damage)] = damage
     try:
-        images.check(bytes(content), media_type)
-        images.decode(bytes(content), media_type)
+        validation.check(bytes(content), media_type)
+        validation.decode(bytes(content), media_type)
     except InvalidImage:
         pass

@@ -13,11 +13,11 @@ import pytest
 from av.video.frame import VideoFrame
 from PIL import Image, ImageDraw
 
-from ingest.home import Home, only_worker
+from ingest.core.home import Home, only_worker
 from ingest.importers import images, video
 from ingest.importers.feeding import ImportFeed
 from ingest.importers.items import CannotImport, Item, Skipped
-from ingest.worker import Worker
+from ingest.worker.worker import Worker
 from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.frames import frames
@@ -102,7 +102,7 @@ def test_a_lossless_clip_and_its_pictures_give_the_same_frames(home: Home, tmp_p
 
 
 def open_second_home(tmp_path: Path) -> Home:
-    from ingest.home import open_home
+    from ingest.core.home import open_home
 
     return open_home(DataDir(tmp_path / "second"), Settings())
 

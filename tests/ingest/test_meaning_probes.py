@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.embedding import Embedder, open_embedder
-from ingest import reindex
-from ingest.home import Home
+from engines.embeddings.protocol import Embedder, open_embedder
+from ingest.core.home import Home
+from ingest.reading import reindex
 from store.search import search
 from store.search.filters import Filters
 from tests.factories import NOON_MS, store_frame

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from ingest import refining_noted
-from ingest.account import WorkerStats
-from ingest.embedding_loop import EmbeddingLoop
-from ingest.home import Home
-from ingest.observations import ObservationLoop
-from ingest.refining_model import Refiners
-from ingest.taking_in import embedder_of
+from ingest.core.home import Home
+from ingest.core.worker_stats import WorkerStats
+from ingest.importers.import_runner import embedder_of
+from ingest.observations import refining_noted
+from ingest.observations.observation_loop import ObservationLoop
+from ingest.observations.refinement_models import Refiners
+from ingest.reading.embedding import EmbeddingLoop
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.paths import DataDir

@@ -8,15 +8,10 @@ from typing import Any
 
 import pytest
 
-from engines.chat import (
-    ChatModel,
-    Completion,
-    ModelMalformed,
-    ModelUnreachable,
-)
-from ingest import observing, places, refining, salience
-from ingest.observations import ObservationLoop
-from ingest.refining_model import Endpoint, Refiner, Refiners
+from engines.chat.protocol import ChatModel, Completion, ModelMalformed, ModelUnreachable
+from ingest.observations import keyword_extraction, places, refinement, rules
+from ingest.observations.observation_loop import ObservationLoop
+from ingest.observations.refinement_models import Endpoint, Refiner, Refiners
 from store.core.database import Database, rows, scalar
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
@@ -127,7 +122,9 @@ def test_an_hour_ends_an_observation(database: Database, shoot: Shoot, clock: Cl
     ids=["title", "two lines", "one line", "chinese", "stop words"],
 )
 def test_concepts_stand_out(titles: list[str], lines: list[str], expected: list[str]) -> None:
-    assert salience.concepts(titles, [salience.Line(line, 1) for line in lines]) == expected
+    assert (
+        keyword_extraction.concepts(titles, [keyword_extraction.Line(line, 1) for line in lines]) == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,17 +211,17 @@ def test_a_strange_hour_does_not_keep_the_others_waiting(
     database: Database, shoot: Shoot, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shoot(NOON_MS), shoot(NOON_MS + HOUR_MS)
-    whole = observing.drafts_of
+    whole = rules.drafts_of
 
     def broken(database: Database, hour: int, until_ms: int) -> Any:
         if hour == (NOON_MS + HOUR_MS) // HOUR_MS:
             raise RuntimeError("strange")
         return whole(database, hour, until_ms)
 
-    monkeypatch.setattr(observing, "drafts_of", broken)
+    monkeypatch.setattr(rules, "drafts_of", broken)
     derive(database, clock)
     assert [one.start_ms for one in everything(database)] == [NOON_MS]
-    monkeypatch.setattr(observing, "drafts_of", whole)
+    monkeypatch.setattr(rules, "drafts_of", whole)
     derive(database, clock)
     assert len(everything(database)) == 2
 
@@ -338,15 +335,15 @@ def test_a_frame_deleted_while_its_hour_is_derived_comes_to_nothing(
     database: Database, data_dir: DataDir, shoot: Shoot, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = shoot(NOON_MS, f"the {SECRET} is a secret thing", window_name=SECRET)
-    whole = observing.drafts_of
+    whole = rules.drafts_of
 
     def overtaken(*arguments: Any) -> Any:
         drafts = whole(*arguments)
         deletion.delete_frames(database, Media(data_dir.media), [secret.id])
-        monkeypatch.setattr(observing, "drafts_of", whole)
+        monkeypatch.setattr(rules, "drafts_of", whole)
         return drafts
 
-    monkeypatch.setattr(observing, "drafts_of", overtaken)
+    monkeypatch.setattr(rules, "drafts_of", overtaken)
     derive(database, clock)
     assert everything(database) == []
     assert home_has(data_dir, SECRET) == []
@@ -438,9 +435,9 @@ def test_the_screen_cannot_end_its_own_quotation(database: Database, shoot: Shoo
     [one] = everything(database)
     text = readings.current_reading(database, frame.id)
     assert text is not None
-    asked = refining.prompt(one, {frame.id: text.text}, 1_000)
+    asked = refinement.prompt(one, {frame.id: text.text}, 1_000)
     assert asked.count("</screen>") == 1 and asked.endswith("</screen>")
-    assert len(refining.prompt(one, {frame.id: "x" * 5_000}, 1_000)) < 1_200
+    assert len(refinement.prompt(one, {frame.id: "x" * 5_000}, 1_000)) < 1_200
 
 
 @pytest.mark.parametrize(
@@ -449,7 +446,7 @@ def test_the_screen_cannot_end_its_own_quotation(database: Database, shoot: Shoo
 )
 def test_an_answer_without_title_or_narrative_is_none(answer: str) -> None:
     with pytest.raises(ModelMalformed):
-        refining.checked_refinement(answer, {})
+        refinement.checked_refinement(answer, {})
 
 
 def test_parts_that_are_not_what_they_should_be_are_left_out() -> None:
@@ -457,7 +454,7 @@ def test_parts_that_are_not_what_they_should_be_are_left_out() -> None:
         "title": " a\nb ", "narrative": "n", "concepts": ["x", 7, "", "x"],
         "facts": [7, {}, {"frame_id": True, "text": "words here"}, {"frame_id": 1, "text": ["words"]}],
     }  # fmt: skip
-    found = refining.checked_refinement(f"```json\n{json.dumps(answer)}\n```", {1: "words here"})
+    found = refinement.checked_refinement(f"```json\n{json.dumps(answer)}\n```", {1: "words here"})
     assert (found.title, found.concepts, found.facts) == ("a b", ("x",), ())
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from ingest.home import Home
-from ingest.images import InvalidImage
-from ingest.pipeline import Result, TryLater, store_entry
+from ingest.core.home import Home
+from ingest.core.validation import InvalidImage
+from ingest.worker.pipeline import Result, TryLater, store_entry
 from store.frames import frames, media
 from store.frames import tags as frame_tags
 from store.ocr import reading_queue

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from ingest.home import Home
+from ingest.core.home import Home
 from store.frames import frames
 from store.spool import ingest_state
 from store.verify.verify import verify

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from engines.ocr import OcrEngine, OcrError, OcrUnavailable, open_ocr
-from ingest.account import WorkerStats
-from ingest.backlog import Backlog
-from ingest.home import Home
-from ingest.reader_loop import RETRY_AFTER_MS, ReaderLoop
-from ingest.suspect import DEATHS, CrashGuard
+from engines.ocr.protocol import OcrEngine, OcrError, OcrUnavailable, open_ocr
+from ingest.core.home import Home
+from ingest.core.worker_stats import WorkerStats
+from ingest.reading.backlog import Backlog
+from ingest.reading.reader import RETRY_AFTER_MS, ReaderLoop
+from ingest.reading.suspect import DEATHS, CrashGuard
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -147,7 +147,7 @@ def test_without_an_engine_frames_wait_and_are_read_when_it_comes(
             raise OcrUnavailable("no Tesseract; apt install tesseract-ocr")
         return engines[0]
 
-    monkeypatch.setattr("ingest.reader_loop.ENGINE_RETRY_S", 0.0)
+    monkeypatch.setattr("ingest.reading.reader.ENGINE_RETRY_S", 0.0)
     desk = Desk(home, open_engine)
     desk.work()
     now = fresh(home, frame)

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from engines.lines import lines_of
-from engines.ocr import Box, OcrError, OcrLine, OcrWord
-from ingest.reading import IncrementalReader
-from ingest.regions import changed_regions, changed_tiles
-from ingest.scroll import vertical_shift
+from engines.ocr.lines import lines_of
+from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord
+from ingest.reading.changed_regions import changed_regions, changed_tiles
+from ingest.reading.reading import IncrementalReader
+from ingest.reading.scroll import vertical_shift
 
 SIZE = (640, 480)
 ROW, COLUMN, HEIGHT = 16, 80, 10

@@ -7,11 +7,11 @@ from contextlib import nullcontext
 import pytest
 from click.testing import CliRunner
 
-from engines.embedding import EmbedderUnavailable, EmbeddingError
+from engines.embeddings.protocol import EmbedderUnavailable, EmbeddingError
 from ingest import __main__ as program
-from ingest import reindex
-from ingest.home import Home
-from ingest.reindex import Indexed
+from ingest.core.home import Home
+from ingest.reading import reindex
+from ingest.reading.reindex import Indexed
 from store.chats import conversations
 from store.embeddings import vectors
 from store.frames import text_index

@@ -9,11 +9,11 @@ from typing import Any
 import apsw
 import pytest
 
-from ingest import pipeline, storing
-from ingest.account import WorkerStats
-from ingest.backlog import Backlog
-from ingest.home import Home
-from ingest.storing import SpoolConsumer
+from ingest.core.home import Home
+from ingest.core.worker_stats import WorkerStats
+from ingest.reading.backlog import Backlog
+from ingest.worker import pipeline, storing
+from ingest.worker.storing import SpoolConsumer
 from store.core.database import open_database
 from store.frames import frames
 from store.frames.media import Media

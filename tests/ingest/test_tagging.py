@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from ingest import places, tagging
-from ingest.observations import ObservationLoop
+from ingest.observations import places, tagging
+from ingest.observations.observation_loop import ObservationLoop
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.times import now_ms

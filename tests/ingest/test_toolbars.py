@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from engines.ocr import Box, OcrEngine, OcrError, OcrLine, OcrWord, open_ocr
-from ingest import toolbars as module
-from ingest.chips import shows_incognito
-from ingest.home import Home
-from ingest.images import InvalidImage
-from ingest.pipeline import Result, TryLater, store_entry
-from ingest.toolbars import AGAIN_MS, READINGS, BadgeReader
+from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, open_ocr
+from ingest.core.home import Home
+from ingest.core.validation import InvalidImage
+from ingest.reading import incognito_badge as module
+from ingest.reading.chips import shows_incognito
+from ingest.reading.incognito_badge import AGAIN_MS, READINGS, BadgeReader
+from ingest.worker.pipeline import Result, TryLater, store_entry
 from store.frames import frames
 from store.spool import toolbar_words
 from store.spool.queue import Capture, DecisionRun, LookReport

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.ocr import Box, OcrLine, OcrWord
-from ingest import urls
+from engines.ocr.protocol import Box, OcrLine, OcrWord
+from ingest.reading import urls
 
 
 @pytest.mark.parametrize(

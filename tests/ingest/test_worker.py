@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from PIL import Image
 
-from engines.ocr import OcrEngine, OcrError, OcrLine, OcrUnavailable
-from ingest import memory, worker
-from ingest.home import AlreadyRunning, Home, only_worker
-from ingest.worker import RESTART_EXIT_CODE, Worker
+from engines.ocr.protocol import OcrEngine, OcrError, OcrLine, OcrUnavailable
+from ingest.core.home import AlreadyRunning, Home, only_worker
+from ingest.worker import memory, worker
+from ingest.worker.worker import RESTART_EXIT_CODE, Worker
 from store.core.settings import OcrSettings, Settings
 from store.frames import frames
 from store.ocr import reading_queue

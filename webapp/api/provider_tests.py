@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from assistant.core.failures import turn_error
-from engines.chat import ModelError
-from engines.chat_listing import find_servers
+from engines.chat.chat_listing import find_servers
+from engines.chat.protocol import ModelError
 from webapp import providing
 from webapp.api.endpoint import endpoint
 from webapp.api.providers import NOT_FOUND

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.home import Home
+from ingest.core.home import Home
 from ingest.importers.items import CannotImport
-from ingest.sources.importing import Receipt, import_file
-from ingest.sources.recurrence import MAX_OCCURRENCES
+from ingest.importers.sources.recurrence import MAX_OCCURRENCES
+from ingest.importers.sources.source_import import Receipt, import_file
 from store.sources import calendars
 from store.sources.calendars import EventRecord
 from tests.ingest.sources.reading import NOW_MS, at, options, read
@@ -179,7 +179,7 @@ def test_an_event_that_cannot_be_taken_is_left_out_with_its_line(
 def test_a_calendar_of_rules_that_never_come_true_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.sources.ics._MAX_NEVER", 2)
+    monkeypatch.setattr("ingest.importers.sources.ics._MAX_NEVER", 2)
     event = "DTSTART:20251013T090000\nRRULE:FREQ=MONTHLY;BYDAY=6MO"
     with pytest.raises(CannotImport, match="never come true"):
         read(tmp_path, "calendar", "c.ics", ics(event, event, event))

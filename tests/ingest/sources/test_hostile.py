@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.home import Home
+from ingest.core.home import Home
 from ingest.importers.items import CannotImport
-from ingest.sources.importing import import_file
+from ingest.importers.sources.source_import import import_file
 from store.sources import imports
 from store.sources.imports import Kind
 from tests.ingest.sources.reading import options, read
@@ -96,7 +96,7 @@ def test_a_chat_in_a_zip_is_called_by_the_zip(home: Home, tmp_path: Path) -> Non
 def test_a_zip_that_cannot_be_read_safely_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes], method: int, why: str
 ) -> None:
-    monkeypatch.setattr("ingest.sources.source.RATIO_FROM_BYTES", 1_000_000)
+    monkeypatch.setattr("ingest.importers.sources.source_file.RATIO_FROM_BYTES", 1_000_000)
     content = zipped(tmp_path / "made.zip", files, method).read_bytes()
     with pytest.raises(CannotImport, match=why):
         read(tmp_path, "messages", "a.zip", content)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bench.exports import WRITERS
-from ingest.home import Home
-from ingest.sources import importing
-from ingest.sources.importing import import_file, summary_lines
-from ingest.sources.source import Options
+from ingest.core.home import Home
+from ingest.importers.sources import source_import
+from ingest.importers.sources.source_file import Options
+from ingest.importers.sources.source_import import import_file, summary_lines
 from store.core.upserts import Upserted
 from store.sources import imports, messages
 from store.sources.imports import Kind
@@ -61,7 +61,7 @@ def test_a_file_that_breaks_at_its_end_leaves_nothing(home: Home, tmp_path: Path
     path = tmp_path / "m.csv"
     rows = [f"{n},1763640000,sent,+491,text {n}" for n in range(2_500)]
     path.write_bytes(csv_of(*rows).encode() + b"\xff\n")
-    with pytest.raises(importing.CannotImport, match="line 2502"):
+    with pytest.raises(source_import.CannotImport, match="line 2502"):
         import_file(home, "messages", path, options())
     assert imports.total(home.database, "messages") == 0
 
@@ -71,7 +71,7 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
 ) -> None:
     path = tmp_path / "m.csv"
     path.write_text(csv_of(*(f"{n},1763640000,sent,+491,text {n}" for n in range(2_500))))
-    record_type, put = importing._PUT["messages"]
+    record_type, put = source_import._PUT["messages"]
     calls = []
 
     def full_disk(*arguments: Any) -> Upserted:
@@ -80,7 +80,7 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
             raise OSError(28, "No space left on device")
         return put(*arguments)
 
-    monkeypatch.setitem(importing._PUT, "messages", (record_type, full_disk))
+    monkeypatch.setitem(source_import._PUT, "messages", (record_type, full_disk))
     with pytest.raises(OSError, match="No space"):
         import_file(home, "messages", path, options())
     assert imports.total(home.database, "messages") == 1_000
@@ -92,7 +92,7 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
 def test_a_file_with_nothing_to_take_is_refused_with_its_first_reason(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text(csv_of("1,soon,sent,+491,a"))
-    with pytest.raises(importing.CannotImport, match="line 2: its time cannot be read"):
+    with pytest.raises(source_import.CannotImport, match="line 2: its time cannot be read"):
         import_file(home, "messages", path, options())
 
 
@@ -121,5 +121,5 @@ def test_a_file_cut_or_altered_anywhere_is_read_or_refused_and_never_breaks_anyt
         end = rng.randint(1, len(content)) if rng.random() < 0.4 else len(content)
         try:
             read(tmp_path, kind, name, bytes(content[:end]), ME)
-        except importing.CannotImport as error:
+        except source_import.CannotImport as error:
             assert str(error) and len(str(error)) < 600

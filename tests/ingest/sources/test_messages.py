@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ingest.importers.items import CannotImport
-from ingest.sources import xml_stream
-from ingest.sources.source import Source
+from ingest.importers.sources import record_streams
+from ingest.importers.sources.source_file import Source
 from store.sources.messages import MessageRecord
 from tests.ingest.sources.reading import at, options, read
 
@@ -47,7 +47,7 @@ def test_an_emoji_in_two_halves_survives_every_cut_of_the_file(tmp_path: Path) -
     for size in range(1, 60):
         source.rewind()
         chunks = iter(lambda size=size: source.read(size), b"")  # type: ignore[misc]
-        mended = b"".join(xml_stream._mended(chunks))
+        mended = b"".join(record_streams._mended(chunks))
         assert b"&#128512;" in mended and b"&#55357;" not in mended, size
     source.close()
 

@@ -11,7 +11,7 @@ from flask import Flask
 
 from assistant.core import query_embedder
 from assistant.core.query_embedder import QueryEmbedder
-from engines.embedding import EmbedderUnavailable
+from engines.embeddings.protocol import EmbedderUnavailable
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import EmbeddingSettings, Settings

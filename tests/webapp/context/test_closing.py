@@ -17,7 +17,7 @@ from assistant.context.keywords import tags
 from assistant.context.session_closing import ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
-from engines.embedding import EmbeddingError
+from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence
 from store.core.database import Database

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from ingest.account import WorkerStats
-from ingest.embedding_loop import EmbeddingLoop
+from ingest.core.worker_stats import WorkerStats
+from ingest.reading.embedding import EmbeddingLoop
 from store.chats import conversations, tool_calls
 from store.chats.conversations import StoredEvidence
 from store.core.database import Database, rows

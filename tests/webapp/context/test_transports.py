@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engines import embedding_openai
+from engines.embeddings import openai_compatible
 from store.core.settings import EmbeddingSettings
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor
@@ -22,5 +22,5 @@ def test_r1_44_chat_completions_are_enough(program: Actor, stub: StubModel) -> N
 
 
 def test_r1_45_the_default_of_an_endpoint_and_without_one_the_local_embedder() -> None:
-    assert embedding_openai.DEFAULT_MODEL == "text-embedding-3-small"
+    assert openai_compatible.DEFAULT_MODEL == "text-embedding-3-small"
     assert EmbeddingSettings().engine == "local"

@@ -20,7 +20,7 @@ from assistant.context.session_closing import ContextServices
 from assistant.core import prompt_blocks
 from assistant.core.query_embedder import Meaning
 from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer, stored_turn
-from engines.embedding import EmbeddingError
+from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence
 from store.core.database import Database, rows

@@ -1,0 +1,133 @@
+"""Browser windows, with what the browser extension says of them (lesson PRI-5).
+
+Chrome and its relatives do not tell other programs which of their windows are private. Their
+extension lists the ordinary ones; a window is matched to that list by its title, and one that is
+on the list has an address too. What matches nothing is unknown, and `witnessed` says that
+somebody who should know it does not: privacy then leaves the window out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from capture.core.stamps import file_stamp
+from capture.windows.protocol import WindowInfo, WindowSource
+from store.privacy.defaults import is_browser
+from store.spool import window_hints
+from store.spool.window_hints import ExtensionReport, OrdinaryWindow
+
+log = logging.getLogger(__name__)
+
+_SEPARATORS = (" - ", " – ", " — ")
+
+
+class ExtensionHints:
+    """The extension's words, read again whenever their file changed; one stat while it did not."""
+
+    def __init__(self, spool_folder: Path) -> None:
+        self._folder = spool_folder
+        self._stamp: object = ()
+        self._words: list[ExtensionReport] = []
+
+    def __call__(self) -> list[ExtensionReport]:
+        stamp = file_stamp(window_hints.extension_path(self._folder))
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._words = self._read()
+        return self._words
+
+    def _read(self) -> list[ExtensionReport]:
+        try:
+            return window_hints.read_reports(self._folder)
+        except (OSError, ValueError) as error:
+            # Who is paired is not known any more: every browser counts as paired and silent.
+            log.error("what the browser extension said cannot be read: %s", error)
+            return [ExtensionReport("", 0)]
+
+
+class ExtensionWindows:
+    """A window source, told by the extension which browser windows are ordinary.
+
+    Where more windows bear a title than the list has, none of them is taken for an ordinary one;
+    a menu goes by the title of its window and is not one window more. A window that was matched
+    once stays ordinary for as long as it is in view: a window never turns private, and its title
+    may change a moment before the extension tells.
+    """
+
+    def __init__(
+        self, source: WindowSource, words: Callable[[], Sequence[ExtensionReport]], now_ms: Callable[[], int]
+    ) -> None:
+        self._source = source
+        self._words = words
+        self._now_ms = now_ms
+        self._ordinary: set[int] = set()
+
+    @property
+    def name(self) -> str:
+        return self._source.name
+
+    def windows(self) -> list[WindowInfo]:
+        windows, words = self._source.windows(), self._words()
+        if not words:
+            return windows
+        told = {id(window): self._told(window, windows, words) for window in windows if _is_asked(window)}
+        self._ordinary = {w.window_id for w in told.values() if w.incognito is False and w.window_id}
+        return [told.get(id(window), window) for window in windows]
+
+    def wait(self, timeout_s: float) -> bool:
+        return self._source.wait(timeout_s)
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _told(
+        self, window: WindowInfo, windows: Iterable[WindowInfo], words: Sequence[ExtensionReport]
+    ) -> WindowInfo:
+        about = [word for word in words if not word.browser or word.is_about(window.app_name or "")]
+        if not about:
+            return window
+        now_ms = self._now_ms()
+        listed = [ordinary for word in about if not word.is_silent(now_ms) for ordinary in word.windows]
+        alike = sum(1 for other in windows if other.kind == "window" and _named_alike(other, window))
+        matches = [ordinary for ordinary in listed if fits(ordinary, window.window_name)]
+        is_ordinary = window.window_id in self._ordinary or (bool(matches) and alike <= len(matches))
+        url = _one_address(matches) if is_ordinary else None
+        return replace(
+            window,
+            incognito=False if is_ordinary else None,
+            witnessed=True,
+            browser_url=window.browser_url or url,
+        )
+
+
+def fits(ordinary: OrdinaryWindow, window_name: str | None) -> bool:
+    """Whether a window's title is the one a browser makes of this tab: ``Title - Browser``."""
+    if not window_name or not ordinary.title.strip():
+        return False
+    shown, title = _plain(window_name), _plain(ordinary.title)
+    return shown == title or any(
+        shown.startswith(title + separator) or shown.endswith(separator + title)  # an installed web app
+        for separator in _SEPARATORS
+    )
+
+
+def _is_asked(window: WindowInfo) -> bool:
+    return window.incognito is None and is_browser(window.app_name)
+
+
+def _named_alike(one: WindowInfo, other: WindowInfo) -> bool:
+    return (one.app_name, one.window_name) == (other.app_name, other.window_name)
+
+
+def _one_address(matches: Sequence[OrdinaryWindow]) -> str | None:
+    """The address, when the title leaves no doubt which it is."""
+    addresses = Counter(ordinary.url for ordinary in matches if ordinary.url)
+    return next(iter(addresses)) if len(addresses) == 1 else None
+
+
+def _plain(title: str) -> str:
+    return " ".join(title.split())

@@ -1,0 +1,179 @@
+"""Whether the person is there: seconds since the last input, and locked, asleep or elsewhere.
+
+Only "how long ago", never which key or where (lesson PRI-9). Away states pause capture
+(lesson CAP-6); who looks at the windows adds screen lockers that no system service knows of.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from capture.core.errors import DisplayLost
+
+log = logging.getLogger(__name__)
+
+ACTIVE_WITHIN_S = 60.0
+"""A person is taken to be there for so long after the last input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """`idle_s` is None when unknown. `away` is "" or locked, screensaver, asleep, switched_user."""
+
+    idle_s: float | None = None
+    away: str = ""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the person is there, as far as anybody knows."""
+        return not self.away and (self.idle_s is None or self.idle_s < ACTIVE_WITHIN_S)
+
+
+class ActivitySource(Protocol):
+    """A way to know whether the person is there."""
+
+    def read(self) -> Activity:
+        """What is known now. Raises `SourceFailed` when the display is gone."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Present:
+    """A source without a person, such as a folder: nobody is away, nobody is known to be active."""
+
+    def read(self) -> Activity:
+        return Activity()
+
+    def close(self) -> None:
+        return
+
+
+class LinuxActivity:
+    """Idle time by the X screen saver extension (on X11), away states by logind (where it runs)."""
+
+    def __init__(self, idle: X11Idle | None, logind: Logind | None) -> None:
+        self._idle = idle
+        self._logind = logind
+
+    def read(self) -> Activity:
+        known = self._idle.read() if self._idle else Activity()
+        away = self._logind.away() if self._logind else ""
+        return Activity(known.idle_s, away or known.away)
+
+    def close(self) -> None:
+        if self._idle:
+            self._idle.close()
+        if self._logind:
+            self._logind.close()
+
+
+class X11Idle:
+    """MIT-SCREEN-SAVER: milliseconds since the last input, and whether a screen saver shows."""
+
+    _ON, _EXTERNAL = 1, 2
+
+    def __init__(self, display_name: str) -> None:
+        from Xlib import display, error
+
+        self._errors = (error.ConnectionClosedError, error.XError, OSError)
+        self._name = display_name
+        try:
+            self._display = display.Display(display_name)
+        except (error.DisplayError, *self._errors) as failure:
+            raise DisplayLost(f"The X display {display_name} cannot be opened: {failure}") from failure
+        self._display.set_error_handler(lambda *_: None)
+        self._known = bool(self._display.query_extension("MIT-SCREEN-SAVER"))
+
+    def read(self) -> Activity:
+        if not self._known:
+            return Activity()
+        try:
+            info = self._display.screen().root.screensaver_query_info()
+        except self._errors as error:
+            raise DisplayLost(f"The X display {self._name} does not tell the idle time: {error}") from error
+        # A blanked screen keeps its picture; a screen saver that draws would be recorded.
+        is_saving = info.state == self._ON and info.kind == self._EXTERNAL
+        return Activity(info.idle / 1000, "screensaver" if is_saving else "")
+
+    def close(self) -> None:
+        try:
+            self._display.close()
+        except self._errors:
+            return  # it was lost already
+
+
+class Logind:
+    """Locked, asleep or switched away, as systemd-logind says on the system bus.
+
+    Source: https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.login1.html
+    """
+
+    _RETRY_S = 60.0
+
+    def __init__(self, connect: Any = None, monotonic: Any = time.monotonic) -> None:
+        self._connect = connect or _system_bus
+        self._monotonic = monotonic
+        self._connection: Any = None
+        self._next_try_s = float("-inf")
+
+    def away(self) -> str:
+        """ "" when nobody says otherwise: many machines have no logind, and that is no failure."""
+        if self._connection is None and not self._open():
+            return ""
+        try:
+            if self._property("/org/freedesktop/login1", "Manager", "PreparingForSleep"):
+                return "asleep"
+            session = f"/org/freedesktop/login1/session/{_escaped(os.environ.get('XDG_SESSION_ID', 'auto'))}"
+            if self._property(session, "Session", "LockedHint"):
+                return "locked"
+            return "switched_user" if self._property(session, "Session", "Active") is False else ""
+        except (OSError, TimeoutError, ValueError) as error:
+            log.warning("logind does not answer: %s", error)
+            self.close()
+            self._next_try_s = self._monotonic() + self._RETRY_S
+            return ""
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> bool:
+        if self._monotonic() < self._next_try_s:
+            return False
+        self._next_try_s = self._monotonic() + self._RETRY_S
+        try:
+            self._connection = self._connect()
+        except (OSError, KeyError, ValueError, ImportError) as error:
+            log.info("no logind to ask: %s", error)
+            return False
+        return True
+
+    def _property(self, path: str, interface: str, name: str) -> Any:
+        from jeepney import DBusAddress, MessageType, Properties
+
+        address = DBusAddress(path, "org.freedesktop.login1", f"org.freedesktop.login1.{interface}")
+        reply = self._connection.send_and_get_reply(Properties(address).get(name), timeout=1.0)
+        if reply.header.message_type is not MessageType.method_return:
+            return None  # no such session: capture may run outside of one
+        return reply.body[0][1]
+
+
+def _system_bus() -> Any:
+    from jeepney.io.blocking import open_dbus_connection
+
+    return open_dbus_connection(bus="SYSTEM")
+
+
+def _escaped(label: str) -> str:
+    """A D-Bus path element: everything but letters and digits as _xx, a leading digit too."""
+    parts = [
+        c if (c.isascii() and c.isalnum()) and (i or not c.isdigit()) else f"_{ord(c):02x}"
+        for i, c in enumerate(label)
+    ]
+    return "".join(parts)

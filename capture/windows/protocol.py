@@ -1,0 +1,107 @@
+"""The windows a person can see: whose they are, where they are, which has the focus.
+
+`WindowSource.windows` lists visible windows from the top of the stack to the bottom. An empty
+list means "read, and there is none"; a source that cannot read raises instead, because privacy
+treats "none" and "not known" differently (lesson PRI-3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from capture.core.geometry import Rect
+from store.privacy.defaults import normalize_app_name
+from store.privacy.privacy import WindowFacts
+
+Kind = Literal["window", "popup", "dock", "desktop"]
+
+LOCKERS = frozenset(
+    normalize_app_name(name)
+    for name in (
+        "i3lock", "slock", "xlock", "xscreensaver", "xsecurelock", "xtrlock", "light-locker", "lightdm",
+        "gtklock", "swaylock", "hyprlock", "waylock", "kscreenlocker_greet", "gnome-screensaver",
+        "cinnamon-screensaver", "mate-screensaver", "xfce4-screensaver", "betterlockscreen",
+        "loginwindow", "ScreenSaverEngine", "LockApp", "LogonUI",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class WindowInfo:
+    """One visible window. Unknown is None, never a guess.
+
+    `opaque` says that nothing below shines through; only such a window hides another. `kind`
+    tells ordinary windows from menus, panels and the desktop's own. `window_id` is the system's
+    own number for it, where there is one. `incognito` and `witnessed` are what the browser
+    extension says (`capture.windows.browser_extension`) or, where it says nothing, what is known otherwise
+    (`capture.windows.private_windows`). `key` tells this window from all others, also later ones of the same
+    number; `toolbar_seen`: ingest read its toolbar, and it did not say private. `role` is what the
+    program calls this kind of window of its own ("browser", "pop-up"), where the system has that.
+    """
+
+    app_name: str | None
+    window_name: str | None
+    rect: Rect
+    pid: int | None = None
+    window_id: int | None = None
+    browser_url: str | None = None
+    incognito: bool | None = None
+    witnessed: bool = False
+    focused: bool = False
+    wants_no_capture: bool = False
+    opaque: bool = False
+    kind: Kind = "window"
+    role: str = ""
+    key: str = ""
+    toolbar_seen: bool = False
+
+    @property
+    def facts(self) -> WindowFacts:
+        """What a privacy decision looks at."""
+        return WindowFacts(
+            self.app_name,
+            self.window_name,
+            self.browser_url,
+            self.incognito,
+            self.witnessed,
+            self.wants_no_capture,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose picture this is: the window in front on this monitor. Unknown is None."""
+
+    app_name: str | None = None
+    window_name: str | None = None
+    browser_url: str | None = None
+    focused: bool | None = None
+    pid: int | None = None
+
+
+class WindowSource(Protocol):
+    """A way to list windows."""
+
+    @property
+    def name(self) -> str:
+        """What the status page calls it."""
+        ...
+
+    def windows(self) -> list[WindowInfo]:
+        """Visible windows, topmost first. Raises `SourceFailed` when they cannot be read."""
+        ...
+
+    def wait(self, timeout_s: float) -> bool:
+        """Sleep until something about windows changed (True) or the time is up (False)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the display. Safe to call twice."""
+        ...
+
+
+def is_locker_shown(windows: Iterable[WindowInfo]) -> bool:
+    """Whether a screen locker covers something."""
+    return any(window.app_name and normalize_app_name(window.app_name) in LOCKERS for window in windows)

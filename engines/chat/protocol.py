@@ -1,0 +1,258 @@
+"""Chat models behind one small protocol.
+
+A `ChatModel` turns messages into one completion. It knows nothing of frames, tables or turns; what
+goes wrong arrives as one of the errors below, each with a sentence of its own (CHAT-10)::
+
+    ModelError
+    ├── ModelNoKey           the endpoint wants a key and none is set
+    ├── ModelUnauthorized    the endpoint refused the key
+    ├── ModelRateLimited     too many requests; may say when to come back
+    ├── ModelNoCredit        no credit is left with the provider
+    ├── ModelBusy            the server is overloaded or still loads the model
+    ├── ModelTimeout         no answer in time
+    ├── ModelStopped         the request was ended: nobody waits for its answer
+    ├── ModelUnreachable     nothing answers at the address, or the server failed
+    ├── ModelRefused         the endpoint refused the request (a parameter it does not take)
+    │   ├── ModelUnknown     it does not have the model that was asked for
+    │   └── ContextTooLong   the request is longer than the model's context window
+    └── ModelMalformed       an answer came that is no completion
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from engines.chat.addresses import is_local
+
+Role = Literal["system", "user", "assistant", "tool"]
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedCall:
+    """A tool call as an endpoint is told again what it asked for; `arguments` is JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An encoded image."""
+
+    content: bytes
+    media_type: str
+
+    @property
+    def data_url(self) -> str:
+        """The image as it stands in a request (RFC 2397)."""
+        return f"data:{self.media_type};base64,{base64.b64encode(self.content).decode('ascii')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. A ``tool`` message answers the call `call_id`. `pictures` go with a
+    user's text, to a model that can see.
+    """
+
+    role: Role
+    content: str
+    tool_calls: tuple[RequestedCall, ...] = ()
+    call_id: str = ""
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer took, in tokens, as the endpoint counted them; None where it does not say.
+
+    `is_estimated` when they were counted here instead. `cost` is in `currency`, by prices that the
+    person set; None without any. An engine knows no prices and leaves both as they are.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    is_estimated: bool = False
+    cost: float | None = None
+    currency: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingRequest:
+    """One request just before it leaves: where to, without secrets, and the very bytes of its body.
+
+    For vectors also the model, and how many texts the body holds.
+    """
+
+    url: str
+    body: bytes
+    model: str = ""
+    texts: int = 0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it stays on this machine."""
+        return is_local(self.url)
+
+
+RequestHook = Callable[[OutgoingRequest], None]
+"""Called for every request, retries included, before anything leaves. What it raises stops the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer. `model` is the name the endpoint reports, `finish_reason` its word for the end."""
+
+    text: str
+    usage: Usage | None
+    model: str
+    finish_reason: str = "stop"
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    """As the endpoint sent them, unchecked: ``{"id", "type", "function": {"name", "arguments"}}``."""
+    response_id: str = ""
+    """What the endpoint keeps the conversation under, "" where it keeps none."""
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A language model that answers once, as a whole and without tools."""
+
+    @property
+    def name(self) -> str:
+        """The name people choose it by."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """The size of the context window, question and answer together."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Schema | None = None,
+        timeout_s: float,
+        on_send: RequestHook | None = None,
+    ) -> Completion:
+        """The model's answer to `messages`, within `timeout_s` with everything it takes.
+
+        `schema` is a JSON schema the answer should follow; a model that cannot be held to one may
+        answer otherwise, so the caller parses with tolerance. Raises `ModelError`, and whatever
+        `on_send` raises.
+        """
+        ...
+
+
+@runtime_checkable
+class StreamingModel(ChatModel, Protocol):
+    """A language model that also answers piece by piece, and may ask for tools."""
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Schema | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        timeout_s: float,
+        on_send: RequestHook | None = None,
+    ) -> Iterator[str | Completion]:
+        """Pieces of the answer's text as they come, and the whole as the last item.
+
+        `tools` are definitions ``{"name", "description", "parameters"}``; `schema` as for `complete`.
+        Closing the iterator ends the request. Raises `ModelError`, in the middle too, and whatever
+        `on_send` raises.
+        """
+        ...
+
+
+class ModelError(Exception):
+    """A chat model gave no answer. `code` is for programs, `retry_after_s` when the endpoint said it."""
+
+    code: ClassVar[str] = "model_error"
+    is_temporary: ClassVar[bool] = False
+    """Whether the same request may be answered a moment later."""
+
+    def __init__(self, detail: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.retry_after_s = retry_after_s
+
+
+class ModelNoKey(ModelError):
+    """The endpoint wants a key and none is set."""
+
+    code = "model_no_key"
+
+
+class ModelUnauthorized(ModelError):
+    """The endpoint refused the key."""
+
+    code = "model_unauthorized"
+
+
+class ModelRateLimited(ModelError):
+    """Too many requests."""
+
+    code = "model_rate_limited"
+    is_temporary = True
+
+
+class ModelNoCredit(ModelError):
+    """No credit is left with the provider."""
+
+    code = "model_no_credit"
+
+
+class ModelBusy(ModelError):
+    """The server is overloaded, or still loads the model."""
+
+    code = "model_busy"
+    is_temporary = True
+
+
+class ModelTimeout(ModelError):
+    """No answer in time."""
+
+    code = "model_timeout"
+
+
+class ModelStopped(ModelError):
+    """The request was ended, because nobody waits for its answer any more."""
+
+    code = "stopped"
+
+
+class ModelUnreachable(ModelError):
+    """Nothing answers at the address, or the server itself failed."""
+
+    code = "model_unreachable"
+    is_temporary = True
+
+
+class ModelRefused(ModelError):
+    """The endpoint refused the request: a parameter it does not take, or what was asked."""
+
+    code = "model_refused"
+
+
+class ModelUnknown(ModelRefused):
+    """The endpoint does not have the model that was asked for."""
+
+    code = "model_unknown"
+
+
+class ContextTooLong(ModelRefused):
+    """The request is longer than the model's context window."""
+
+    code = "context_too_long"
+
+
+class ModelMalformed(ModelError):
+    """An answer came that is no completion."""
+
+    code = "model_malformed"

@@ -1,0 +1,159 @@
+"""Embeddings of any OpenAI-compatible endpoint, through the `openai` client.
+
+Screen text goes to the address that was set, and nowhere else; where none is set nothing is sent.
+Each request is announced to the notes before it leaves; without notes none does.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engines.chat.addresses import public_url
+from engines.chat.client import connect, with_request_hook
+from engines.chat.network import Cancellation
+from engines.chat.protocol import OutgoingRequest
+from engines.embeddings.protocol import (
+    EmbedderOptions,
+    EmbedderUnavailable,
+    EmbeddingError,
+    EmbeddingRefused,
+    Vectors,
+    unit,
+)
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, OpenAI
+
+DEFAULT_MODEL = "text-embedding-3-small"
+TEXTS_AT_ONCE = 128
+MAX_CHARS = 8_000
+"""What is sent of one text: below the 8,191 tokens such models take, in any language."""
+
+
+class OpenAIEmbedder:
+    """The embedder ``openai``. Thread-safe; asks the endpoint once when it is opened."""
+
+    def __init__(self, options: EmbedderOptions) -> None:
+        if not options.base_url:
+            raise EmbedderUnavailable("no endpoint is set for embeddings (embedding.base_url)")
+        if options.notes is None:
+            raise EmbedderUnavailable("nobody notes what would be sent for embeddings, so nothing is")
+        self._notes = options.notes
+        self._model = options.model or DEFAULT_MODEL
+        self._options = options
+        self._client: OpenAI | None = None
+        self._is_open = True
+        self._lock = threading.Lock()
+        self.name = self._model
+        self.dimension = 0
+        try:
+            self.dimension = len(self._asked(["dimension"])[0])
+        except EmbeddingRefused as error:
+            raise EmbedderUnavailable(str(error)) from error
+
+    def __repr__(self) -> str:
+        return f"OpenAIEmbedder({public_url(self._options.base_url)!r}, {self._model!r})"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """In requests of at most `TEXTS_AT_ONCE` texts. An empty text is sent as a space."""
+        if not self._is_open:
+            raise EmbeddingError("the embedder was closed")
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        found: list[list[float]] = []
+        for at in range(0, len(texts), TEXTS_AT_ONCE):
+            found += self._asked([text[:MAX_CHARS] or " " for text in texts[at : at + TEXTS_AT_ONCE]])
+        if any(len(vector) != self.dimension for vector in found):
+            raise EmbeddingError("the endpoint changed the length of its vectors")
+        return unit(np.array(found, dtype=np.float64))
+
+    def reads(self, text: str) -> bool:
+        """Whatever the model was trained on; such models know many languages."""
+        return True
+
+    def close(self) -> None:
+        self._is_open = False
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _asked(self, texts: list[str]) -> list[list[float]]:
+        """One request, noted with its outcome. Raises as `_vectors_of`, and what the notes raise."""
+        try:
+            found, tokens = self._vectors_of(texts)
+        except EmbeddingError as error:
+            self._notes.finish("texts_refused" if isinstance(error, EmbeddingRefused) else "no_vectors")
+            raise
+        self._notes.finish("answered", tokens)
+        return found
+
+    def _vectors_of(self, texts: list[str]) -> tuple[list[list[float]], int | None]:
+        """The vectors, and the tokens the endpoint counted.
+
+        Raises `EmbedderUnavailable`, or `EmbeddingRefused` when it may be the texts.
+        """
+        import openai
+
+        def announce(sending: OutgoingRequest) -> None:
+            self._notes(replace(sending, model=self._model, texts=len(texts)))
+
+        address, timeout_s = public_url(self._options.base_url), self._options.timeout_s
+        cutoff = Cancellation()
+        with cutoff.at(time.monotonic() + timeout_s), cutoff.here(), with_request_hook(announce) as stopped:
+            try:
+                answer = self._connected().embeddings.create(
+                    model=self._model, input=texts, encoding_format="float", timeout=timeout_s
+                )
+            except openai.APIStatusError as error:
+                raise _typed(error) from error
+            except openai.APITimeoutError as error:
+                raise EmbedderUnavailable(f"no embeddings within {timeout_s:g} s") from error
+            except openai.APIConnectionError as error:
+                if stopped:
+                    raise stopped[0] from None
+                if cutoff.is_late:
+                    raise EmbedderUnavailable(f"no embeddings within {timeout_s:g} s") from error
+                raise EmbedderUnavailable(f"nothing answers at {address}") from error
+            except (openai.OpenAIError, ValueError) as error:
+                raise EmbedderUnavailable("the endpoint's answer could not be read") from error
+        tokens = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
+        return _vectors(answer, len(texts)), tokens if isinstance(tokens, int) else None
+
+    def _connected(self) -> OpenAI:
+        with self._lock:
+            if self._client is None:
+                self._client = connect(self._options.base_url, self._options.api_key, retries=1)
+            return self._client
+
+
+def _vectors(answer: object, count: int) -> list[list[float]]:
+    """The vectors in the order of the texts. The client does not validate, so anything may stand here."""
+    data = getattr(answer, "data", None)
+    if not isinstance(data, list) or len(data) != count:
+        raise EmbedderUnavailable("the endpoint gave another number of vectors; is the base URL right?")
+    numbered = sorted(data, key=lambda item: getattr(item, "index", 0) or 0)
+    found = [getattr(item, "embedding", None) for item in numbered]
+    if not all(isinstance(vector, list) and vector for vector in found):
+        raise EmbedderUnavailable("the endpoint's answer holds no vectors")
+    return [list(map(float, vector)) for vector in found if vector]
+
+
+def _typed(error: APIStatusError) -> EmbeddingError:
+    """By status alone: an endpoint's message may quote the text it was sent."""
+    status = error.status_code
+    if status in (401, 403):
+        return EmbedderUnavailable(f"the endpoint of embeddings refused the key (HTTP {status})")
+    if status == 404:
+        return EmbedderUnavailable("the endpoint has no such model or no embeddings (HTTP 404)")
+    if status == 429:
+        return EmbedderUnavailable("the endpoint of embeddings asks for patience (HTTP 429)")
+    if status >= 500 or status == 408:
+        return EmbedderUnavailable(f"the endpoint of embeddings failed (HTTP {status})")
+    return EmbeddingRefused(f"the endpoint refused the texts (HTTP {status})")

@@ -1,0 +1,185 @@
+"""Step four: activity becomes observations, in a thread of its own.
+
+What is to be done is `memory_hours` in the database, which triggers keep: an hour whose frames or
+texts changed is derived again, the newest first, and leaves the list in the transaction that
+stores what came of it. A restart goes on where the last run ended, and nothing is derived twice.
+Of the hour that still runs only activity that has ended is taken, every few minutes.
+
+What was observed then becomes days (`ingest.observations.daily_summaries`). Where a chat model may be used,
+it puts
+settled observations, and after them hours of days, into better words, one small job at a time and outside
+any transaction; the rules' words stay until it has answered well. Before that, frames from before there were
+tags are marked (`ingest.observations.tagging`).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import apsw
+
+from engines.chat.protocol import ModelError
+from ingest.observations import rules, sessions
+from ingest.observations.daily_summaries import DailySummaryWriter
+from ingest.observations.refinement_models import Refiner
+from ingest.observations.refining_noted import NOT_ITS_FAULT, refine
+from ingest.observations.tagging import tag_some
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.memory import memory_hours, observation_writer, refinements
+from store.memory.observations import HOUR_MS
+
+log = logging.getLogger(__name__)
+
+SETTLED_AFTER_MS = 90_000
+"""Activity goes on up to a minute after its last look (`line.MERGE_GAP_MS`)."""
+RUNNING_HOUR_EVERY_MS = 5 * 60_000
+REFINE_EVERY_MS = 5_000
+MODEL_AGAIN_MS = 5 * 60_000
+"""A model that does not answer at all is left alone this long, and no observation is blamed."""
+_STUMBLED_AGAIN_MS = 10 * 60_000
+_IDLE_S = 2.0
+
+
+class ObservationLoop(threading.Thread):
+    """Derives hours and writes `days` of them, then refines with the `refiner` of that moment, if any."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], int],
+        stop: threading.Event,
+        refiner: Callable[[], Refiner | None] = lambda: None,
+        timeout_s: float = 60.0,
+        days: DailySummaryWriter | None = None,
+    ) -> None:
+        # A daemon: what is under way at shutdown is abandoned and still on the list.
+        super().__init__(name="observations", daemon=True)
+        self._database = database
+        self._clock = clock
+        self._stopping = stop
+        self._refiner = refiner
+        self._timeout_s = timeout_s
+        self._later: dict[int, int] = {}  # hours that are not due before a moment
+        self._refine_next_ms = 0
+        self._days = days
+
+    def run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                worked = self.step()
+            except StoreBusy as error:
+                log.info("memory waits: %s", error)
+                worked = False
+            except Exception:
+                # The outermost edge: memory can be late, but must not take the worker along.
+                log.exception("memory stumbled")
+                worked = False
+            if not worked:
+                self._stopping.wait(_IDLE_S)
+        self._database.close_thread()
+
+    def step(self) -> bool:
+        """Derive one hour, tell one of a day, mark some old frames, or refine one observation; False when
+        nothing is due.
+        """
+        hour = self._due()
+        if hour is not None:
+            self._derive_or_postpone(hour)
+            return True
+        is_told = bool(self._days and self._days.step())
+        return is_told or tag_some(self._database, self._clock) or self._refine_one()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no hour and no day is due; old frames to be marked and what a model may still
+        refine do not count.
+        """
+        return self._due() is None and (self._days is None or self._days.is_idle)
+
+    # -- hours ----------------------------------------------------------------------------
+
+    def _due(self) -> int | None:
+        now_ms = self._clock()
+        hours = memory_hours.begun(self._database, now_ms)
+        return next((hour for hour in hours if self._later.get(hour, 0) <= now_ms), None)
+
+    def _derive_or_postpone(self, hour: int) -> None:
+        try:
+            self._derive(hour)
+        except StoreBusy:
+            raise
+        except Exception:
+            # One strange hour must not keep the others waiting.
+            log.exception("hour %d could not be derived", hour)
+            self._later[hour] = self._clock() + _STUMBLED_AGAIN_MS
+
+    def _derive(self, hour: int) -> None:
+        now_ms = self._clock()
+        is_over = (hour + 1) * HOUR_MS + SETTLED_AFTER_MS <= now_ms
+        started = time.monotonic()
+        with self._database.read() as connection:
+            before = _state(connection, hour, is_over)
+        drafts = rules.drafts_of(self._database, hour, now_ms - SETTLED_AFTER_MS)
+        with self._database.write() as connection:
+            if _state(connection, hour, is_over) != before:
+                return  # it changed meanwhile: the next step derives it again
+            changed = observation_writer.put_hour(connection, hour, drafts, now_ms)
+            if is_over:
+                memory_hours.finish_hour(connection, hour)
+        if is_over:
+            self._later.pop(hour, None)
+        else:
+            self._later[hour] = now_ms + RUNNING_HOUR_EVERY_MS
+        found = sessions.summarize_sessions(self._database, hour, now_ms)
+        log.info(
+            "hour %d: %d observations, %d of them new or changed, %d sessions, %d ms",
+            hour, len(drafts), changed, found, round((time.monotonic() - started) * 1000),
+        )  # fmt: skip
+
+    # -- words ----------------------------------------------------------------------------
+
+    def _refine_one(self) -> bool:
+        now_ms = self._clock()
+        if now_ms < self._refine_next_ms:
+            return False
+        refiner = self._refiner()
+        if refiner is None:
+            self._refine_next_ms = now_ms + REFINE_EVERY_MS
+            return False
+        waiting = refinements.due(self._database, now_ms, 1)
+        self._refine_next_ms = now_ms + REFINE_EVERY_MS
+        if not waiting:
+            return bool(self._days and self._days.tell(refiner))
+        [(observation, fingerprint)] = waiting
+        try:
+            better = refine(self._database, self._clock, refiner, observation, self._timeout_s)
+        except NOT_ITS_FAULT as error:
+            log.warning("the model for memory does not answer: %s", error.code)
+            self._refine_next_ms = self._clock() + MODEL_AGAIN_MS
+            return False
+        except ModelError as error:
+            log.warning("observation %d was not refined: %s", observation.id, error.code)
+            with self._database.write() as connection:
+                refinements.fail(connection, observation.id, fingerprint, error.code, self._clock())
+            return True
+        with self._database.write() as connection:
+            kept = refinements.accept(
+                connection, observation.id, fingerprint, title=better.title, narrative=better.narrative,
+                facts=better.facts or observation.facts, concepts=better.concepts or observation.concepts,
+                now_ms=self._clock(),
+            )  # fmt: skip
+        log.info("observation %d was %s", observation.id, "refined" if kept else "changed meanwhile")
+        return True
+
+
+def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int | None, int | None]:
+    """What must not change while an hour is derived: its frames, and that nothing is deleted.
+
+    The hour that still runs gets frames all the time, which belong to activity that has not ended.
+    """
+    changes = memory_hours.hour_changes(connection, hour) if is_over else None
+    return changes, memory_hours.last_deletion(connection)

@@ -1,0 +1,114 @@
+"""Where two screens differ, as few rectangles that are worth reading again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.ocr.protocol import Box
+
+TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
+_JOIN_WASTE = 1.3  # how much larger than both together a joined rectangle may be
+Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
+
+
+def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
+    """Tiles with any different pixel, bool[ceil(h / 8), ceil(w / 32)]; both of one size."""
+    height, width = after.shape
+    rows, columns = -(-height // TILE_H), -(-width // TILE_W)
+    padded = np.zeros((rows * TILE_H, columns * TILE_W), np.bool_)
+    np.not_equal(before, after, out=padded[:height, :width])
+    return np.asarray(padded.reshape(rows, TILE_H, columns, TILE_W).any((1, 3)))
+
+
+def has_changed(box: Box, tiles: npt.NDArray[np.bool_]) -> bool:
+    """Whether a word changed, or something so near that it may belong to the word now."""
+    near = box.h // 2
+    left, right = max(0, box.x - near) // TILE_W, (box.right - 1 + near) // TILE_W
+    return bool(tiles[box.y // TILE_H : (box.bottom - 1) // TILE_H + 1, left : right + 1].any())
+
+
+def changed_regions(
+    tiles: npt.NDArray[np.bool_], changed_words: Sequence[Box], size: tuple[int, int]
+) -> list[Box]:
+    """Rectangles that hold every changed tile and, whole, every word that changed.
+
+    They may overlap: a tall scroll bar and a wide new line stay two rectangles. `size` is width and
+    height of the screen.
+    """
+    regions = _joined([_clipped(box, size) for box in _components(tiles)])
+    return _joined([_with_words(region, changed_words) for region in regions])
+
+
+def area(regions: Iterable[Box]) -> int:
+    return sum(region.w * region.h for region in regions)
+
+
+def touches(a: Box, b: Box) -> bool:
+    return a.x < b.right and b.x < a.right and a.y < b.bottom and b.y < a.bottom
+
+
+def same_place(a: Box, b: Box) -> bool:
+    """Whether two words stand where only one can."""
+    return centre_inside(a, b) or centre_inside(b, a)
+
+
+def centre_inside(inner: Box, outer: Box) -> bool:
+    x, y = inner.x + inner.w // 2, inner.y + inner.h // 2
+    return outer.x <= x < outer.right and outer.y <= y < outer.bottom
+
+
+def _components(tiles: npt.NDArray[np.bool_]) -> list[Box]:
+    """Bounding boxes of changed tiles that touch, also over a corner."""
+    waiting = set(zip(*(axis.tolist() for axis in tiles.nonzero()), strict=True))
+    boxes = []
+    while waiting:
+        edge = [waiting.pop()]
+        top, left = bottom, right = edge[0]
+        while edge:
+            row, column = edge.pop()
+            top, bottom = min(top, row), max(bottom, row)
+            left, right = min(left, column), max(right, column)
+            for near in [(row + dy, column + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]:
+                if near in waiting:
+                    waiting.remove(near)
+                    edge.append(near)
+        boxes.append(
+            Box(left * TILE_W, top * TILE_H, (right - left + 1) * TILE_W, (bottom - top + 1) * TILE_H)
+        )
+    return boxes
+
+
+def _clipped(box: Box, size: tuple[int, int]) -> Box:
+    return Box(box.x, box.y, min(box.right, size[0]) - box.x, min(box.bottom, size[1]) - box.y)
+
+
+def _with_words(region: Box, words: Sequence[Box]) -> Box:
+    return _around([region, *(word for word in words if touches(region, word))])
+
+
+def _joined(boxes: Sequence[Box]) -> list[Box]:
+    """Boxes that touch become one where that adds little area, until none do."""
+    result: list[Box] = []
+    for box in boxes:
+        while (other := next((other for other in result if _belong_together(box, other)), None)) is not None:
+            result.remove(other)
+            box = _around([box, other])
+        result.append(box)
+    return result
+
+
+def _belong_together(a: Box, b: Box) -> bool:
+    return touches(a, b) and area([_around([a, b])]) <= _JOIN_WASTE * area([a, b])
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    left, top = min(box.x for box in boxes), min(box.y for box in boxes)
+    return Box(
+        left,
+        top,
+        max(box.right for box in boxes) - left,
+        max(box.bottom for box in boxes) - top,
+    )

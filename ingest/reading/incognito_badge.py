@@ -1,0 +1,205 @@
+"""A browser window that may be private shows its toolbar before any picture of it is stored.
+
+Capture names the windows of a picture whose state nobody knows, and where their toolbars are. The
+first frames of each window wait until its toolbar was read (`ingest.reading.chips`), enlarged if need be;
+after `READINGS` toolbars that did not say "private" the window counts as ordinary and is read again
+once in `AGAIN_MS`, in case it had no toolbar at first (full screen, or not painted yet). A frame of a
+private window is left out, capture is told (`store.spool.toolbar_words`), and so are the frames of that
+window that were stored since its toolbar was last read.
+
+Fails closed: without an engine, or before a toolbar has been painted, the frame is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from PIL import Image, ImageStat
+
+from engines.ocr.protocol import OcrEngine, OcrError, OcrLine
+from ingest.reading.chips import shows_incognito
+from store.core.paths import DataDir
+from store.privacy.defaults import private_toolbar_words as labels_of
+from store.spool import toolbar_words
+from store.spool.toolbar_words import Toolbar
+
+log = logging.getLogger(__name__)
+
+READINGS = 3
+AGAIN_MS = 60_000
+_MANY_WINDOWS = 1000
+_PATIENCE_S = 20.0
+_END = 900  # pixels at the right end: the whole chip at a scale factor of two
+_NEAR_END, _NEAR_HEIGHT = 450, 110  # the same at a factor of one, small enough to be enlarged
+_PAINTED = 4.0  # levels of standard deviation: an unpainted window is of one colour
+
+BadgeReading = Literal["private", "ordinary", "nothing"]
+"""``nothing``: no toolbar was there to read, or nobody could read it."""
+
+PrivacyVerdict = Literal["", "private_window", "may_be_private"]
+
+
+class ReaderBusy(Exception):
+    """No reader had time: the frame waits."""
+
+
+@dataclass(slots=True)
+class _Window:
+    """What is known of one window.
+
+    `since` are the frames stored after its toolbar was last read; all of them, before `READINGS`.
+    """
+
+    readings: int = 0
+    read_ms: int = 0
+    since: list[int] = field(default_factory=list)
+
+
+class BadgeReader:
+    """Asked by the thread that stores, answered by the threads that read: engines belong to those."""
+
+    def __init__(self, data_dir: DataDir, wake: Callable[[], None] = lambda: None) -> None:
+        self._spool = data_dir.spool
+        self._wake = wake
+        self._asked: deque[tuple[Image.Image, str, Future[BadgeReading]]] = deque()
+        self._windows: OrderedDict[str, _Window] = OrderedDict()
+
+    # -- the thread that stores -----------------------------------------------------------
+
+    def is_known_private(self, toolbars: tuple[Toolbar, ...]) -> bool:
+        """Whether one of these windows has said before that it is private."""
+        return bool(toolbars) and not {t.window for t in toolbars}.isdisjoint(self._known().private)
+
+    def is_due(self, toolbars: tuple[Toolbar, ...], captured_ms: int) -> bool:
+        """Whether one of these toolbars is to be read before the picture is stored."""
+        return any(self._is_due(self._window(toolbar.window), captured_ms) for toolbar in toolbars)
+
+    def judge(self, toolbars: tuple[Toolbar, ...], image: Image.Image, captured_ms: int) -> PrivacyVerdict:
+        """Why this picture is left out, or "". Raises `ReaderBusy`."""
+        for toolbar in toolbars:
+            window = self._window(toolbar.window)
+            if not self._is_due(window, captured_ms):
+                continue
+            said = self._ask(_strip(image, toolbar), toolbar.app)
+            if said == "private":
+                if toolbar.window:
+                    toolbar_words.record_toolbar(self._spool, toolbar.window, is_private=True)
+                return "private_window"
+            if said == "ordinary":
+                window.readings, window.read_ms = window.readings + 1, captured_ms
+                if window.readings >= READINGS:
+                    window.since.clear()
+                if toolbar.window:
+                    toolbar_words.record_toolbar(self._spool, toolbar.window, is_private=False)
+            elif not window.readings:
+                return "may_be_private"
+        return ""
+
+    def stored(self, toolbars: tuple[Toolbar, ...], frame_id: int, captured_ms: int) -> None:
+        """A frame that shows these windows was stored."""
+        for toolbar in toolbars:
+            window = self._window(toolbar.window)
+            if window.readings < READINGS or window.read_ms != captured_ms:
+                window.since.append(frame_id)
+
+    def take_since_read(self, toolbars: tuple[Toolbar, ...]) -> list[int]:
+        """Frames stored since the toolbars of these windows, as far as they are private, were last read."""
+        private = self._known().private
+        windows = [self._window(toolbar.window) for toolbar in toolbars if toolbar.window in private]
+        found = sorted({frame_id for window in windows for frame_id in window.since})
+        for window in windows:
+            window.since.clear()
+        return found
+
+    def _is_due(self, window: _Window, captured_ms: int) -> bool:
+        return window.readings < READINGS or abs(captured_ms - window.read_ms) >= AGAIN_MS
+
+    def _window(self, key: str) -> _Window:
+        """A window that the system gives no number is new each time."""
+        window = self._windows.pop(key, None) or _Window()
+        if key:
+            self._windows[key] = window
+            while len(self._windows) > _MANY_WINDOWS:
+                self._windows.popitem(last=False)
+        return window
+
+    def _known(self) -> toolbar_words.ToolbarHints:
+        try:
+            return toolbar_words.read(self._spool)
+        except ValueError as error:
+            log.error("what was read in toolbars is read again: %s", error)
+            return toolbar_words.ToolbarHints()
+
+    def _ask(self, strip: Image.Image, app: str) -> BadgeReading:
+        if min(strip.size) < 1 or max(ImageStat.Stat(strip.convert("L")).stddev) < _PAINTED:
+            return "nothing"
+        answer: Future[BadgeReading] = Future()
+        self._asked.append((strip, app, answer))
+        self._wake()
+        try:
+            return answer.result(_PATIENCE_S)
+        except FutureTimeout:
+            answer.cancel()
+            raise ReaderBusy("no reader has time for a browser's toolbar") from None
+
+    # -- the threads that read ------------------------------------------------------------
+
+    def serve(self, engine: OcrEngine | None) -> bool:
+        """Answer one question, if there is one."""
+        try:
+            strip, app, answer = self._asked.popleft()
+        except IndexError:
+            return False
+        if answer.set_running_or_notify_cancel():
+            answer.set_result(_said(engine, strip, app))
+        return True
+
+
+def _strip(image: Image.Image, toolbar: Toolbar) -> Image.Image:
+    right, bottom = min(image.width, toolbar.x + toolbar.w), min(image.height, toolbar.y + toolbar.h)
+    return image.crop((min(toolbar.x, right), min(toolbar.y, bottom), right, bottom))
+
+
+def _said(engine: OcrEngine | None, strip: Image.Image, app: str) -> BadgeReading:
+    """What a toolbar says. `strip` is the window's upper edge as far as it is in the picture."""
+    if engine is None:
+        return "nothing"
+    labels = labels_of(app)
+    started = time.monotonic()
+    try:
+        is_private = _is_private(engine, strip, labels)
+    except OcrError as error:
+        log.warning("a browser's toolbar could not be read: %s", error)
+        return "nothing"
+    log.debug("a browser's toolbar was read in %.0f ms", (time.monotonic() - started) * 1000)
+    return "private" if is_private else "ordinary"
+
+
+def _is_private(engine: OcrEngine, strip: Image.Image, labels: Sequence[str]) -> bool:
+    """Reads the right end, enlarges what is nearest to it, and asks the rest when that says so."""
+    end = strip.crop((max(0, strip.width - _END), 0, *strip.size))
+    lines = engine.read(end)
+    if not shows_incognito(lines, end.width, labels):
+        near = strip.crop((max(0, strip.width - _NEAR_END), 0, strip.width, min(_NEAR_HEIGHT, strip.height)))
+        end = near.resize((2 * near.width, 2 * near.height), Image.Resampling.LANCZOS)
+        lines = engine.read(end)
+        return shows_incognito(lines, end.width, labels)
+    # What stands beside and above it, an address or a page's own words, may lie further to the left.
+    rest = strip.width - end.width
+    if not rest:
+        return True
+    left = engine.read(strip.crop((0, 0, rest, strip.height)))
+    moved = [_moved(line, -rest) for line in left]
+    return shows_incognito([*moved, *lines], end.width, labels)
+
+
+def _moved(line: OcrLine, dx: int) -> OcrLine:
+    words = tuple(replace(word, box=replace(word.box, x=word.box.x + dx)) for word in line.words)
+    return replace(line, words=words)
