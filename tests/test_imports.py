@@ -87,7 +87,12 @@ MERGED = (
     ("assistant.turns.identity",),  # the override
     ("store.sources.messages", "assistant.tools.messages"),  # days_radius
     ("assistant.tools.gates",),  # gates and descriptions
-    ("webapp.insights", "webapp.personas", "webapp.api.insights", "webapp.api.personas"),  # client
+    (
+        "webapp.pages.webapp_insights",
+        "webapp.pages.webapp_personas",
+        "webapp.api.api_insights",
+        "webapp.api.personas",
+    ),  # client
 )
 """The steps of R0.71, in the order in which each could be merged on its own."""
 

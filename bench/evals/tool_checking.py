@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webapp.commands.common import home_option, json_option, open_database, open_home, print_json
+from webapp.cli.common import home_option, json_option, open_database, open_home, print_json
 
 if TYPE_CHECKING:
     from bench.evals.answer_check import Share

@@ -14,8 +14,8 @@ from store.frames.media import Media
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
-from webapp import sent_page
-from webapp.views import prompt_blocks
+from webapp.pages import egress
+from webapp.pages.models import prompt_blocks
 
 HOURS = {"start_ms": START_MS, "end_ms": START_MS + 3_600_000}
 
@@ -96,7 +96,7 @@ def test_what_was_sent_is_shown_as_messages(deps: TurnServices, stub: StubModel,
     stub.call(("calculator", {"expression": "6*7"})).reply(reply("It is 42."))
     first = run(deps, message="What is 6*7?").result
     last = egress_log.of_turn(database, first.chat_id, 1)[-1]
-    roles = [role for role, _ in sent_page._view(last).parts]
+    roles = [role for role, _ in egress._view(last).parts]
     assert roles == ["system", "user", "function_call", "function_call_output"]
     view = prompt_blocks.of_turn(database, first.chat_id, 1)
     assert view, "its system prompt is taken apart again"

@@ -14,7 +14,7 @@ from store.search.search import search
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
-from webapp.services import Services
+from webapp.core.services import Services
 
 QUESTIONS = (
     "What did I set retention to?",

@@ -31,9 +31,9 @@ from store.sources.messages import MessageRecord
 from tests.end_to_end import demo_home
 from tests.sources import put_events, put_messages, put_points
 from webapp import create_app
-from webapp.access import make_launch_code
-from webapp.server import Server
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.security.access import make_launch_code
+from webapp.serving.server import Server
 
 NOW_MS = round(demo_home.NOW.timestamp() * 1000)
 

@@ -22,8 +22,8 @@ from tests.end_to_end import demo_chats, demo_home, demo_memories
 from tests.end_to_end.programs import chromium_path
 from tests.stub_model import StubModel
 from webapp import create_app
-from webapp.access import make_launch_code
-from webapp.server import Server
+from webapp.security.access import make_launch_code
+from webapp.serving.server import Server
 
 NOW_MS = round(demo_home.NOW.timestamp() * 1000)
 SIZES = {390: 844, 768: 1024, 1440: 900}

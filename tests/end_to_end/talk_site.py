@@ -20,9 +20,9 @@ from store.core.times import now_ms
 from tests.end_to_end.relay import Relay
 from tests.stub_model import StubModel
 from webapp import create_app
-from webapp.access import make_launch_code
-from webapp.server import Server
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.security.access import make_launch_code
+from webapp.serving.server import Server
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from capture.privacy import MASK_COLOUR
 from store.spool import window_hints
 from tests.end_to_end.programs import Recollect, chromium_path, eventually
-from webapp import access
+from webapp.security import access
 
 EXTENSION = Path(__file__).parents[2] / "capture" / "browser_extension"
 

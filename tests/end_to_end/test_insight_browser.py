@@ -29,8 +29,8 @@ from store.timeline.segments import heartbeat
 from tests.factories import store_frame
 from tests.stub_model import Request, StubModel
 from webapp import create_app
-from webapp.access import make_launch_code
-from webapp.server import Server
+from webapp.security.access import make_launch_code
+from webapp.serving.server import Server
 
 pytestmark = pytest.mark.end_to_end
 

@@ -25,8 +25,8 @@ from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
 from tests.stub_model import StubModel
 from webapp import create_app
-from webapp.access import make_launch_code
-from webapp.server import Server
+from webapp.security.access import make_launch_code
+from webapp.serving.server import Server
 
 pytestmark = pytest.mark.end_to_end
 

@@ -23,8 +23,8 @@ from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from webapp import create_app
-from webapp.access import make_launch_code
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.security.access import make_launch_code
 
 PORT = 8420
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -184,7 +184,7 @@ def browser(app: Flask, own: Services) -> Actor:
 
 def csrf_of(app: Flask, actor: Actor) -> str:
     """The CSRF token a page of this browser carries."""
-    from webapp.sessions import csrf_token
+    from webapp.security.login import csrf_token
 
     cookie = actor.client.get_cookie(f"recollect_{PORT}", domain="127.0.0.1")
     assert cookie is not None

@@ -29,10 +29,10 @@ from store.core.database import Database
 from store.core.settings import Settings, WebSettings
 from tests.fake_embedder import FakeEmbedder
 from webapp import create_app
-from webapp.access import make_launch_code
-from webapp.address import listen
-from webapp.server import Server
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.security.access import make_launch_code
+from webapp.security.address import listen
+from webapp.serving.server import Server
 
 ZONE = "Asia/Shanghai"
 _PATIENCE_S = 60

@@ -9,14 +9,14 @@ import pytest
 
 from store.core.paths import DataDir
 from tests.webapp.conftest import Actor, Clock
-from webapp.access import (
+from webapp.core.services import Services
+from webapp.security.access import (
     LAUNCH_LIFETIME_MS,
     check_launch_code,
     derive_key,
     load_token,
     make_launch_code,
 )
-from webapp.services import Services
 
 
 def test_the_token_is_made_once_and_only_its_owner_can_read_it(data_dir: DataDir) -> None:

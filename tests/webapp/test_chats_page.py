@@ -9,7 +9,7 @@ import pytest
 from store.core.database import Database
 from tests.store.test_conversation_search import talk
 from tests.webapp.conftest import Actor, Clock
-from webapp.views import chat_list
+from webapp.pages.chats import view
 
 HTMX = {"HX-Request": "true"}
 DAY_MS = 86_400_000
@@ -56,7 +56,7 @@ def test_htmx_gets_the_list_alone(browser: Actor, chats: list[int]) -> None:
 
 
 def test_older_chats_follow(browser: Actor, chats: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_list, "LISTED_CHATS", 1)
+    monkeypatch.setattr(view, "LISTED_CHATS", 1)
     first = browser.get("/chats?q=budget").text
     assert listed(first) == [chats[1]]
     assert "1 chat or more with" in first

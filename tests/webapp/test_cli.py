@@ -26,9 +26,9 @@ from store.timeline import sample_week
 from tests.demo_week import DemoHome
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from tests.stub_model import StubModel
-from webapp.access import load_token
 from webapp.cli import COMMANDS, run
-from webapp.commands.common import parse_moment
+from webapp.cli.common import parse_moment
+from webapp.security.access import load_token
 
 
 class Recollect:
@@ -326,7 +326,7 @@ def _check_modes(home: Path) -> None:
 
 
 def test_a_port_in_use_is_one_line(recollect: Recollect) -> None:
-    from webapp.address import listen
+    from webapp.security.address import listen
 
     with listen("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])

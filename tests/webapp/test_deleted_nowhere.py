@@ -25,8 +25,8 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.memories import put_observation, put_session
 from tests.webapp.conftest import Actor, Clock
-from webapp.mcp_server import frames as frame_tools
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.integrations import mcp as frame_tools
 
 SECRET = "xylophonequark"
 _BY_API = {

@@ -24,7 +24,7 @@ from store.spool import ingest_state
 from store.spool.ingest_state import IngestState
 from store.spool.process_state import CaptureState, write_capture_state
 from tests.store.searching import add_frame
-from webapp import doctor
+from webapp.ops import doctor
 
 
 class _Endpoint(BaseHTTPRequestHandler):

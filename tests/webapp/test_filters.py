@@ -9,9 +9,9 @@ from flask import Flask
 
 from store.core import zones
 from store.core.zones import zone_named
-from webapp import wording
-from webapp.moments import clock_on, end_moment, moment
-from webapp.viewer import viewer
+from webapp.core import formatting
+from webapp.core.moments import clock_on, end_moment, moment
+from webapp.core.viewer import viewer
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NEW_YORK = ZoneInfo("America/New_York")
@@ -29,14 +29,15 @@ HOUR = 3_600_000
 def test_one_instant_reads_differently_in_two_zones(zone: ZoneInfo, expected: tuple[str, ...]) -> None:
     """TL-2: two zones show the same frame under different labels."""
     found = tuple(
-        each(FRI_1432, zone) for each in (wording.iso, wording.clock, wording.moment, zones.utc_offset)
+        each(FRI_1432, zone)
+        for each in (formatting.iso, formatting.clock, formatting.moment, zones.utc_offset)
     )
     assert found == expected
 
 
 def test_the_repeated_hour_carries_its_offset() -> None:
     first = 1_793_511_000_000  # 2026-11-01 01:30 EDT
-    stamps = [wording.iso(ms, NEW_YORK) for ms in (first, first + HOUR)]
+    stamps = [formatting.iso(ms, NEW_YORK) for ms in (first, first + HOUR)]
     assert stamps == ["2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00"]
 
 
@@ -52,7 +53,7 @@ def test_the_repeated_hour_carries_its_offset() -> None:
     ],
 )
 def test_a_range_reads_as_a_person_would_write_it(start: int, end: int, expected: str) -> None:
-    assert wording.span(start, end, SHANGHAI, FRI_1432) == expected
+    assert formatting.span(start, end, SHANGHAI, FRI_1432) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,12 +68,12 @@ def test_a_range_reads_as_a_person_would_write_it(start: int, end: int, expected
     ],
 )
 def test_a_duration_has_two_units_at_most(ms: int, expected: str) -> None:
-    assert wording.duration(ms) == expected
+    assert formatting.duration(ms) == expected
 
 
 def test_counts_and_sizes_are_grouped() -> None:
-    assert (wording.count(1204, "frame"), wording.count(1, "frame")) == ("1,204 frames", "1 frame")
-    assert (wording.size(38_200_000_000), wording.size(999)) == ("38.2 GB", "999 B")
+    assert (formatting.count(1204, "frame"), formatting.count(1, "frame")) == ("1,204 frames", "1 frame")
+    assert (formatting.size(38_200_000_000), formatting.size(999)) == ("38.2 GB", "999 B")
 
 
 @pytest.mark.parametrize(
@@ -124,4 +125,4 @@ def test_a_typed_clock_time_belongs_to_the_logical_day(app: Flask) -> None:
     with app.test_request_context("/", headers={"Cookie": "tz=Asia/Shanghai; day_start=4"}):
         day = viewer().day_of(FRI_1432)
         late = clock_on(day, "02:00", viewer())
-    assert late is not None and wording.moment(late, SHANGHAI) == "Sat 21 Nov 2026, 02:00:00"
+    assert late is not None and formatting.moment(late, SHANGHAI) == "Sat 21 Nov 2026, 02:00:00"

@@ -13,7 +13,7 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, csrf_of
-from webapp.guards import is_allowed_host
+from webapp.security.guards import is_allowed_host
 
 NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -289,7 +289,7 @@ def test_the_csrf_token_in_a_form_lets_a_change_through(app: Flask, browser: Act
 
 
 def test_the_csrf_token_of_another_session_is_worth_nothing(app: Flask, browser: Actor) -> None:
-    from webapp.access import make_launch_code
+    from webapp.security.access import make_launch_code
 
     other = Actor(app.test_client(), {})
     own = app.extensions["recollect"]

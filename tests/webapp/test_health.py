@@ -17,9 +17,9 @@ from store.spool.ingest_state import IngestState
 from store.spool.process_state import CaptureState, write_capture_state
 from tests.factories import capture, picture, store_frame, webp
 from tests.webapp.conftest import Actor, Clock
-from webapp import health, recording
-from webapp.health import Part, check
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.ops import health, recording
+from webapp.ops.health import Part, check
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.factories import NOON_MS
 from tests.sources import put_events, put_messages, put_places
 from tests.webapp.conftest import Actor
 from tests.webapp.test_remembered_pages import words
-from webapp.services import Services
+from webapp.core.services import Services
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -23,7 +23,7 @@ from tests.factories import NOON_MS, store_frame
 from tests.store.test_insights import told
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp.views import insights as views
+from webapp.pages import insights as views
 
 TOLD = reply("You set retention to 14 days [[e1]].", ("e1", "retention set to 14 days"))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.markdown import Span, highlight, render
+from webapp.core.markdown import Span, highlight, render
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -20,7 +20,7 @@ from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp import models_page
+from webapp.pages.models import routes
 
 KEY = "sk-very-secret-1234"
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}"
@@ -57,7 +57,7 @@ def test_a_model_on_this_machine_is_found_added_tested_and_asked(
     with StubModel(models=({"id": "qwen3:8b", "owned_by": "library"},)) as stub:
         stub.reply({"ready": True})
         port = int(stub.base_url.rpartition(":")[2].removesuffix("/v1"))
-        monkeypatch.setattr(models_page, "find_servers", lambda: chat_listing.find_servers([port]))
+        monkeypatch.setattr(routes, "find_servers", lambda: chat_listing.find_servers([port]))
         found = send(f"{MODELS}/find", 200).text
         assert "Ollama" in found and "qwen3:8b" in found
         page = send(MODELS, base_url=stub.base_url, model="qwen3:8b", context_tokens="4096").text

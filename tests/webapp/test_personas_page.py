@@ -20,8 +20,8 @@ from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp import persona_files
-from webapp.access import make_launch_code
+from webapp.pages import persona_files
+from webapp.security.access import make_launch_code
 
 
 @pytest.fixture

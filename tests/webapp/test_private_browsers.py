@@ -12,9 +12,9 @@ from flask import Flask
 from store.core.settings import OcrSettings, Settings
 from store.privacy.defaults import BROWSERS
 from tests.webapp.conftest import Actor
-from webapp.services import services
-from webapp.viewer import viewer
-from webapp.views.setup import page
+from webapp.core.services import services
+from webapp.core.viewer import viewer
+from webapp.pages.welcome import page
 
 
 def text_of(page: str) -> str:

@@ -19,8 +19,8 @@ from store.core.paths import DataDir
 from store.egress import providers
 from store.egress.providers import Provider
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from webapp.prompt_presets import PRESETS
-from webapp.views.difference import difference
+from webapp.core.difference import difference
+from webapp.pages.models.prompt_editor import PRESETS
 
 PAGE = "/settings/models"
 PROMPT = f"{PAGE}/prompt"

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from store.core.paths import DataDir
-from webapp.running import Address, AlreadyRunning, advertise_address, supervisor_lock, web_address
+from webapp.ops.control import Address, AlreadyRunning, advertise_address, supervisor_lock, web_address
 
 
 def test_the_address_is_there_while_the_pages_are_served(data_dir: DataDir) -> None:
@@ -63,7 +63,7 @@ def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
     """A crash leaves the file and not the lock."""
     code = (
         "import os, sys; from pathlib import Path; from store.core.paths import DataDir; "
-        "from webapp.running import only_one; "
+        "from webapp.ops.control import only_one; "
         f"lock = only_one(DataDir(Path({str(data_dir.home)!r}))); lock.__enter__(); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9

@@ -15,7 +15,7 @@ from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, Clock
 from webapp import create_app
-from webapp.health import check
+from webapp.ops.health import check
 
 DAYS_LATER_MS = 5 * 24 * 3_600_000
 

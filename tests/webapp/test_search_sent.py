@@ -22,7 +22,8 @@ from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_embeddings import Endpoint
 from tests.webapp.conftest import PORT, Actor, Clock
-from webapp import create_app, doctor
+from webapp import create_app
+from webapp.ops import doctor
 
 QUESTION = "where is the xylophonequark"
 

@@ -18,9 +18,9 @@ from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import Settings, WebSettings
 from webapp import create_app
-from webapp.access import make_launch_code, public
-from webapp.address import PortInUse, check_address, listen
-from webapp.server import Server
+from webapp.security.access import make_launch_code, public
+from webapp.security.address import PortInUse, check_address, listen
+from webapp.serving.server import Server
 
 
 @dataclass

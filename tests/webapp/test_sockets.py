@@ -21,9 +21,11 @@ from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
 from tests.stub_model import StubModel
 from tests.webapp.mouths import SocketClient
-from webapp import create_app, following, sockets
-from webapp.address import listen
-from webapp.server import Server
+from webapp import create_app
+from webapp.api import following
+from webapp.security.address import listen
+from webapp.serving import sockets
+from webapp.serving.server import Server
 
 SAID = " ".join(f"word{n}" for n in range(150)) + " 完。"
 

@@ -18,7 +18,7 @@ from tests.factories import NOON_MS
 from tests.sources import message, put_events, put_messages, put_places, put_points
 from tests.webapp.conftest import Actor
 from tests.webapp.test_days_pages import FRIDAY, page, words
-from webapp.services import Services
+from webapp.core.services import Services
 
 HOUR_MS = 3_600_000
 NOTHING = SourceCounts(0, 0, 0, ())

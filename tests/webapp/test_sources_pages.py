@@ -18,7 +18,7 @@ from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import put_events, put_messages, put_places, put_points
 from tests.webapp.conftest import Actor
-from webapp.services import Services
+from webapp.core.services import Services
 
 HOUR_MS = 3_600_000
 HOSTILE = "<script>alert(1)</script>"

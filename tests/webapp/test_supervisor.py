@@ -16,10 +16,10 @@ import pytest
 
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
-from webapp import supervisor
-from webapp.address import PortInUse, listen
-from webapp.running import AlreadyRunning, is_alive, supervisor_lock
-from webapp.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
+from webapp.ops import supervisor
+from webapp.ops.control import AlreadyRunning, is_alive, supervisor_lock
+from webapp.ops.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
+from webapp.security.address import PortInUse, listen
 
 SLEEP = "import time; time.sleep(600)"
 DIE = "import sys; print('cannot go on'); sys.exit(3)"
@@ -178,7 +178,7 @@ def test_no_part_outlives_a_killed_supervisor(data_dir: DataDir, tmp_path: Path)
             from pathlib import Path
             from store.core.paths import DataDir
             from store.core.settings import Settings, WebSettings
-            from webapp.supervisor import Part, Supervisor
+            from webapp.ops.supervisor import Part, Supervisor
 
             own = Supervisor(DataDir(Path({str(data_dir.home)!r})), Settings(web=WebSettings(port=0)))
             parts = [

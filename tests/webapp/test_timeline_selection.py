@@ -15,7 +15,7 @@ from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
 from tests.webapp.test_days_pages import page, words
-from webapp.views.selection import NO_SELECTION, Selection
+from webapp.pages.timeline.stage import NO_SELECTION, Selection
 
 MINUTE_MS = 60_000
 DAY_START_MS = NOON_MS - 12 * 60 * MINUTE_MS

@@ -20,8 +20,8 @@ from store.core.settings import ChatModelSettings, ChatSettings, Settings, Tools
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp.services import Services
-from webapp.views.tools import MODE_WORDS
+from webapp.core.services import Services
+from webapp.pages.tools import MODE_WORDS
 
 PAGE = "/settings/tools"
 HTMX = {"HX-Request": "true"}

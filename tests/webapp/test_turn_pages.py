@@ -16,7 +16,7 @@ from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp import following
+from webapp.api import following
 
 QUOTE = "retention set to 14 days"
 RANGE = {"from_ms": str(NOON_MS), "to_ms": str(NOON_MS + 3_600_000), "when": "custom"}

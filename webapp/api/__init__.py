@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from webapp.api import (
     activity,
+    api_chat_memory,
+    api_chats,
+    api_insights,
+    api_memory,
+    api_privacy,
     attachments,
     browsers,
     capture,
-    chat,
-    chat_memory,
-    chat_sessions,
     chat_stream,
-    chats,
     days,
-    deletion,
+    egress,
     entities,
     export,
     frames,
@@ -21,23 +22,22 @@ from webapp.api import (
     imports,
     ingest,
     insight_versions,
-    insights,
     kept,
-    memory,
     model_prompts,
     operation,
     personas,
-    privacy,
     provider_tests,
     providers,
+    questions,
     remembered,
     search,
-    sent,
     tags,
     texts,
     timeline,
     tool_calls,
 )
+from webapp.api import chats as chat_sessions
+from webapp.api import privacy as deletion
 from webapp.api.endpoint import blueprint
 
 __all__ = [

@@ -10,7 +10,7 @@ from store.timeline.totals import Kind, intervals
 from webapp.api.endpoint import endpoint
 from webapp.api.timeline import range_ms
 from webapp.api.values import Answer, RangeQuery, Text
-from webapp.services import services
+from webapp.core.services import services
 
 
 class IntervalsQuery(RangeQuery):

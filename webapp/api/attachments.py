@@ -6,13 +6,13 @@ from flask import Response, request
 from pydantic import Field
 
 from store.chats import attachments
-from webapp import attaching
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.turns import AttachmentAnswer, attachment_answer
 from webapp.api.values import Answer, Request
-from webapp.errors import FieldError, Problem
-from webapp.importing import uploaded_file
-from webapp.services import services
+from webapp.core import attaching
+from webapp.core.errors import FieldError, Problem
+from webapp.core.importing import uploaded_file
+from webapp.core.services import services
 
 
 class AttachmentUpload(Request):

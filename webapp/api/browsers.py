@@ -9,10 +9,10 @@ from pydantic import Field, StringConstraints
 
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
-from webapp.access import Permission
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
-from webapp.services import services
+from webapp.core.services import services
+from webapp.security.access import Permission
 
 _MAX_WINDOWS = 200
 Name = Annotated[str, StringConstraints(min_length=1, max_length=60, strip_whitespace=True)]

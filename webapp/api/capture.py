@@ -8,11 +8,11 @@ from pydantic import Field
 
 from store.core.times import to_seconds
 from store.timeline import ledger as decisions
-from webapp import recording
 from webapp.api.endpoint import endpoint
 from webapp.api.timeline import range_ms
 from webapp.api.values import Answer, RangeQuery, Request
-from webapp.services import services
+from webapp.core.services import services
+from webapp.ops import recording
 
 _MAX_MINUTES = 525_600
 

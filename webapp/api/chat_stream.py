@@ -14,12 +14,12 @@ from assistant.context.prepared import PreparedContext
 from assistant.turns.live import LiveTurn
 from store.chats import conversations
 from store.memory import context_preferences
-from webapp.api.chat import ChatRequest, RunningAnswer, running_answer, started
-from webapp.api.chat_sessions import number_of
+from webapp.api.chats import number_of
 from webapp.api.endpoint import endpoint
-from webapp.api.turn_events import event_body
-from webapp.errors import Problem
-from webapp.services import services
+from webapp.api.event_stream import event_body
+from webapp.api.questions import ChatRequest, RunningAnswer, running_answer, started
+from webapp.core.errors import Problem
+from webapp.core.services import services
 
 
 class StreamRequest(ChatRequest):

@@ -15,8 +15,8 @@ from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, QueryInt, Request
-from webapp.errors import Problem
-from webapp.services import services
+from webapp.core.errors import Problem
+from webapp.core.services import services
 
 NO_DAY = {404: "day_not_found"}
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"

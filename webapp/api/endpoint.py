@@ -19,9 +19,9 @@ from flask import Blueprint, Response, request
 from pydantic import BaseModel, ValidationError
 from werkzeug.datastructures import MultiDict
 
-from webapp.access import Permission, allow
 from webapp.api.values import TIME_CODES
-from webapp.errors import FieldError, Problem
+from webapp.core.errors import FieldError, Problem
+from webapp.security.access import Permission, allow
 
 MAX_JSON_BYTES = 1_000_000
 PREFIX = "/api/v1"

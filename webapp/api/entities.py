@@ -12,8 +12,8 @@ from store.sources import entities
 from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import MAX_ID, Answer, QueryBool, QueryInt, Request, Text
-from webapp.errors import FieldError, Problem
-from webapp.services import services
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import services
 
 NO_ENTITY = {404: "entity_not_found"}
 MAX_OFFSET = 10_000

@@ -11,8 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Request
-from webapp.export.pack import Size
-from webapp.exporting import FORMATS, answer_file, export_pack
+from webapp.exports.files import FORMATS, answer_file, export_pack
+from webapp.exports.pack import Size
 
 _NUMBERS = re.compile(r"([1-9][0-9]{0,2}(,[1-9][0-9]{0,2})*)?", re.ASCII)
 

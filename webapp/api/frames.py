@@ -20,8 +20,8 @@ from store.timeline import segments
 from store.timeline.timeline import Run
 from webapp.api.endpoint import PREFIX, endpoint, invalid
 from webapp.api.values import Answer, QueryInt, Request
-from webapp.errors import FieldError
-from webapp.services import services
+from webapp.core.errors import FieldError
+from webapp.core.services import services
 
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)
 

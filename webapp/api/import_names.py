@@ -9,8 +9,8 @@ from store.sources.imports import Import, ImportNotFound
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.entities import Limit, Offset
 from webapp.api.values import Answer, Request
-from webapp.errors import FieldError, Problem
-from webapp.services import services
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import services
 
 NO_IMPORT = {404: "import_not_found"}
 MAX_CHOSEN = 10_000

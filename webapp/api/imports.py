@@ -11,13 +11,13 @@ from pydantic import Field, StringConstraints, ValidationError
 from store.core.times import to_seconds
 from store.sources import imports
 from store.sources.imports import KINDS, Kind
-from webapp import importing
 from webapp.api.endpoint import endpoint, invalid, of_validation
 from webapp.api.values import Answer, Request, Zone
-from webapp.errors import FieldError, Problem
-from webapp.importing import Choices
-from webapp.services import services
-from webapp.uploads import MAX_IMPORT_BYTES
+from webapp.core import importing
+from webapp.core.errors import FieldError, Problem
+from webapp.core.importing import Choices
+from webapp.core.services import services
+from webapp.core.uploads import MAX_IMPORT_BYTES
 
 _Short = Annotated[str, StringConstraints(max_length=200)]
 _PARTS = ("file", "format", "timezone", "me", "dates")

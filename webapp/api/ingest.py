@@ -21,8 +21,8 @@ from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
 from store.timeline import outcomes
 from webapp.api.endpoint import endpoint, invalid, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
-from webapp.errors import FieldError, Problem
-from webapp.services import services
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import services
 
 MAX_PIXELS = 64_000_000
 _FORMATS = {"WEBP": "image/webp", "PNG": "image/png", "JPEG": "image/jpeg"}

@@ -8,12 +8,12 @@ from flask import Response
 from pydantic import Field
 
 from store.memory import insights
-from webapp import insight_files
 from webapp.api.endpoint import endpoint
-from webapp.api.insight_answers import NOT_FOUND, InsightAnswer, InsightSummary, insight_answer, summary_of
+from webapp.api.insights import NOT_FOUND, InsightAnswer, InsightSummary, insight_answer, summary_of
 from webapp.api.values import MAX_ID, Answer, QueryInt, Request
-from webapp.services import services
-from webapp.views.difference import difference
+from webapp.core.difference import difference
+from webapp.core.services import services
+from webapp.exports import insight_files
 
 
 @endpoint(

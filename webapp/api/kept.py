@@ -11,7 +11,7 @@ from store.frames import frames, kept
 from store.ocr import reading_queue
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer
-from webapp.services import services
+from webapp.core.services import services
 
 
 class PinStateAnswer(Answer):

@@ -11,8 +11,8 @@ from store.chats.prompts import Author, PromptInvalid, PromptVersion
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request
-from webapp.errors import FieldError
-from webapp.services import services
+from webapp.core.errors import FieldError
+from webapp.core.services import services
 
 PATH = "/models/<model:model_id>/system-prompt"
 NO_NAME = {404: "not_found"}

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from webapp.access import Permission
 from webapp.api.endpoint import ENDPOINTS, PREFIX, Endpoint
-from webapp.converters import ModelConverter
-from webapp.errors import PROBLEM_TYPE, Problem
+from webapp.core.errors import PROBLEM_TYPE, Problem
+from webapp.core.parameters import ModelConverter
+from webapp.security.access import Permission
 
 _CONVERTER = re.compile(r"<(?P<kind>[a-z]+):(?P<name>[a-z_]+)>")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {

@@ -12,12 +12,12 @@ from store.chats import attachments
 from store.core.times import to_seconds
 from store.frames import kept
 from store.timeline import stats as store_stats
-from webapp import health as app_health
-from webapp.access import Permission
 from webapp.api.endpoint import endpoint
 from webapp.api.openapi import openapi_document
 from webapp.api.values import Answer
-from webapp.services import services
+from webapp.core.services import services
+from webapp.ops import health as app_health
+from webapp.security.access import Permission
 
 
 class PartAnswer(Answer):

@@ -13,8 +13,8 @@ from store.chats.personas import Persona
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request
-from webapp.errors import FieldError
-from webapp.services import services
+from webapp.core.errors import FieldError
+from webapp.core.services import services
 
 NOT_FOUND = {404: "persona_not_found"}
 

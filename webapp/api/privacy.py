@@ -1,133 +1,134 @@
-"""The privacy rules: what they are, and what a window would get."""
+"""Deletion: everything that came from some frames goes, and a receipt says what went."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from store.privacy import privacy
-from store.privacy.privacy import OwnChoices
-from store.privacy.rules import Rule, RuleInvalid, WindowFacts, as_document, validate
-from webapp.api.endpoint import endpoint, invalid
-from webapp.api.values import Answer, Request, Text
-from webapp.errors import FieldError, Problem
-from webapp.services import services
-
-_MAX_RULES = 1_000
+from store.core.times import to_ms, to_seconds
+from store.deletion import deletion
+from store.frames import frames
+from webapp.api.endpoint import endpoint
+from webapp.api.values import Answer, Request, Seconds, Text, check_range
+from webapp.core.services import services
 
 
-class RuleBody(Request):
-    """Leaves out the windows it fits; at least one of app, title and url."""
+class DeleteRequest(Request):
+    start_time: Seconds
+    end_time: Seconds = Field(description="End of the range, not included.")
+    app_name: Text | None = Field(None, description="Only frames of this app, by its whole name.")
+    dry_run: bool = Field(False, description="Count what would go; delete nothing.")
 
-    app: Text | None = None
-    title: Text | None = None
-    url: Text | None = None
-    match: Literal["auto", "exact", "contains", "regex"] = "auto"
-    action: Literal["drop", "mask"] = "drop"
-
-
-class RulesBody(Request):
-    rules: list[RuleBody] = Field(max_length=_MAX_RULES, description="The person's own rules, all of them.")
-    defaults: bool = Field(True, description="Leave out password managers and private windows.")
-    mask_maybe_private: bool = Field(
-        False, description="Black out windows of browsers that do not tell whether they are private."
-    )
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        return self
 
 
-class RuleAnswer(Answer):
-    app: str | None = None
-    title: str | None = None
-    url: str | None = None
-    match: str
-    action: str
+class CountsAnswer(Answer):
+    """How much goes, or went."""
+
+    frames: int
+    pictures: int
+    index_rows: int
+    readings: int
+    vectors: int = Field(description="Of meaning.")
+    embedding_queue: int = Field(description="Frames that waited for their vectors.")
+    pins: int = Field(description="Pinned frames; a pin does not stop a deletion that is asked for.")
+    urls: int
+    segments: int
+    apps: int
+    quotes: int = Field(description="Evidence shown in conversations.")
+    answers: int = Field(description="Answers that rested on it.")
+    insights: int = Field(description="Insights of it, or made with it.")
+    chat_summaries: int = Field(description="Summaries of chats that may tell of it.")
+    sent: int = Field(description="Texts of requests to a model that may show it.")
+    measured: int = Field(description="Answers that lost the durations they were judged by.")
+    tool_calls: int = Field(description="Tool calls of chats whose result may show it.")
+    memory: int = Field(description="Observations and session summaries made of it.")
+    summaries: int = Field(description="Summaries of days that may show it.")
+    knowledge: int = Field(description="Facts and entities that were learned from it.")
+    tags: int = Field(description="Tags of frames.")
+    saved_searches: int = Field(description="Saved searches whose filters named what only it had.")
+    captures: int = Field(description="Capture ids that will not be stored again.")
+    spool: int = Field(description="Captures that waited in the spool.")
+    copies: int = Field(description="Copies of the database that held it.")
 
 
-class RulesAnswer(Answer):
-    rules: list[RuleAnswer] = Field(description="The person's own rules.")
-    defaults: bool
-    mask_maybe_private: bool
-    configured: list[RuleAnswer] = Field(description="Rules from the settings; changed in config.toml.")
-    builtin: list[RuleAnswer] = Field(description="Left out from the start while `defaults` is true.")
+class VerificationAnswer(Answer):
+    ok: bool
+    left: list[str] = Field(description="What a search afterwards still found, as sentences.")
+
+
+class ReceiptAnswer(Answer):
+    dry_run: bool
+    start_time: float
+    end_time: float
+    app_name: str | None
+    counts: CountsAnswer
+    bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
+    deleted_at: float | None
+    verification: VerificationAnswer | None = Field(description="Null for a dry run.")
 
 
 @endpoint(
-    "GET", "/privacy/rules", "The rules in force", answer=RulesAnswer, problems={503: "rules_unreadable"}
+    "POST",
+    "/delete",
+    "Delete a range of time",
+    body=DeleteRequest,
+    answer=ReceiptAnswer,
+    problems={400: "invalid_time, invalid_time_range"},
 )
-def rules() -> RulesAnswer:
-    """503 `rules_unreadable` when the file cannot be used; then nothing at all is recorded."""
-    return _rules()
-
-
-@endpoint("PUT", "/privacy/rules", "Replace the person's own rules", body=RulesBody, answer=RulesAnswer)
-def replace(body: RulesBody) -> RulesAnswer:
-    """All or nothing; capture follows at its next look."""
-    try:
-        own = validate([rule.model_dump() for rule in body.rules])
-    except RuleInvalid as error:
-        errors = [FieldError(f"rules.{index}.{name}", message) for index, name, message in error.errors]
-        raise invalid(422, "invalid_rule", errors) from error
-    privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
-    return _rules()
-
-
-def _rules() -> RulesAnswer:
+def delete(body: DeleteRequest) -> ReceiptAnswer:
+    """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
     own = services()
-    try:
-        chosen = privacy.own_choices(own.data_dir).rules
-    except (RuleInvalid, OSError, ValueError) as error:
-        raise _unreadable(str(error)) from error
-    settings = own.settings.privacy
-    loaded = privacy.load_rules(own.data_dir, settings)
-    if loaded.unreadable:
-        raise _unreadable(loaded.unreadable)
-    return RulesAnswer(
-        rules=[_rule(rule) for rule in chosen],
-        defaults=loaded.defaults,
-        mask_maybe_private=loaded.mask_maybe_private,
-        configured=[_rule(rule) for rule in validate(settings.exclude)],
-        builtin=[_rule(rule) for rule in loaded.all_rules() if rule.builtin],
+    start_ms, end_ms = to_ms(body.start_time), to_ms(body.end_time)
+    if body.dry_run:
+        counts = deletion.preview(own.database, start_ms, end_ms, body.app_name)
+        return ReceiptAnswer(
+            dry_run=True,
+            start_time=to_seconds(start_ms),
+            end_time=to_seconds(end_ms),
+            app_name=body.app_name,
+            counts=_counts(counts),
+            bytes=counts.bytes,
+            deleted_at=None,
+            verification=None,
+        )
+    receipt = deletion.delete_range(
+        own.database, own.media, start_ms, end_ms, body.app_name, now_ms=own.clock()
     )
+    return receipt_answer(receipt, body.app_name)
 
 
-def _rule(rule: Rule) -> RuleAnswer:
-    return RuleAnswer.model_validate(as_document(rule))
-
-
-def _unreadable(reason: str) -> Problem:
-    return Problem(
-        503, "rules_unreadable", f"The privacy rules cannot be read, so nothing is recorded: {reason}"
-    )
-
-
-class WindowBody(Request):
-    """A window as capture would see it; null is unknown."""
-
-    app_name: Text | None = None
-    window_name: Text | None = None
-    browser_url: Text | None = None
-    incognito: bool | None = None
-    witnessed: bool = Field(False, description="The browser's extension speaks, and does not know it.")
-
-
-class DecisionAnswer(Answer):
-    action: Literal["keep", "mask", "drop"]
-    reason: str = Field(description="A machine word such as rule:app, private_window or unknown_window.")
-    detail: str
-    rule: RuleAnswer | None
-    private: str = Field(description="private, not_private, unknown or not_a_browser.")
-
-
-@endpoint("POST", "/privacy/test", "What a window would get, and why", body=WindowBody, answer=DecisionAnswer)
-def test(body: WindowBody) -> DecisionAnswer:
-    """Decides with the rules in force; stores nothing."""
+@endpoint(
+    "DELETE",
+    "/frames/<id:frame_id>",
+    "Delete a frame",
+    answer=ReceiptAnswer,
+    problems={404: "frame_not_found"},
+)
+def delete_frame(frame_id: int) -> ReceiptAnswer:
+    """The frame with everything that came from it."""
     own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    found = rules.decide_on_screen(WindowFacts(**body.model_dump()))
-    return DecisionAnswer(
-        action=found.action,
-        reason=found.reason,
-        detail=found.detail,
-        rule=None if found.rule is None else _rule(found.rule),
-        private=found.private,
+    frames.get(own.database, frame_id)
+    return receipt_answer(deletion.delete_frames(own.database, own.media, [frame_id], now_ms=own.clock()))
+
+
+def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> ReceiptAnswer:
+    """A receipt as the API tells it."""
+    return ReceiptAnswer(
+        dry_run=False,
+        start_time=to_seconds(receipt.start_ms),
+        end_time=to_seconds(receipt.end_ms),
+        app_name=app_name,
+        counts=_counts(receipt.counts),
+        bytes=receipt.bytes_freed,
+        deleted_at=to_seconds(receipt.deleted_ms),
+        verification=VerificationAnswer(ok=receipt.verified, left=list(receipt.left)),
     )
+
+
+def _counts(counts: deletion.Counts) -> CountsAnswer:
+    return CountsAnswer(**{name: getattr(counts, name) for name in CountsAnswer.model_fields})

@@ -9,13 +9,13 @@ from pydantic import Field
 from assistant.core.failures import turn_error
 from engines.chat.chat_listing import find_servers
 from engines.chat.protocol import ModelError
-from webapp import providing
 from webapp.api.endpoint import endpoint
 from webapp.api.providers import NOT_FOUND
 from webapp.api.values import Answer
-from webapp.errors import Problem
-from webapp.providing import HostNotAllowed
-from webapp.services import services
+from webapp.core import providers
+from webapp.core.errors import Problem
+from webapp.core.providers import HostNotAllowed
+from webapp.core.services import services
 
 _MODEL_CODES = (
     "model_no_key, model_unauthorized, model_rate_limited, model_no_credit, model_busy, model_timeout, "
@@ -43,7 +43,7 @@ class ListedModelsAnswer(Answer):
 def listed(provider_id: int) -> ListedModelsAnswer:
     """Asked from the endpoint now."""
     try:
-        found = providing.list_models(services(), provider_id)
+        found = providers.list_models(services(), provider_id)
     except ModelError as error:
         failure = turn_error(error, "en")
         raise Problem(502, failure.code, f"{failure.message} {failure.action}") from error
@@ -77,7 +77,7 @@ class ReportAnswer(Answer):
 def test(provider_id: int) -> ReportAnswer:
     """One small call that says nothing of the screen; it may cost what such a call costs."""
     try:
-        report = providing.test_provider(services(), provider_id)
+        report = providers.test_provider(services(), provider_id)
     except HostNotAllowed as error:
         raise _not_allowed(error) from error
     return ReportAnswer(

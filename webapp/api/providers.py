@@ -10,11 +10,11 @@ from pydantic import Field
 from assistant.core.errors import UnknownModel
 from store.egress import providers as stored_providers
 from store.egress.providers import Provider, ProviderInvalid
-from webapp import providing
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Text
-from webapp.errors import FieldError, Problem
-from webapp.services import services
+from webapp.core import providers
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import services
 
 NOT_FOUND = {404: "provider_not_found"}
 
@@ -98,7 +98,7 @@ def all_providers() -> ProvidersAnswer:
 def add(body: ProviderBody) -> tuple[ProviderAnswer, int]:
     """On another machine it is not used before its host is allowed."""
     try:
-        added = providing.add(services(), _provider(body, 0))
+        added = providers.add(services(), _provider(body, 0))
     except ProviderInvalid as error:
         raise _invalid(error) from error
     return _answer(added.id), 201
@@ -117,7 +117,7 @@ def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     try:
         before = stored_providers.load(services().data_dir).get(provider_id)
         wanted = _provider(body, provider_id)
-        providing.change(services(), replace(wanted, name=wanted.name or before.name), body.api_key)
+        providers.change(services(), replace(wanted, name=wanted.name or before.name), body.api_key)
     except ProviderInvalid as error:
         raise _invalid(error) from error
     return _answer(provider_id)
@@ -137,7 +137,7 @@ class RemovedProvider(Answer):
 )
 def remove(provider_id: int) -> RemovedProvider:
     """Its key is forgotten; the ledger of what was sent to it stays."""
-    providing.remove(services(), provider_id)
+    providers.remove(services(), provider_id)
     return RemovedProvider(id=provider_id)
 
 
@@ -156,7 +156,7 @@ class AllowBody(Request):
 def allow(provider_id: int, body: AllowBody) -> ProviderAnswer:
     """From then on excerpts of the screen may leave this machine with a question."""
     try:
-        providing.allow(services(), provider_id, body.host)
+        providers.allow(services(), provider_id, body.host)
     except ProviderInvalid as error:
         raise _invalid(error) from error
     return _answer(provider_id)
@@ -181,7 +181,7 @@ class DefaultAnswer(Answer):
 def set_default(body: DefaultBody) -> DefaultAnswer:
     """A question may still name another."""
     try:
-        providing.set_default(services(), body.name)
+        providers.set_default(services(), body.name)
     except UnknownModel as error:
         raise invalid(422, error.code, [FieldError("name", str(error))]) from error
     return DefaultAnswer(name=services().chat_models.default)

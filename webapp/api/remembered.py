@@ -19,8 +19,8 @@ from webapp.api.entities import (
     no_entity,
 )
 from webapp.api.values import Answer, Request
-from webapp.errors import FieldError, Problem
-from webapp.services import services
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import services
 
 NO_FACT = {404: "fact_not_found"}
 MAX_CLASHING = 2_000

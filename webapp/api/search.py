@@ -16,8 +16,8 @@ from webapp.api.endpoint import endpoint, invalid
 from webapp.api.frames import frame_url
 from webapp.api.timeline import range_ms
 from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, Text
-from webapp.errors import FieldError
-from webapp.services import services
+from webapp.core.errors import FieldError
+from webapp.core.services import services
 
 
 class SearchQuery(RangeQuery):

@@ -9,8 +9,8 @@ from pydantic import Field
 from store.frames import frames, tags
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Text
-from webapp.errors import FieldError
-from webapp.services import services
+from webapp.core.errors import FieldError
+from webapp.core.services import services
 
 NO_FRAME = {404: "frame_not_found"}
 

@@ -13,7 +13,7 @@ from store.search import query as search_query
 from store.search import snippet
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
-from webapp.services import services
+from webapp.core.services import services
 
 
 class TextQuery(Request):

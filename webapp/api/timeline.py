@@ -14,8 +14,8 @@ from store.timeline.totals import Total
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.frames import SegmentAnswer, stretch_values
 from webapp.api.values import Answer, QueryInt, RangeQuery
-from webapp.errors import FieldError
-from webapp.services import services
+from webapp.core.errors import FieldError
+from webapp.core.services import services
 
 
 def range_ms(query: RangeQuery) -> tuple[int, int]:

@@ -21,8 +21,8 @@ from store.chats.tool_permissions import Rule
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
-from webapp.errors import Problem
-from webapp.services import Services, services
+from webapp.core.errors import Problem
+from webapp.core.services import Services, services
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from assistant.turns.live import LiveTurn
 from store.core.database import Database
 from store.frames import frames
 from store.frames.media import Media
-from webapp.views.calls import CallGroup
+from webapp.views.evidence import CallGroup
 from webapp.views.proofs import EvidenceCard, evidence_card
 
 FIRST_CARDS = 3

@@ -12,8 +12,8 @@ from store.chats.feedback import Report
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr.readings import Box
-from webapp import markdown, wording
-from webapp.views.pictures import Picture, crop_around, picture, unavailable_reason, unavailable_text
+from webapp.core import formatting, markdown
+from webapp.views.frames import Picture, crop_around, picture, unavailable_reason, unavailable_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,20 @@ def evidence_card(
     zone: ZoneInfo,
 ) -> EvidenceCard:
     boxes = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
-    clock = wording.clock(item.captured_ms, zone)
+    clock = formatting.clock(item.captured_ms, zone)
     anchor = f"t{turn.turn_id}e{item.n}" if item.n is not None else ""
     address = f"/chat/{turn.chat_id}#{anchor}"
     if row is not None:
         cite = f"?cite={turn.chat_id}.{turn.turn_id}.{item.n}" if item.n is not None else ""
         address = f"/frames/{row.id}{cite}"
     place = ", ".join(part for part in (item.app_name, item.window_name) if part)
-    at = wording.iso(item.captured_ms - item.captured_ms % 1000, zone).replace("T", " ")
+    at = formatting.iso(item.captured_ms - item.captured_ms % 1000, zone).replace("T", " ")
     return EvidenceCard(
         item=item,
         anchor=anchor,
         address=address,
         clock=clock,
-        iso=wording.iso(item.captured_ms, zone),
+        iso=formatting.iso(item.captured_ms, zone),
         picture=picture(row, clock) if row else None,
         boxes=boxes,
         crop=crop_around(boxes, row.width_px, row.height_px) if row else None,

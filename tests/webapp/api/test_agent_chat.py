@@ -17,7 +17,7 @@ from tests.factories import NOON_MS, store_frame
 from tests.sources import message, put_messages
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock
-from webapp.services import Services
+from webapp.core.services import Services
 
 POLICY = "the retention policy was changed to ninety days"
 ASK = {"message": "Which policy did I read about?", "timezone": "Asia/Shanghai", "mode": "agent"}

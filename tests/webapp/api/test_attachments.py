@@ -20,8 +20,8 @@ from tests.assistant.helpers import reply
 from tests.stub_model import StubModel
 from tests.webapp.conftest import API, Actor, Clock, agent_settings, csrf_of
 from tests.webapp.mouths import Form, Json, Mouth, Running, Socket, Sse, serve
-from webapp import attaching
-from webapp.errors import Problem
+from webapp.core import attaching
+from webapp.core.errors import Problem
 
 ASK = {"message": "What does it say?", "timezone": "UTC", "mode": "agent", "model": "stub"}
 

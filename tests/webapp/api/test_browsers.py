@@ -11,8 +11,8 @@ from store.privacy import privacy
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from tests.webapp.conftest import Actor, Clock
-from webapp.access import EXTENSION_ORIGIN, extension_token
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.security.access import EXTENSION_ORIGIN, extension_token
 
 COPY = "6f1c2f0e-6e0f-4a53-8a3e-3b8b8f0f9d10"
 BODY: dict[str, Any] = {

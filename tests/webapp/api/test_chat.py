@@ -11,7 +11,7 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor
-from webapp.api.chat import failure_problem
+from webapp.api.questions import failure_problem
 
 NOON = NOON_MS / 1000
 ASK = {

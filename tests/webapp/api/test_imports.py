@@ -16,8 +16,8 @@ from store.sources import imports, messages
 from store.sources.imports import Kind
 from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor
-from webapp import importing
-from webapp.services import Services
+from webapp.core import importing
+from webapp.core.services import Services
 
 CSV = b"time,direction,address,name,text\n2025-11-20T13:00:00,sent,+491,Anna,Lunch?\nsoon,sent,+491,Anna,b\n"
 

@@ -23,7 +23,7 @@ from store.spool.queue import Capture
 from store.timeline import ledger
 from tests.factories import NOON_MS, picture, store_frame, webp
 from tests.webapp.conftest import Actor
-from webapp.services import Services
+from webapp.core.services import Services
 
 ID = "0b1f6c1e-8f2a-4c57-9a3e-5d2f1c7e9b10"
 

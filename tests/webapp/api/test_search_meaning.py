@@ -20,8 +20,8 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor
 from webapp.cli import run
-from webapp.health import check
-from webapp.services import Services
+from webapp.core.services import Services
+from webapp.ops.health import check
 
 
 @pytest.fixture

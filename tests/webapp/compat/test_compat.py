@@ -25,9 +25,9 @@ from store.privacy import privacy
 from store.privacy.privacy import Rule
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
-from webapp.access import load_token, reading_token
-from webapp.compat.app import create_compat_app
-from webapp.compat.search import shortened
+from webapp.integrations.screenpipe.compat_app import create_compat_app
+from webapp.integrations.screenpipe.search import shortened
+from webapp.security.access import load_token, reading_token
 
 PORT = 3030
 NOON = "2026-11-20T12:00:00Z"

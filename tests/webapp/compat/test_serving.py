@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from store.core.paths import DataDir
-from webapp.access import load_token
-from webapp.running import web_address
+from webapp.ops.control import web_address
+from webapp.security.access import load_token
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -32,7 +32,7 @@ from tests.webapp.conftest import Actor, Clock
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 from tests.webapp.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
-from webapp.services import Services
+from webapp.core.services import Services
 
 __all__ = ["deps", "now", "stub"]
 

@@ -19,7 +19,7 @@ from tests.factories import NOON_MS
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings, csrf_of
 from tests.webapp.context.helpers import Past
-from webapp.services import Services
+from webapp.core.services import Services
 
 LEARNED = "It is 14 days."
 ASK = {"timezone": "Asia/Shanghai", "mode": "agent", "context_version": "v2"}

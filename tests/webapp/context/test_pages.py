@@ -11,7 +11,7 @@ from store.memory import chat_choosing, chat_digests, chat_summaries, context_pr
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from tests.webapp.context.helpers import Past
-from webapp.services import Services
+from webapp.core.services import Services
 
 LEARNED = "It is 14 days."
 

@@ -29,7 +29,7 @@ from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings
 from tests.webapp.context.helpers import DAY_MS, Past
-from webapp.services import Services
+from webapp.core.services import Services
 
 QUESTION = "What did I set retention to?"
 LEARNED = "It is 14 days."

@@ -33,9 +33,9 @@ from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.doors.conftest import Exclude
-from webapp.access import load_token, reading_token
-from webapp.mcp_server.running import http_app
-from webapp.mcp_server.server import TOOLS, make_server
+from webapp.integrations.running import http_app
+from webapp.integrations.server import TOOLS, make_server
+from webapp.security.access import load_token, reading_token
 
 NOON = NOON_MS / 1000
 ROOT = Path(__file__).resolve().parents[3]
@@ -389,7 +389,7 @@ class Http:
 def http(library: ReadSources, data_dir: DataDir) -> Iterator[Http]:
     import uvicorn
 
-    from webapp.address import listen
+    from webapp.security.address import listen
 
     token = load_token(data_dir)
     with listen("127.0.0.1", 0) as listener:
@@ -449,7 +449,7 @@ def test_the_http_door_asks_for_token_host_and_origin(
 
 
 def test_the_reading_token_opens_nothing_else(data_dir: DataDir) -> None:
-    from webapp.access import is_token, may_read
+    from webapp.security.access import is_token, may_read
 
     token = load_token(data_dir)
     assert may_read(reading_token(token), token) and may_read(token, token)

@@ -1,0 +1,267 @@
+"""Evidence chat: a question about a range of time, answered with the frames that prove it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
+from assistant.core.records import (
+    MAX_MESSAGE_CHARS,
+    MAX_NOTE_CHARS,
+    MAX_PROMPT_CHARS,
+    ApprovalEvent,
+    FinalEvent,
+    TurnError,
+    TurnFilters,
+    TurnRequest,
+    TurnResult,
+)
+from assistant.turns.attachments import MAX_FILES
+from assistant.turns.live import LiveTurn, TooManyTurns
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import stored_turn
+from store.chats import conversations, tool_calls
+from store.core.times import to_ms
+from webapp.api.endpoint import endpoint
+from webapp.api.tool_calls import call_answer
+from webapp.api.turns import TurnAnswer, turn_answer
+from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, check_range
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import Services, services
+
+Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
+Prompt = Annotated[str, StringConstraints(max_length=MAX_PROMPT_CHARS)]
+Note = Annotated[str, StringConstraints(max_length=MAX_NOTE_CHARS)]
+
+
+class FiltersBody(Request):
+    """Which frames count; app, window and address as for search."""
+
+    app_name: Text | None = None
+    window_name: Text | None = None
+    browser_url: Text | None = None
+    focused: bool | None = None
+
+
+class ChatRequest(Request):
+    message: Question
+    start_time: Seconds | None = Field(
+        None, description="Start of the range; looked for in the message when missing."
+    )
+    end_time: Seconds | None = Field(None, description="End of the range, not included; now when missing.")
+    timezone: Zone = Field(description="IANA name; local times are told in it.")
+    mode: Literal["evidence", "agent"] | None = Field(
+        None,
+        description="`agent` lets a model that can use tools look things up step by step. Without it a "
+        "question about a range is answered in evidence mode, and any other with tools.",
+    )
+    filters: FiltersBody = Field(default_factory=FiltersBody)
+    chat_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(None, description="Continues this chat.")
+    system_prompt: Prompt | None = Field(
+        None, description="As whom the model speaks in this turn; the rules after it hold all the same."
+    )
+    persona_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(
+        None, description="Who speaks in this turn; in a new chat the active persona when missing."
+    )
+    style_note: Note = Field(
+        "", description="Put under the persona or system prompt after an empty line, for this turn alone."
+    )
+    model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
+    attachments: Annotated[list[Annotated[int, Field(ge=1, le=MAX_ID)]], Field(max_length=MAX_FILES)] = Field(
+        default_factory=list,
+        description="Ids from POST /attachments. Text goes with the question, clipped; images only to a "
+        "model that can see, and never in evidence mode.",
+    )
+    amend: bool = Field(
+        False,
+        description="In the chat of an insight: makes a new current version of what is answered, in a chat "
+        "of its own, with the prompt as it was sent.",
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        return self
+
+
+class WaitingCall(Answer):
+    """A tool call that waits for a person, with exactly what would run."""
+
+    id: int
+    tool: str
+    arguments: dict[str, Any]
+    reason: str = Field(description="What the call does and where its results go, in words.")
+    scope: str = Field(description="What allowing it for the chat or always would cover, in words.")
+    created_at: float
+    expires_at: float | None
+
+
+class RunningAnswer(Answer):
+    chat_id: int
+    turn_id: int
+    status: Literal["running", "awaiting_approval"] = "running"
+    approvals: list[WaitingCall] = Field(default_factory=list)
+
+
+MODEL_PROBLEMS = {
+    422: "context_too_long",
+    502: "model_no_key, model_unauthorized, model_no_credit, model_unreachable, model_refused, "
+    "model_unknown, model_malformed",
+    503: "model_rate_limited, model_busy, retrieval_timeout, search_failed, store_busy, interrupted, "
+    "stopped, deleted",
+    504: "model_timeout",
+}
+_STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code in codes.split(", ")}
+
+
+@endpoint(
+    "POST",
+    "/chat",
+    "Ask about a range of time",
+    body=ChatRequest,
+    answer=TurnAnswer,
+    more_answers={202: RunningAnswer},
+    problems={
+        **MODEL_PROBLEMS,
+        503: MODEL_PROBLEMS[503] + ", too_many_turns",
+        400: "invalid_time, invalid_time_range, invalid_timezone",
+        404: "chat_not_found, persona_not_found",
+        422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
+        "attachment_refused, context_too_long",
+    },
+)
+def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
+    """The whole answer; every cited frame is one that this turn looked at.
+
+    202 when a tool call waits for a person: after the decision the turn goes on by itself, and its
+    own address tells how far it is. A turn that failed at the model is kept with its question.
+    """
+    result = wait_for_turn(started(body))
+    return (result, 202) if isinstance(result, RunningAnswer) else turn_answer(result)
+
+
+def wait_for_turn(turn: LiveTurn) -> TurnResult | RunningAnswer:
+    """The answered turn, or how far it is when a call waits for a person. Raises why it failed."""
+    for _, event in turn.follow():
+        if isinstance(event, ApprovalEvent):
+            return running_answer(turn.chat_id, turn.n)
+        if isinstance(event, FinalEvent):
+            return _answered(event.result)
+    raise AssertionError("a turn ends with its final event")
+
+
+def started(
+    body: ChatRequest, session_id: int | None = None, context_version: str = "", previous: str = ""
+) -> LiveTurn:
+    """The question as a turn that runs by itself. Raises what it is refused for."""
+    request = TurnRequest(
+        message=body.message,
+        timezone=body.timezone,
+        now_ms=services().clock(),
+        start_ms=None if body.start_time is None else to_ms(body.start_time),
+        end_ms=None if body.end_time is None else to_ms(body.end_time),
+        chat_id=body.chat_id,
+        filters=TurnFilters(**body.filters.model_dump()),
+        model=body.model,
+        mode=body.mode,
+        system_prompt=body.system_prompt,
+        persona_id=body.persona_id,
+        style_note=body.style_note,
+        session_id=session_id,
+        context_version=context_version,
+        attachments=tuple(body.attachments),
+        previous_response_id=previous,
+        amend=body.amend,
+    )
+    return start_turn(request)
+
+
+def start_turn(request: TurnRequest) -> LiveTurn:
+    """A turn that runs by itself. Raises what it is refused for."""
+    own = services()
+    try:
+        return own.turns.start(turn_deps(own), request)
+    except TurnRefused as error:
+        raise refusal_problem(error) from error
+    except TooManyTurns as error:
+        detail = "Too many questions are being answered; try again when one is done."
+        raise Problem(503, "too_many_turns", detail, headers={"Retry-After": "5"}) from error
+
+
+def turn_deps(own: Services) -> TurnServices:
+    """What a turn of this app works with."""
+    return TurnServices(
+        own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent, own.context
+    )
+
+
+def running_answer(chat_id: int, n: int) -> RunningAnswer:
+    """How far a turn is that has no answer yet."""
+    own = services()
+    waiting = [call_answer(call) for call in tool_calls.pending(own.database, chat_id, n, own.clock())]
+    return RunningAnswer(
+        chat_id=chat_id,
+        turn_id=n,
+        status="awaiting_approval" if waiting else "running",
+        approvals=[
+            WaitingCall(
+                id=call.id,
+                tool=call.tool,
+                arguments=call.arguments,
+                reason=call.reason,
+                scope=call.scope,
+                created_at=call.created_at,
+                expires_at=call.expires_at,
+            )
+            for call in waiting
+        ],
+    )
+
+
+def refusal_problem(error: TurnRefused) -> Problem:
+    """A question that cannot become a turn, as a problem."""
+    if isinstance(error, UnknownChat):
+        return Problem(404, error.code, f"There is no chat {error.chat_id}.")
+    status = 400 if error.code in ("invalid_time_range", "invalid_timezone") else 422
+    extra: dict[str, Any] = {}
+    if isinstance(error, TimeRangeRequired):
+        extra = {"understood": error.understood, "problem": error.problem}
+    return Problem(status, error.code, str(error), errors=(FieldError(error.field, str(error)),), extra=extra)
+
+
+def _answered(result: TurnResult) -> TurnResult:
+    if result.error:
+        raise failure_problem(result.error, result.chat_id, result.turn_id, result.answer_md)
+    return result
+
+
+def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str = "") -> Problem:
+    """A turn's failure as a problem, with what was said before it where there is any."""
+    headers = {} if error.retry_after_s is None else {"Retry-After": str(max(1, round(error.retry_after_s)))}
+    status = _STATUS_OF.get(error.code, 502)
+    detail = f"{error.message} {error.action}".strip()
+    extra: dict[str, Any] = {"chat_id": chat_id, "turn_id": turn_id}
+    if answer_md:
+        extra |= {"answer_md": answer_md}
+    return Problem(status, error.code, detail, headers=headers, extra=extra)
+
+
+@endpoint(
+    "GET",
+    "/chats/<id:chat_id>/turns/<id:turn_id>",
+    "A turn as it is stored",
+    answer=TurnAnswer,
+    more_answers={202: RunningAnswer},
+    problems={**MODEL_PROBLEMS, 404: "turn_not_found"},
+)
+def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
+    """The same body that the question was answered with; 202 while it is being answered."""
+    database = services().database
+    stored = conversations.turn(database, chat_id, turn_id)
+    if stored is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
+    if stored.status == "running":
+        return running_answer(chat_id, turn_id), 202
+    return turn_answer(_answered(stored_turn(database, chat_id, turn_id)))

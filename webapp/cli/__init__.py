@@ -1,0 +1,109 @@
+"""The `recollect` command.
+
+Each command lives in `webapp.cli.commands_init` and is imported when it is called or listed; those
+modules import what they work with inside the command, so that help appears at once. A failure is
+one line on stderr and a non-zero exit code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+import click
+
+from store.core.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+# In the order in which a person meets them.
+COMMANDS = {
+    "up": "webapp.cli.processes:up",
+    "open": "webapp.cli.door:open_pages",
+    "ask": "webapp.cli.queries:ask",
+    "search": "webapp.cli.queries:search",
+    "day": "webapp.cli.days:day",
+    "pause": "webapp.cli.control:pause",
+    "resume": "webapp.cli.control:resume",
+    "delete": "webapp.cli.control:delete",
+    "demo": "webapp.cli.demo:demo",
+    "import": "webapp.cli.imports:imports",
+    "doctor": "webapp.cli.maintenance:doctor",
+    "verify": "webapp.cli.maintenance:verify",
+    "check-answers": "bench.evals.checking:check_answers",
+    "check-context": "bench.evals.context_checking:check_context",
+    "check-tools": "bench.evals.tool_checking:check_tools",
+    "reindex": "webapp.cli.maintenance:reindex",
+    "mcp": "webapp.cli.doors:mcp",
+    "token": "webapp.cli.door:token",
+    "capture": "webapp.cli.processes:capture",
+    "ingest": "webapp.cli.processes:ingest",
+    "web": "webapp.cli.processes:web",
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported by name."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name].partition(":")
+        return cast(click.Command, getattr(importlib.import_module(module), attribute))
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="recollect", message="recollect %(version)s")
+@click.option("-v", "--verbose", is_flag=True, help="Log what happens in detail.")
+def recollect(verbose: bool) -> None:
+    """Remembers your screen and proves what it says. Everything stays on this machine."""
+    level = logging.DEBUG if verbose else logging.WARNING
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console script: runs a command and exits."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; every failure is told in one line."""
+    try:
+        result: Any = recollect.main(arguments, prog_name="recollect", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _tell("stopped", 130)
+    except click.ClickException as error:
+        return _tell(error.format_message(), error.exit_code)
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (StoreError, OSError) as error:
+        return _tell(_reason(error), 1)
+    except Exception as error:
+        log.debug("the command failed", exc_info=error)
+        return _tell(f"unexpected {type(error).__name__}: {error} (`recollect -v` shows where)", 1)
+    return result if isinstance(result, int) else 0
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        name = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror}{name}"
+    return str(error) or type(error).__name__
+
+
+def _tell(message: str, code: int) -> int:
+    click.echo(f"recollect: {' '.join(message.split())}", err=True)
+    return code
+
+
+if __name__ == "__main__":
+    main()

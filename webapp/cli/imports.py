@@ -1,0 +1,83 @@
+"""`import images|video|messages|calendar|location|places`: bring in what exists already.
+
+Repeating an import changes nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from webapp.cli.common import home_option, json_option, run_part
+
+_tz_option = click.option("--tz", help="Zone of times without one (default: this machine's).")
+
+
+@click.group("import")
+def imports() -> None:
+    """Bring in what exists already."""
+
+
+@imports.command()
+@home_option
+@json_option
+@_tz_option
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def images(home: Path | None, as_json: bool, tz: str | None, directory: Path) -> int:
+    """Import the pictures of DIRECTORY, each at the time its file says."""
+    return run_part("ingest", home, ["import", "images", str(directory), *_options(as_json, tz)])
+
+
+@imports.command()
+@home_option
+@json_option
+@_tz_option
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--start", required=True, metavar="TIME", help="When the recording began.")
+@click.option("--interval", type=click.FloatRange(min=0.01), default=1.0, help="Seconds between frames.")
+def video(home: Path | None, as_json: bool, tz: str | None, file: Path, start: str, interval: float) -> int:
+    """Import a screen recording; its sound is ignored."""
+    arguments = ["import", "video", str(file), "--start", start, "--interval", str(interval)]
+    return run_part("ingest", home, [*arguments, *_options(as_json, tz)])
+
+
+_SOURCES = {
+    "messages": "Import messages: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
+    "calendar": "Import the events of an .ics file.",
+    "location": "Import where you were: GPX, GeoJSON, Google's history or CSV.",
+    "places": "Import your places: GeoJSON or CSV.",
+}
+
+
+def _source(kind: str, about: str) -> click.Command:
+    @click.command(kind, help=about)
+    @home_option
+    @json_option
+    @click.option("--tz", "--zone", "tz", help="Zone of times without one (default: this machine's).")
+    @click.option("--format", "format_name", metavar="FORMAT", help="Which format (default: found out).")
+    @click.option("--me", multiple=True, help="Your own name or address in the file.")
+    @click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), help="How its dates are written.")
+    @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+    def source(
+        home: Path | None,
+        as_json: bool,
+        tz: str | None,
+        format_name: str | None,
+        me: tuple[str, ...],
+        dates: str | None,
+        file: Path,
+    ) -> int:
+        given = [("--format", format_name), ("--dates", dates), *(("--me", name) for name in me)]
+        options = [part for name, value in given if value for part in (name, value)]
+        return run_part("ingest", home, ["import", kind, str(file), *_options(as_json, tz), *options])
+
+    return source
+
+
+for _kind, _about in _SOURCES.items():
+    imports.add_command(_source(_kind, _about))
+
+
+def _options(as_json: bool, tz: str | None) -> list[str]:
+    return [*(["--json"] if as_json else []), *(["--tz", tz] if tz else [])]

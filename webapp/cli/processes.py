@@ -1,0 +1,96 @@
+"""`up` and its parts alone: `capture`, `ingest`, `web`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from webapp.cli.browser import open_in_browser
+from webapp.cli.common import home_option, json_option, open_home, print_json, run_part
+
+
+@click.command()
+@home_option
+@click.option("--port", type=click.IntRange(0, 65535), help="Port of the pages (0: any free one).")
+@click.option("--no-capture", is_flag=True, help="Do not look at the screen.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the pages in a browser.")
+def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool) -> None:
+    """Start everything; Ctrl-C stops it."""
+    from store.core.migrations import check_version
+    from webapp.ops.control import AlreadyRunning
+    from webapp.ops.supervisor import Supervisor
+
+    here = open_home(home, {} if port is None else {"web.port": port})
+    check_version(here.data_dir)  # its parts would only be started again and again
+    supervisor = Supervisor(
+        here.data_dir,
+        here.settings,
+        with_capture=not no_capture,
+        open_browser=open_in_browser if open_browser else None,
+    )
+    try:
+        supervisor.run()
+    except AlreadyRunning as error:
+        raise click.ClickException(f"{error}; `recollect open` shows it") from error
+
+
+@click.command()
+@home_option
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (0: any free one).")
+@click.option("--host", help="Address to listen on.")
+@click.option("--no-link", is_flag=True, help="Do not print a launch link.")
+def web(home: Path | None, port: int | None, host: str | None, no_link: bool) -> None:
+    """Serve the pages and the API alone."""
+    import logging
+
+    from webapp.serving.serve import serve
+
+    root = logging.getLogger()
+    root.setLevel(min(root.level, logging.INFO))
+    chosen = {"web.port": port, "web.host": host}
+    here = open_home(home, {key: value for key, value in chosen.items() if value is not None})
+    serve(here.data_dir, here.settings, None if no_link else click.echo)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@home_option
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def capture(home: Path | None, arguments: tuple[str, ...]) -> int:
+    """Look at the screen, alone."""
+    return run_part("capture", home, arguments)
+
+
+@click.group(invoke_without_command=True)
+@home_option
+@click.option("--once", is_flag=True, help="Empty the spool, then exit.")
+@click.pass_context
+def ingest(context: click.Context, home: Path | None, once: bool) -> int:
+    """Turn captures into searchable frames, alone."""
+    if context.invoked_subcommand is not None:
+        return 0
+    return run_part("ingest", home, ("--once",) if once else ())
+
+
+@ingest.command()
+@home_option
+@json_option
+@click.argument("names", nargs=-1)
+def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
+    """Queue what was set aside in spool/failed again: all of it, or the entries NAMES."""
+    from store.spool.queue import Spool
+
+    here = open_home(home)
+    spool = Spool(here.data_dir.spool)
+    failed = dict(spool.failed())
+    unknown = [name for name in names if name not in failed]
+    if unknown:
+        raise click.ClickException(f"no failed entry {unknown[0]!r}")
+    chosen = names or tuple(failed)
+    for name in chosen:
+        spool.retry(name)
+    if as_json:
+        print_json({"retried": list(chosen)})
+    else:
+        click.echo(f"{len(chosen)} entries are queued again")
+    return 0

@@ -1,0 +1,154 @@
+"""`ask` and `search`: the chat and the search on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from webapp.cli.common import MOMENT, home_option, json_option, local_text, open_database, open_home
+
+if TYPE_CHECKING:
+    from assistant.turns.turn import TurnResult
+    from store.search.hybrid import Mode
+    from store.search.search import Page
+
+
+@click.command()
+@home_option
+@json_option
+@click.argument("question")
+@click.option("--from", "start_ms", type=MOMENT, metavar="TIME", help="Start of the range, included.")
+@click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End of the range, not included.")
+@click.option("--tz", "timezone", help="IANA time zone of the question (default: this machine's).")
+@click.option("--model", help="Name of a configured model.")
+@click.option("--system-prompt", metavar="TEXT", help="As whom the model speaks.")
+def ask(
+    home: Path | None,
+    as_json: bool,
+    question: str,
+    start_ms: int | None,
+    end_ms: int | None,
+    timezone: str | None,
+    model: str | None,
+    system_prompt: str | None,
+) -> None:
+    """Ask about what was on the screen."""
+    from assistant.core.errors import TurnRefused
+    from assistant.core.models import ChatModels
+    from assistant.turns.turn import TurnRequest, TurnServices, answer
+    from store.core.times import now_ms
+    from store.core.zones import host_zone
+
+    here = open_home(home)
+    deps = TurnServices(
+        open_database(here.data_dir), ChatModels(here.settings.chat, data_dir=here.data_dir), now_ms
+    )
+    request = TurnRequest(
+        message=question,
+        timezone=timezone or host_zone().key,
+        now_ms=now_ms(),
+        start_ms=start_ms,
+        end_ms=end_ms,
+        model=model,
+        system_prompt=system_prompt,
+    )
+    try:
+        result = answer(deps, request)
+    except TurnRefused as error:
+        raise click.ClickException(str(error)) from error
+    _print_turn(result, as_json)
+    if result.error:
+        raise click.ClickException(f"{result.error.message} {result.error.action}")
+
+
+def _print_turn(result: TurnResult, as_json: bool) -> None:
+    if as_json:
+        from webapp.api.turns import turn_answer
+
+        click.echo(turn_answer(result).model_dump_json(indent=2))
+        return
+    click.echo(result.answer_md)
+    cited = [item for item in result.evidence if item.n is not None]
+    for item in cited:
+        window = " · ".join(part for part in (item.app_name, item.window_name) if part)
+        click.echo(f"  [{item.n}] {item.local_time}  {window}  {item.frame_url or '(deleted)'}")
+    for warning in result.warnings:
+        click.echo(f"  ! {warning}")
+
+
+@click.command()
+@home_option
+@json_option
+@click.argument("text", default="")
+@click.option("--from", "start_ms", type=MOMENT, default=0, metavar="TIME", help="Start, included.")
+@click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End, not included (default: now).")
+@click.option("--app", help="Part of the app's name.")
+@click.option("--window", help="Part of the window's title.")
+@click.option("--url", help="Part of the address in the browser.")
+@click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "fts", "semantic"]),
+    default="hybrid",
+    show_default=True,
+    help="By words and meaning, words alone, or meaning alone.",
+)
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+def search(
+    home: Path | None,
+    as_json: bool,
+    text: str,
+    start_ms: int,
+    end_ms: int | None,
+    app: str | None,
+    window: str | None,
+    url: str | None,
+    mode: Mode,
+    limit: int,
+) -> None:
+    """Find frames by their TEXT; without it the newest ones."""
+    from assistant.core.query_embedder import QueryEmbedder
+    from store.core.times import now_ms
+    from store.embeddings import knn
+    from store.search import search as frames_search
+    from store.search import tolerant
+
+    if end_ms is not None and end_ms <= start_ms:
+        raise click.ClickException("--to must be later than --from")
+    here = open_home(home)
+    database = open_database(here.data_dir)
+    filters = frames_search.Filters(
+        start_ms=start_ms,
+        end_ms=now_ms() if end_ms is None else end_ms,
+        app_name=app,
+        window_name=window,
+        browser_url=url,
+    )
+    meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
+    if meaning["query_vector"] is not None:
+        knn.load_neighbours(database, "frame")
+    page = tolerant.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
+    if as_json:
+        from webapp.api.search import search_answer
+
+        click.echo(search_answer(page, limit, duration_ms=0.0).model_dump_json(indent=2))
+    else:
+        _print_page(page)
+        if mode == "semantic" and page.fallback_reason:
+            click.echo(f"by words alone: {page.fallback_reason.replace('_', ' ')}", err=True)
+        if page.meaning_since_ms is not None:
+            since = local_text(page.meaning_since_ms)
+            click.echo(f"frames before {since} were looked for by words only", err=True)
+
+
+def _print_page(page: Page) -> None:
+    from webapp.core.formatting import count
+
+    for hit in page.hits:
+        window = " · ".join(part for part in (hit.app_name, hit.window_name) if part)
+        click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
+        if hit.snippet:
+            click.echo(f"    {' '.join(hit.snippet.split())}")
+    found = count(page.total, "frame")
+    click.echo(found if page.total_is_exact else f"more than {found}", err=True)

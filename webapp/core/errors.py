@@ -1,0 +1,196 @@
+"""Errors as answers: problem+json for programs (RFC 9457), a page for people.
+
+Every refusal is a `Problem`: a stable `code`, a sentence, a status. What nobody expected is
+logged with its traceback under the request's id, and the answer carries only that id.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, g, render_template, request
+from jinja2 import Template
+from werkzeug.exceptions import HTTPException
+
+from store.chats.personas import BuiltInPersona, UnknownPersona
+from store.core import errors as store_errors
+from store.egress.providers import ProviderNotFound, ProvidersUnreadable
+from store.memory.insights import InsightNotFound
+from webapp.core.templating import wants_fragment
+
+log = logging.getLogger(__name__)
+
+PROBLEM_TYPE = "application/problem+json"
+API_PREFIX = "/api/"
+RETRY_AFTER_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with the input: where, and a sentence."""
+
+    field: str
+    message: str
+
+
+class Problem(Exception):
+    """A refusal with its status, stable code and sentence."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        errors: tuple[FieldError, ...] = (),
+        headers: Mapping[str, str] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+        self.extra = dict(extra or {})
+
+    @property
+    def title(self) -> str:
+        return HTTPStatus(self.status).phrase
+
+    def document(self) -> dict[str, Any]:
+        """The RFC 9457 members."""
+        document: dict[str, Any] = {
+            "type": "about:blank",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            "request_id": request_id(),
+            **self.extra,
+        }
+        if self.errors:
+            document["errors"] = [{"field": e.field, "message": e.message} for e in self.errors]
+        return document
+
+
+def request_id() -> str:
+    """This request's name in the log and in error answers."""
+    if "request_id" not in g:
+        g.request_id = uuid.uuid4().hex[:16]
+    return str(g.request_id)
+
+
+def is_api() -> bool:
+    """Whether this request wants problem+json rather than a page."""
+    return request.path.startswith(API_PREFIX)
+
+
+def install(app: Flask) -> None:
+    """Answer every exception with a problem."""
+    app.register_error_handler(Problem, problem_response)
+    app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
+    app.register_error_handler(store_errors.StoreError, lambda error: problem_response(of_store(error)))
+    app.register_error_handler(Exception, _unexpected)
+
+
+def problem_response(problem: Problem) -> Response:
+    """The problem in the format that was asked for (SEA-14)."""
+    if is_api():
+        body = json.dumps(problem.document(), ensure_ascii=False)
+        response = Response(body, problem.status, content_type=PROBLEM_TYPE)
+    else:
+        response = _page(problem)
+    response.headers.update(problem.headers)
+    return response
+
+
+def _page(problem: Problem) -> Response:
+    names: list[str | Template] = [f"{problem.status}.html", "error.html"]
+    if wants_fragment():
+        names.insert(0, "_error.html")
+    try:
+        html = render_template(names, problem=problem, request_id=request_id())
+    except Exception:
+        # The page that tells an error must not be one more: a plain sentence is always possible.
+        log.exception("no page for the problem of request %s", request_id())
+        text = f"{problem.title}. {problem.detail}\n"
+        return Response(text, problem.status, content_type="text/plain; charset=utf-8")
+    return Response(html, problem.status, content_type="text/html; charset=utf-8")
+
+
+def of_store(error: store_errors.StoreError) -> Problem:
+    """What a refusal of the store means to a caller."""
+    retry = {"Retry-After": str(RETRY_AFTER_S)}
+    match error:
+        case store_errors.FrameNotFound():
+            return Problem(404, "frame_not_found", f"There is no frame {error.frame_id}.")
+        case store_errors.AttachmentNotFound():
+            return Problem(404, "attachment_not_found", f"There is no attachment {error.attachment_id}.")
+        case store_errors.AttachmentGone():
+            return Problem(410, "attachment_gone", f"The file is {error.reason}.")
+        case store_errors.AttachmentSent():
+            detail = "It belongs to a question that was asked, and goes with its chat."
+            return Problem(409, "attachment_sent", detail)
+        case store_errors.MediaGone():
+            return Problem(410, "media_gone", _gone(error), extra={"reason": error.reason})
+        case ProviderNotFound():
+            return Problem(404, "provider_not_found", "There is no such provider.")
+        case UnknownPersona():
+            return Problem(404, "persona_not_found", "There is no such persona.")
+        case InsightNotFound():
+            return Problem(404, "insight_not_found", "There is no such insight.")
+        case BuiltInPersona():
+            return Problem(409, "builtin_persona", f"{error}.")
+        case ProvidersUnreadable():
+            log.error("%s", error)
+            return Problem(
+                503, "providers_unreadable", f"{error}. It is left as it is; correct or remove it."
+            )
+        case store_errors.SpoolFull():
+            return Problem(503, "spool_full", "The spool is full; try again later.", headers=retry)
+        case store_errors.StoreBusy():
+            return Problem(503, "store_busy", "The database is busy; try again.", headers=retry)
+        case store_errors.DeadlineExceeded():
+            return Problem(503, "deadline_exceeded", "This took too long and was stopped.", headers=retry)
+        case store_errors.DatabaseDamaged():
+            log.error("the database is damaged: %s", error)
+            detail = "The database cannot be read; `recollect doctor` says what to do."
+            return Problem(503, "database_damaged", detail, headers=retry)
+    log.exception("unexpected store error in request %s", request_id(), exc_info=error)
+    return Problem(500, "internal_error", "Something went wrong on our side.")
+
+
+def _gone(error: store_errors.MediaGone) -> str:
+    return f"The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain."
+
+
+_HTTP_CODES = {
+    400: ("bad_request", "The request cannot be understood."),
+    404: ("not_found", "There is nothing at this address."),
+    405: ("method_not_allowed", "This address does not answer to that method."),
+    413: ("too_large", "The request is too large."),
+    415: ("unsupported_media_type", "This content type is not accepted here."),
+}
+
+
+def _of_http(error: HTTPException) -> Problem:
+    status = error.code or 500
+    fallback = (HTTPStatus(status).name.lower(), HTTPStatus(status).phrase + ".")
+    code, detail = _HTTP_CODES.get(status, fallback)
+    if status == 413:
+        detail = f"The request is larger than {(request.max_content_length or 0) // 1_000_000} MB."
+    kept = {"Allow", "Location", "Retry-After"}
+    headers = {name: value for name, value in error.get_headers() if name in kept}
+    return Problem(status, code, detail, headers=headers)
+
+
+def _unexpected(error: Exception) -> Response:
+    log.exception("request %s failed", request_id(), exc_info=error)
+    return problem_response(Problem(500, "internal_error", "Something went wrong on our side."))

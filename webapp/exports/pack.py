@@ -1,0 +1,175 @@
+"""What of an answer leaves the program, decided once for every format.
+
+A frame that was deleted, or whose window an exclusion rule of today leaves out, takes no part in
+it: no picture, no quote, no title, only its number, its time and the reason. Pictures are the
+frame's own pixels, checked against the SHA-256 of its ingest, or an explicit "gone".
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from assistant.read_api.calls import is_permitted
+from assistant.turns.turn import EvidenceItem, TurnResult
+from store.chats import attachments
+from store.core.database import Database
+from store.core.errors import AttachmentGone, MediaGone
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.frames.media import SUFFIXES, Media
+from store.ocr.readings import Box
+from store.privacy.privacy import RuleSet
+from webapp.views.frames import crop_around, unavailable_reason, unavailable_text
+
+Size = Literal["crop", "full", "none"]
+CROP_PX = 900
+"""Width of a crop: the quoted words with what stands around them. Where no words are boxed there is
+nothing to crop to, and only a person who asks for the whole screen gets it.
+"""
+
+_UNSAFE = re.compile(r"[^\w.()+ -]")
+EXCLUDED = "Left out: a privacy rule of today covers its window."
+DELETED = "Its frame was deleted."
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture as it is exported. `area` is the part of the frame it shows, None for all of it."""
+
+    name: str
+    media_type: str
+    content: bytes
+    sha256: str
+    area: Box | None
+    width_px: int
+    height_px: int
+
+    @property
+    def shown(self) -> Box:
+        """The part of the frame it shows, in pixels of the frame."""
+        return self.area or Box(0, 0, self.width_px, self.height_px)
+
+    @property
+    def data_address(self) -> str:
+        """The picture as a ``data:`` address (RFC 2397)."""
+        return f"data:{self.media_type};base64,{base64.b64encode(self.content).decode()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One cited frame. With `withheld` nothing of it is told but its number and its time.
+
+    `frame_sha256` is of the frame's picture as it was captured; `can_show` says whether its pixels
+    could be exported, else `gone` says why not.
+    """
+
+    item: EvidenceItem
+    frame: FrameRow | None
+    withheld: str
+    gone: str
+    image: Image | None
+
+    @property
+    def n(self) -> int:
+        return self.item.n or 0
+
+    @property
+    def can_show(self) -> bool:
+        return not (self.withheld or self.gone)
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        return tuple(Box(b.x, b.y, b.w, b.h) for b in self.item.boxes)
+
+    @property
+    def frame_sha256(self) -> str | None:
+        return None if self.frame is None or self.withheld else self.frame.sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """An answer and what is told of its sources. `withdrawn` were marked as wrong by the person."""
+
+    turn: TurnResult
+    sources: tuple[Source, ...]
+    withdrawn: frozenset[int]
+    origin: str  # where links lead, such as ``http://127.0.0.1:8420``
+    made_ms: int
+    files: tuple[tuple[str, bytes], ...] = ()  # attached files that come along, by their name in a bundle
+
+
+def pack(
+    database: Database,
+    media: Media,
+    rules: RuleSet,
+    turn: TurnResult,
+    *,
+    origin: str,
+    made_ms: int,
+    withdrawn: frozenset[int] = frozenset(),
+    size_of: Callable[[int], Size] = lambda n: "none",
+    with_files: bool = False,
+) -> Pack:
+    """The answer with its sources; `size_of` says which picture of source n comes along, `with_files`
+    whether the files that were attached do.
+    """
+    cited = sorted((item for item in turn.evidence if item.n is not None), key=lambda item: item.n or 0)
+    rows = frames.get_many(database, [item.frame_id for item in cited if item.frame_id is not None])
+    sources = tuple(_source(media, rules, item, rows, size_of(item.n or 0)) for item in cited)
+    return Pack(
+        turn, sources, withdrawn, origin, made_ms, tuple(_files(database, turn)) if with_files else ()
+    )
+
+
+def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
+    """The attached files that are still there. A name from outside becomes one that is safe anywhere."""
+    for number, each in enumerate(turn.attachments, 1):
+        safe = _UNSAFE.sub("_", each.name).strip(". ")[-100:] or "file"
+        try:
+            yield f"attachments/{number:02d}-{safe}", attachments.content(database, each)
+        except AttachmentGone:
+            continue
+
+
+def _source(
+    media: Media, rules: RuleSet, item: EvidenceItem, rows: Mapping[int, FrameRow], size: Size
+) -> Source:
+    frame = rows.get(item.frame_id or -1)
+    if frame is None or item.state == "deleted":
+        return Source(_blank(item), None, DELETED, "", None)
+    if not is_permitted(rules, frame):
+        return Source(_blank(item), None, EXCLUDED, "", None)
+    gone = unavailable_text(unavailable_reason(media, frame))
+    wanted = size == "full" or (size == "crop" and bool(item.boxes))
+    image = _image(media, frame, item, size) if wanted and not gone else None
+    if image is None and wanted and not gone:
+        gone = unavailable_text("missing")  # it went between the two looks
+    return Source(item, frame, "", gone, image)
+
+
+def _blank(item: EvidenceItem) -> EvidenceItem:
+    return replace(
+        item, frame_id=None, app_name=None, window_name=None, focused=None, browser_url=None,
+        ocr_snippet="", quote="", boxes=(), frame_url=None, reading_id=None,
+    )  # fmt: skip
+
+
+def _image(media: Media, frame: FrameRow, item: EvidenceItem, size: Size) -> Image | None:
+    boxes = [Box(b.x, b.y, b.w, b.h) for b in item.boxes]
+    area = crop_around(boxes, frame.width_px, frame.height_px, CROP_PX) if size == "crop" else None
+    try:
+        if area is None:
+            content, media_type = media.exact(frame), frame.media_type
+        else:
+            content, media_type = media.crop(frame, area.x, area.y, area.w, area.h), "image/webp"
+    except MediaGone:
+        return None
+    digest = hashlib.sha256(content).hexdigest()
+    width, height = (frame.width_px, frame.height_px) if area is None else (area.w, area.h)
+    name = f"evidence/{item.n or 0:02d}{SUFFIXES[media_type]}"
+    return Image(name, media_type, content, digest, area, width, height)

@@ -1,0 +1,191 @@
+"""``GET /search``: frames as ``{"type": "OCR", "content": {...}}``, newest first without words.
+
+Audio, input, accessibility and memory are kinds that Recollect does not record: they answer with
+empty data.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from assistant.read_api import reading
+from assistant.read_api.calls import ReadCall
+from assistant.read_api.reading import Found
+from store.core.errors import MediaGone
+from store.frames import frames, tags
+from store.ocr import readings
+from store.search.search import Filters, Hit
+from webapp.integrations.screenpipe.values import (
+    Answer,
+    Length,
+    Limit,
+    Offset,
+    Pagination,
+    Query,
+    Text,
+    Time,
+    read,
+    utc,
+    window_ms,
+)
+
+OUR_KINDS = frozenset({"all", "ocr", "vision"})
+_MAX_PICTURES = 20
+_JPEG_QUALITY = 80
+
+
+class SearchQuery(Query):
+    q: Text = ""
+    content_type: Text = "all"
+    limit: Limit = 20
+    offset: Offset = 0
+    start_time: Time | None = None
+    end_time: Time | None = None
+    app_name: Text | None = None
+    window_name: Text | None = None
+    browser_url: Text | None = None
+    focused: bool | None = None
+    device_name: Text | None = None
+    frame_name: Text | None = None
+    machine_id: Text | None = None
+    min_length: Length | None = None
+    max_length: Length | None = None
+    max_content_length: Annotated[int, Field(ge=1)] | None = None
+    include_frames: bool = False
+
+    @property
+    def finds_nothing(self) -> bool:
+        """Whether another kind is asked for, or a name that no frame of ours has."""
+        kinds = set(self.content_type.lower().split("+"))
+        return not kinds & OUR_KINDS or bool(self.frame_name or self.machine_id) or self.limit == 0
+
+
+class Content(Answer):
+    """A frame as their ``OCRContent``: what they never leave out is never null."""
+
+    frame_id: int
+    text: str
+    timestamp: str
+    file_path: str
+    offset_index: int
+    app_name: str
+    window_name: str
+    tags: list[str]
+    frame: str | None
+    frame_name: str | None
+    browser_url: str | None
+    focused: bool | None
+    device_name: str
+
+
+class Item(Answer):
+    type: Literal["OCR"]
+    content: Content
+
+
+class SearchAnswer(Answer):
+    data: list[Item]
+    pagination: Pagination
+
+
+def search(call: ReadCall) -> BaseModel:
+    """A page by limit and offset. `total` counts what may be seen, at least as far as was looked."""
+    query = read(SearchQuery)
+    start_ms, end_ms = window_ms(query.start_time, query.end_time)
+    limit = min(query.limit, _MAX_PICTURES) if query.include_frames else query.limit
+    if query.finds_nothing:
+        return _answer([], limit, query.offset, 0)
+    filters = Filters(
+        start_ms=start_ms,
+        end_ms=end_ms,
+        app_name=query.app_name,
+        window_name=query.window_name,
+        browser_url=query.browser_url,
+        focused=query.focused,
+        monitor=query.device_name,
+    )
+    texts = _Texts(call)
+    found = reading.find(
+        call,
+        query.q,
+        filters,
+        limit=query.offset + limit,
+        wanted=lambda hit: _has_length(query, texts, hit),
+    )
+    hits = found.hits[query.offset :]
+    call.returned = len(hits)
+    items = [Item(type="OCR", content=_content(call, hit, query, texts)) for hit in hits]
+    return _answer(items, limit, query.offset, _total(found))
+
+
+def _answer(items: list[Item], limit: int, offset: int, total: int) -> SearchAnswer:
+    return SearchAnswer(data=items, pagination=Pagination(limit=limit, offset=offset, total=total))
+
+
+def _total(found: Found) -> int:
+    """Exact once everything was looked at; before, what is known to be there at least."""
+    if found.next_cursor is None:
+        return len(found.hits)
+    return max(found.page.total - found.passed_over, len(found.hits) + 1)
+
+
+class _Texts:
+    """The text of a frame, read once."""
+
+    def __init__(self, call: ReadCall) -> None:
+        self._database = call.database
+        self._texts: dict[int, str] = {}
+
+    def of(self, frame_id: int) -> str:
+        if frame_id not in self._texts:
+            found = readings.current_reading(self._database, frame_id)
+            self._texts[frame_id] = found.text if found else ""
+        return self._texts[frame_id]
+
+
+def _has_length(query: SearchQuery, texts: _Texts, hit: Hit) -> bool:
+    if query.min_length is None and query.max_length is None:
+        return True
+    length = len(texts.of(hit.frame_id))
+    return (query.min_length or 0) <= length and (query.max_length is None or length <= query.max_length)
+
+
+def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: _Texts) -> Content:
+    return Content(
+        frame_id=hit.frame_id,
+        text=shortened(texts.of(hit.frame_id), query.max_content_length),
+        timestamp=utc(hit.captured_ms),
+        file_path="",  # theirs is a video file; the picture is at /frames/{id}
+        offset_index=0,
+        app_name=hit.app_name or "",
+        window_name=hit.window_name or "",
+        tags=tags.of_frame(call.database, hit.frame_id),
+        frame=_jpeg(call, hit.frame_id) if query.include_frames else None,
+        frame_name=None,
+        browser_url=hit.browser_url,
+        focused=hit.focused,
+        device_name=hit.monitor,
+    )
+
+
+def shortened(text: str, most: int | None) -> str:
+    """`text` with its middle left out where it is longer than `most` characters."""
+    if most is None or len(text) <= most:
+        return text
+    head = most // 2
+    return f"{text[:head]}...(truncated {len(text) - most} chars)...{text[len(text) - (most - head) :]}"
+
+
+def _jpeg(call: ReadCall, frame_id: int) -> str | None:
+    """The picture as base64 JPEG, None when it is gone."""
+    try:
+        image = call.library.media.image(frames.get(call.database, frame_id))
+    except MediaGone:
+        return None
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=_JPEG_QUALITY)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -1,0 +1,246 @@
+"""Is it recording, reading and finding, right now: facts with times, each with a verdict.
+
+`check` looks at the state files of capture and ingest, the spool, the disk and the database. The
+verdicts follow lesson HEA-3: loop alive, frame written, frame searchable, paused and excluded are
+separate facts. The canary is drawn from real data: the newest frame that has words must be found
+by a search for one of them, in its own millisecond.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import Literal
+
+from store.core import tokenizer
+from store.core.database import Database
+from store.embeddings import vectors
+from store.frames import frames
+from store.ocr import reading_queue, readings
+from store.search.search import Filters, search
+from store.spool import ingest_state, process_state
+from store.spool.ingest_state import IngestState
+from store.spool.process_state import CaptureState
+from store.timeline import sample_week, stats
+from webapp.core.services import Services
+from webapp.ops.recording import current_pause
+
+Verdict = Literal["ok", "warn", "bad", "off"]
+Status = Literal["healthy", "degraded", "unhealthy"]
+
+ALIVE_MS = 15_000
+"""A daemon writes its state every few seconds; one that has not for so long is gone."""
+
+SILENT_MS = 30_000
+QUEUE_WARN_MS = 2 * 60_000
+QUEUE_BAD_MS = 15 * 60_000
+BACKLOG_WARN_MIN = 60
+LOW_SHARE = 0.1
+_CANARY_LOOKBACK = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One fact: its value, the verdict, why, and what a person can do (empty when nothing)."""
+
+    name: str
+    verdict: Verdict
+    value: str
+    why: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    status: Status
+    parts: tuple[Part, ...]
+    checked_ms: int
+
+
+def check(own: Services) -> Health:
+    """All parts. Takes milliseconds: no model and no engine is asked."""
+    now_ms = own.clock()
+    state = process_state.read_capture_state(own.data_dir.spool)
+    worker = ingest_state.read_ingest_state(own.data_dir.spool)
+    parts = (
+        capture_part(own, state, now_ms),
+        ingest_part(own, worker, now_ms),
+        index_part(own.database, worker, now_ms),
+        embedding_part(own, worker),
+        storage_part(own),
+        model_part(own),
+        canary_part(own.database),
+    )
+    return Health(overall(parts), parts, now_ms)
+
+
+def overall(parts: tuple[Part, ...]) -> Status:
+    """Unhealthy when something is bad, degraded when something is not right, else healthy."""
+    verdicts = {part.verdict for part in parts}
+    if "bad" in verdicts:
+        return "unhealthy"
+    needed = {part.verdict for part in parts if part.name in ("capture", "ingest")}
+    return "degraded" if "warn" in verdicts or "off" in needed else "healthy"
+
+
+# -- capture --------------------------------------------------------------------------------
+
+
+def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part:
+    if sample_week.is_sample(own.data_dir):
+        return Part("capture", "ok", "sample week", "nothing is recorded into a sample week")
+    pause = current_pause(own.data_dir, now_ms)
+    if pause is not None:
+        until = "until resumed" if pause.until_ms is None else "for a while"
+        return Part("capture", "ok", "paused", f"paused {until}", "`recollect resume` ends the pause.")
+    if state is None:
+        return Part("capture", "off", "never ran", "capture has not run here", "Start `recollect up`.")
+    if state.state == "stopped":
+        return Part("capture", "off", "stopped", "capture was ended", "Start `recollect up`.")
+    if now_ms - state.written_ms > ALIVE_MS:
+        silence = _seconds(now_ms - state.written_ms)
+        return Part("capture", "bad", "gone", f"no sign of life for {silence}", "Look at logs/capture.log.")
+    return _of_capture_state(state, now_ms)
+
+
+def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
+    why = state.detail or state.reason
+    if state.state == "failing":
+        return Part("capture", "bad", "failing", why, "It is tried again by itself; see `recollect doctor`.")
+    if state.state in ("locked", "excluded", "starting", "asleep", "paused"):
+        return Part("capture", "ok", state.state, why)
+    since_ms = state.looked_ms if state.looked_ms is not None else state.started_ms
+    if now_ms - since_ms > SILENT_MS:
+        silence = _seconds(now_ms - since_ms)
+        return Part("capture", "bad", "silent", f"no look at the screen for {silence}", "Restart Recollect.")
+    return Part("capture", "ok", state.state, f"looked at the screen {_seconds(now_ms - since_ms)} ago")
+
+
+# -- ingest and index -----------------------------------------------------------------------
+
+
+def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
+    waiting = own.spool.waiting()
+    value = f"{len(waiting)} waiting"
+    if worker is None or worker.state == "stopped":
+        return Part("ingest", "bad", value, "the ingest worker does not run", "Start `recollect up`.")
+    if not _is_alive(worker, now_ms):
+        silence = _seconds(now_ms - worker.written_ms)
+        return Part("ingest", "bad", value, f"no sign of life for {silence}", "Look at logs/ingest.log.")
+    if worker.problem:
+        return Part("ingest", "bad", value, worker.problem, "It is tried again by itself.")
+    oldest_ms = now_ms - _captured_ms(waiting[0]) if waiting else 0
+    if waiting and oldest_ms > QUEUE_WARN_MS:
+        verdict: Verdict = "bad" if oldest_ms > QUEUE_BAD_MS else "warn"
+        return Part("ingest", verdict, value, f"the oldest has waited {_seconds(oldest_ms)}")
+    failed = sum(1 for _ in own.spool.failed())
+    if failed:
+        why = f"{failed} captures could not be used and are set aside"
+        return Part("ingest", "warn", value, why, "`recollect ingest retry` tries them again.")
+    return Part("ingest", "ok", value)
+
+
+def _is_alive(worker: IngestState | None, now_ms: int) -> bool:
+    """Whether the ingest worker runs and said so lately."""
+    return worker is not None and worker.state != "stopped" and now_ms - worker.written_ms <= ALIVE_MS
+
+
+def _captured_ms(entry_name: str) -> int:
+    """Entries are named by their time."""
+    return int(entry_name.partition("-")[0])
+
+
+def index_part(database: Database, worker: IngestState | None, now_ms: int) -> Part:
+    """How far the reading of text is behind, and whether anybody goes on reading."""
+    pending = reading_queue.count_pending(database)
+    value = f"{pending} to read"
+    if worker and worker.engine_problem:
+        return Part("index", "warn", value, worker.engine_problem, "`recollect doctor` says what to install.")
+    if pending and worker and worker.reads_per_minute > 0:
+        minutes = pending / worker.reads_per_minute
+        if minutes > BACKLOG_WARN_MIN:
+            return Part("index", "warn", value, f"about {minutes / 60:.1f} h of reading at this pace")
+    if not pending:
+        return Part("index", "ok", value)
+    fresh_ms = reading_queue.index_fresh_to_ms(database)
+    why = f"everything up to {_seconds(now_ms - fresh_ms)} ago is searchable" if fresh_ms is not None else ""
+    if not _is_alive(worker, now_ms):
+        # A number that nobody brings down is not well, however small it is.
+        return Part("index", "warn", value, why or "nothing reads them", "Start `recollect up`.")
+    return Part("index", "ok", value, why)
+
+
+def embedding_part(own: Services, worker: IngestState | None) -> Part:
+    """How far search by meaning is behind; search by words is whole whatever it says."""
+    waiting = vectors.count_missing(own.database)
+    value = f"{waiting} to embed"
+    if own.embedder.is_off:
+        return Part("meaning", "off", "off", "search is by words", "Set embedding.engine to local.")
+    problem = (worker.embedder_problem if worker else "") or own.embedder.problem
+    if problem:
+        return Part("meaning", "warn", value, problem, "Search by words is not affected.")
+    if waiting >= vectors.COUNTED:
+        return Part("meaning", "ok", f"more than {value}", "the newest come first")
+    return Part("meaning", "ok", value, "the newest come first" if waiting else "")
+
+
+# -- storage, model, canary -----------------------------------------------------------------
+
+
+def storage_part(own: Services) -> Part:
+    usage = shutil.disk_usage(own.data_dir.home)
+    free = f"{usage.free / 1e9:.1f} GB free"
+    floor_gb = own.settings.capture.min_free_gb
+    if usage.free < floor_gb * 1e9:
+        why = f"below {floor_gb:g} GB capture pauses"
+        return Part("storage", "bad", free, why, "Free some space on this disk.")
+    entries, used = own.spool.usage()
+    limits = own.settings.spool
+    if entries >= limits.max_entries or used >= limits.max_gb * 1e9:
+        return Part("storage", "bad", free, "the spool is full", "See that ingest runs.")
+    if usage.free < usage.total * LOW_SHARE:
+        why = "less than a tenth of the disk is left"
+        return Part("storage", "warn", free, why, "Free some space on this disk.")
+    return Part("storage", "ok", free)
+
+
+def model_part(own: Services) -> Part:
+    """What is configured; an endpoint is asked only when a question comes."""
+    chosen = next((model for model in own.chat_models.describe() if model.is_default), None)
+    if chosen is None or not chosen.base_url:
+        why = "no endpoint is set: answers are quoted, not written"
+        return Part("model", "off", "extractive", why, "Add a model under Settings, Models.")
+    if stats.last_turn_status(own.database) == "failed":
+        return Part("model", "warn", chosen.name, "the last question failed", "See `recollect doctor`.")
+    return Part("model", "ok", chosen.name, "asked when a question comes")
+
+
+def canary_part(database: Database) -> Part:
+    """Search for a word of the newest frame that has one: it must be found (HEA-1)."""
+    frame_id, word = _newest_word(database)
+    if frame_id is None:
+        return Part("canary", "off", "nothing to look for", "no frame with words has been read yet")
+    at_ms = frames.captured_ms_of(frame_id)
+    page = search(database, f'"{word}"', Filters(at_ms, at_ms + 1), order="newest", limit=200)
+    if any(hit.frame_id == frame_id for hit in page.hits):
+        return Part("canary", "ok", "found", "a word of the newest read frame finds that frame")
+    why = "a word of the newest read frame does not find that frame"
+    return Part("canary", "bad", "not found", why, "`recollect verify` compares index and frames.")
+
+
+def _newest_word(database: Database) -> tuple[int | None, str]:
+    for frame_id in stats.newest_read(database, _CANARY_LOOKBACK):
+        reading = readings.current_reading(database, frame_id)
+        words = tokenizer.tokens(reading.text) if reading else []
+        if words:
+            return frame_id, max(words, key=lambda token: len(token.text)).text
+    return None, ""
+
+
+def _seconds(duration_ms: int) -> str:
+    """A duration in the largest unit that leaves at least two of it: ``90 s``, ``57 h``, ``3 d``."""
+    seconds = max(0, duration_ms) // 1000
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"

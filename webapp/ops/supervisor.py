@@ -1,0 +1,246 @@
+"""`recollect up`: starts capture, ingest and the web, watches them, ends them together.
+
+A part that ends by itself is started again, at most five times in a minute; then it is said
+loudly and left (HEA-5): a part that dies at once would otherwise do so for ever. What the parts
+write goes to ``logs/``, in files that rotate at a fixed size (STO-4). On Linux the kernel ends
+the parts when the supervisor is killed, so that nothing records without anybody in charge.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import IO
+
+import click
+
+from store.core.paths import DataDir
+from store.core.settings import Settings, WebSettings
+from webapp.ops.control import supervisor_lock, web_address
+from webapp.security.access import launch_link
+from webapp.security.address import check_address, listen
+
+MAX_RESTARTS = 5
+RESTART_WINDOW_S = 60.0
+STOP_S = 4.0
+_LOOK_S = 0.1
+_LOG_BYTES = 2_000_000
+_LOG_FILES = 3
+_LOG_LINE_BYTES = 64_000
+
+_ANNOUNCE_S = 30.0
+_PR_SET_PDEATHSIG = 1
+# Loaded here, not in the forked child, where only async-signal-safe work is safe.
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+
+
+@dataclass(slots=True)
+class Part:
+    """One program under supervision. `ended_s` holds the times of its recent unplanned ends."""
+
+    name: str
+    command: tuple[str, ...]
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+    ended_s: deque[float] = field(default_factory=deque)
+    is_given_up: bool = False
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C in the terminal is the supervisor's to pass on, in its own order.
+            start_new_session=os.name != "nt",
+            preexec_fn=_die_with_parent if _prctl else None,
+        )
+        assert self.process.stdout is not None
+        copier = threading.Thread(
+            target=_copy, args=(self.process.stdout, self.log), name=f"log {self.name}", daemon=True
+        )
+        copier.start()
+
+    def exit_code(self) -> int | None:
+        return None if self.process is None else self.process.poll()
+
+    def terminate(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+
+    def kill(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether the part has ended by then."""
+        if self.process is None:
+            return True
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def may_restart(self, now_s: float) -> bool:
+        """Count an end, and say whether the part is worth another start."""
+        self.ended_s.append(now_s)
+        while self.ended_s[0] < now_s - RESTART_WINDOW_S:
+            self.ended_s.popleft()
+        return len(self.ended_s) <= MAX_RESTARTS
+
+
+def _die_with_parent() -> None:
+    """In the child, before its program starts: a signal when the supervisor's process ends."""
+    assert _prctl is not None
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _copy(stream: IO[bytes], path: Path) -> None:
+    """What a part writes, line by line, into a log that never outgrows its cap."""
+    handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES, encoding="utf-8")
+    with stream:
+        for line in iter(lambda: stream.readline(_LOG_LINE_BYTES), b""):
+            handler.emit(logging.makeLogRecord({"msg": line.decode("utf-8", "replace").rstrip()}))
+    handler.close()
+
+
+class Supervisor:
+    """Runs the parts of one home folder until it is told to stop."""
+
+    def __init__(
+        self,
+        data_dir: DataDir,
+        settings: Settings,
+        *,
+        with_capture: bool = True,
+        open_browser: Callable[[str], object] | None = None,
+        tell: Callable[[str], object] = click.echo,
+    ) -> None:
+        self.data_dir = data_dir
+        self.settings = settings
+        self.is_sample = data_dir.sample_week.exists()
+        self.with_capture = with_capture and not self.is_sample
+        self.open_browser = open_browser
+        self.tell = tell
+        self.parts: list[Part] = []
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Start the parts and watch them until `stop`.
+
+        Raises `AlreadyRunning` when another supervisor has this home, `PortInUse` and
+        `SettingsError` when the pages cannot be served where the settings say.
+        """
+        with supervisor_lock(self.data_dir):
+            self.parts = self._make_parts(_free_port(self.settings.web))
+            with _on_signals(self.stop):
+                try:
+                    for part in self.parts:
+                        part.start()
+                    self._announce()
+                    while not self._stopping.wait(_LOOK_S):
+                        self._look()
+                finally:
+                    self._end_parts()
+
+    def stop(self) -> None:
+        """End everything; a second call does not wait for the parts."""
+        if self._stopping.is_set():
+            for part in self.parts:
+                part.kill()
+        self._stopping.set()
+
+    def _make_parts(self, port: int) -> list[Part]:
+        """The pages first. A part that is started again finds the same port."""
+        home = ("--home", str(self.data_dir.home))
+        web = ("--host", self.settings.web.host, "--port", str(port), "--no-link")
+        commands = {"web": ("webapp", "web", *home, *web), "ingest": ("ingest", *home)}
+        if self.with_capture:
+            commands["capture"] = ("capture", *home)
+        # Capture keeps capture.log itself; two writers would rotate it under each other.
+        logs = {"capture": "capture.out.log"}
+        return [
+            Part(name, (sys.executable, "-m", *command), self.data_dir.logs / logs.get(name, f"{name}.log"))
+            for name, command in commands.items()
+        ]
+
+    def _announce(self) -> None:
+        """Print the launch link as soon as the pages are served."""
+        web = self.parts[0]
+        deadline = time.monotonic() + _ANNOUNCE_S
+        while time.monotonic() < deadline and not self._stopping.wait(_LOOK_S):
+            self._look()
+            address = web_address(self.data_dir)
+            if address and web.process and address.pid == web.process.pid:
+                link = launch_link(self.data_dir, address.url)
+                self.tell(f"Recollect is running. Open this link once, within five minutes:\n  {link}")
+                self.tell("Another link: `recollect open`. Stop with Ctrl-C.")
+                if self.is_sample:
+                    self.tell("This home folder holds a sample week: nothing is recorded into it.")
+                if self.open_browser:
+                    self.open_browser(link)
+                return
+
+    def _look(self) -> None:
+        """Start again what has ended, while it is worth it."""
+        for part in self.parts:
+            code = None if part.is_given_up else part.exit_code()
+            if code is None:
+                continue
+            if part.may_restart(time.monotonic()):
+                self.tell(f"{part.name} ended ({_how(code)}) and is started again; see {part.log}")
+                part.start()
+            else:
+                part.is_given_up = True
+                self.tell(
+                    f"{part.name.upper()} IS DOWN: it ended {len(part.ended_s)} times in a minute "
+                    f"({_how(code)}) and is left alone. See {part.log}, then start Recollect again."
+                )
+
+    def _end_parts(self) -> None:
+        """Ask every part to end, and end what has not within `STOP_S`."""
+        for part in reversed(self.parts):
+            part.terminate()
+        deadline = time.monotonic() + STOP_S
+        for part in self.parts:
+            if not part.wait(max(0.0, deadline - time.monotonic())):
+                self.tell(f"{part.name} did not end in {STOP_S:.0f} s and is killed")
+                part.kill()
+
+
+def _free_port(settings: WebSettings) -> int:
+    """The port the pages will have. Raises when they may not or cannot be served there."""
+    check_address(settings)
+    with listen(settings.host, settings.port) as probe:
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _how(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+@contextmanager
+def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """While the block runs, every way to ask a program to end calls `stop`."""
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), lambda *_: stop()) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)

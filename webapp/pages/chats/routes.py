@@ -1,0 +1,255 @@
+"""Chat: a question over a range of time, an answer, and for each part of it the frame that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flask import Blueprint, make_response, redirect, render_template, request
+from werkzeug.wrappers import Response
+
+from assistant.context import session_closing
+from assistant.context.background import VERSION
+from assistant.core.errors import AttachmentRefused, BadRange
+from assistant.turns.live import LiveTurn, TooManyTurns
+from assistant.turns.turn import (
+    TimeRangeRequired,
+    TurnFilters,
+    TurnRefused,
+    TurnRequest,
+    TurnResult,
+    UnknownChat,
+    stored_turn,
+)
+from store.chats import conversations, drafts
+from store.chats.conversations import Chat
+from store.frames import frames
+from webapp.api import following
+from webapp.api.questions import turn_deps
+from webapp.core import ranges, templating
+from webapp.core.brought import form_attachments
+from webapp.core.errors import Problem
+from webapp.core.services import services
+from webapp.core.viewer import Viewer, viewer
+from webapp.pages.chats.conversation import Composer, around_frame, edit, page
+from webapp.pages.chats.memory import topic_view
+from webapp.views.views_turns import turn_view
+
+blueprint = Blueprint("chat", __name__)
+
+PATIENCE_S = 0.4
+"""How long a question waits for its whole answer before it is shown as running."""
+
+MAX_SKEW_MS = 60_000
+"""A browser's clock further off than this is not used as "now"."""
+
+
+@blueprint.get("/chat")
+def new() -> Response:
+    """An empty chat; ``?frame=`` asks about a frame, ``?q=`` and a range fill the composer."""
+    who = viewer()
+    composer = Composer(request.args.get("q", "")[:8000], ranges.read(request.args, who))
+    frame_id = request.args.get("frame", "")
+    if frame_id.isdecimal() and len(frame_id) < 19:
+        composer = around_frame(frames.get(services().database, int(frame_id)), who)
+    elif not composer.message:
+        kept = _kept(None)
+        composer = replace(kept, range=composer.range) if composer.range.is_given else kept
+    return _page(None, composer, who)
+
+
+@blueprint.get("/chat/<id:chat_id>")
+def show(chat_id: int) -> Response:
+    """A stored chat; ``?edit=`` puts one of its questions into the composer."""
+    chat, who = chat_of(chat_id), viewer()
+    edited = request.args.get("edit", "")
+    if edited.isdecimal() and len(edited) < 10:
+        return _page(chat, edit(stored(chat_id, int(edited)), who), who)
+    return _page(chat, _kept(chat_id), who)
+
+
+@blueprint.post("/chat", defaults={"chat_id": None})
+@blueprint.post("/chat/<id:chat_id>")
+def ask(chat_id: int | None) -> Response:
+    """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
+    who = viewer()
+    chat = None if chat_id is None else chat_of(chat_id)
+    is_edited = bool(request.form.get("edited"))
+    try:
+        live = started(_request(chat_id, who))
+    except TurnRefused as refusal:
+        return refused(chat, refusal, who)
+    if not is_edited:
+        drafts.delete_draft(services().database, chat_id)
+    live.settle(PATIENCE_S)
+    if chat is None or is_edited or not templating.wants_fragment():
+        return templating.redirect_to(f"/chat/{live.chat_id}#t{live.n}")
+    return turn_fragment(live.chat_id, live.n)
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>")
+def turn(chat_id: int, n: int) -> Response:
+    """One turn as a fragment; asked for again and again while it runs."""
+    if not templating.wants_fragment():
+        return redirect(f"/chat/{chat_id}#t{n}", 302)
+    return turn_fragment(chat_id, n)
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/events")
+def events(chat_id: int, n: int) -> Response:
+    """What happens in a turn beyond event number ``after``, as a stream."""
+    own, after = services(), request.args.get("after", "0")
+    if conversations.turn(own.database, chat_id, n) is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
+    return following.event_stream(own, chat_id, n, int(after) if after.isdecimal() and len(after) < 10 else 0)
+
+
+@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
+def stop(chat_id: int, n: int) -> Response:
+    """End a running turn; what was said stays."""
+    live = services().turns.get(chat_id, n)
+    if live is not None and not live.is_over:
+        live.stop.set()
+        live.settle(PATIENCE_S)
+    return (
+        turn_fragment(chat_id, n)
+        if templating.wants_fragment()
+        else templating.redirect_to(f"/chat/{chat_id}#t{n}")
+    )
+
+
+@blueprint.get("/chat/<id:chat_id>/delete")
+def confirm(chat_id: int) -> Response:
+    """What deleting a chat takes along; nothing is done yet."""
+    return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_of(chat_id), section="chat")
+
+
+@blueprint.post("/chat/<id:chat_id>/delete")
+def delete(chat_id: int) -> Response:
+    chat_of(chat_id)
+    conversations.delete(services().database, chat_id)
+    return templating.redirect_to("/chat")
+
+
+def chat_of(chat_id: int) -> Chat:
+    """The chat of this id. Raises 404."""
+    chat = conversations.get(services().database, chat_id)
+    if chat is None:
+        raise _no_chat(chat_id)
+    return chat
+
+
+def started(question: TurnRequest) -> LiveTurn:
+    """The turn as it runs. Raises `TurnRefused`, 404 and 503."""
+    own = services()
+    window = session_closing.window_for(own.context, question.chat_id, question.session_id)
+    question = replace(question, session_id=window, context_version=VERSION)
+    try:
+        return own.turns.start(turn_deps(own), question)
+    except UnknownChat as error:
+        raise _no_chat(error.chat_id) from error
+    except TooManyTurns as error:
+        raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
+
+
+def _kept(chat_id: int | None) -> Composer:
+    """The composer as it was left."""
+    return Composer(drafts.get_draft(services().database, chat_id), draft=_draft_address(chat_id))
+
+
+def _draft_address(chat_id: int | None) -> str:
+    return "/chat/draft" if chat_id is None else f"/chat/{chat_id}/draft"
+
+
+def stored(chat_id: int, n: int) -> TurnResult:
+    """A turn as it is stored. Raises 404."""
+    try:
+        return stored_turn(services().database, chat_id, n)
+    except UnknownChat as error:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.") from error
+
+
+def _no_chat(chat_id: int) -> Problem:
+    return Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
+
+
+def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
+    own = services()
+    found = page(own, chat, composer, who)
+    return make_response(render_template("chat/chat.html", page=found, section="chat"), status)
+
+
+def turn_fragment(chat_id: int, n: int) -> Response:
+    """A turn as a fragment, running or done. Raises 404."""
+    own = services()
+    result = stored(chat_id, n)
+    live = own.turns.get(chat_id, n)
+    view = turn_view(own.database, own.media, result, viewer().now_ms, live=live)
+    topic = topic_view(own, chat_id)
+    return make_response(render_template("chat/turn.html", view=view, topic=topic))
+
+
+def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
+    """The question as the form gives it; the browser's milliseconds win over its words.
+
+    Raises `BadRange` for a time in words that is none, `AttachmentRefused` for a file that is not taken.
+    """
+    form = request.form
+    chosen = _range(who)
+    if chosen.problem and not chosen.is_given:
+        raise BadRange(chosen.problem)
+    files = form_attachments()
+    if files.refusal:
+        raise AttachmentRefused(files.refusal)
+    now, persona, window = (form.get(name, "") for name in ("now_ms", "persona_id", "session_id"))
+    is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
+    return TurnRequest(
+        message=form.get("message", ""),
+        timezone=who.zone_name,
+        now_ms=int(now) if is_near else who.now_ms,
+        start_ms=chosen.start_ms,
+        end_ms=chosen.end_ms,
+        chat_id=chat_id,
+        filters=TurnFilters(app_name=form.get("app", "").strip() or None),
+        model=form.get("model") or None,
+        system_prompt=form.get("system_prompt", "").replace("\r\n", "\n"),
+        persona_id=int(persona) if persona.isdecimal() and len(persona) < 19 else None,
+        style_note=form.get("style_note", "").replace("\r\n", "\n"),
+        session_id=int(window) if window.isdecimal() and len(window) < 19 else None,
+        without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
+        day_start_min=who.day_start_min,
+        attachments=files.ids,
+        amend=bool(form.get("amend")),
+    )
+
+
+def _range(who: Viewer) -> ranges.Range:
+    """The range of the form; one that was offered after a refusal goes before the others."""
+    form = request.form
+    values = {"when": form["offered"]} if form.get("offered") else form
+    return ranges.read(values, who, "from_ms", "to_ms")
+
+
+def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
+    """The same page with the message kept, why it was not asked, and ranges to choose from."""
+    form = request.form
+    edited = form.get("edited", "")
+    composer = Composer(
+        message=form.get("message", ""),
+        range=_range(who),
+        app=form.get("app", ""),
+        model=form.get("model", ""),
+        refusal=str(refusal),
+        offers_ranges=isinstance(refusal, TimeRangeRequired),
+        edited=int(edited) if edited.isdecimal() and len(edited) < 10 else 0,
+        draft="" if edited else _draft_address(chat.id if chat else None),
+        style_note=form.get("style_note", ""),
+        files=form_attachments().files,
+    )
+    if not templating.wants_fragment():
+        return _page(chat, composer, who, 422)
+    own = services()
+    found = page(own, chat, composer, who)
+    response = make_response(render_template("chat/composer.html", page=replace(found, turns=())), 422)
+    response.headers["HX-Retarget"] = "#composer"
+    response.headers["HX-Reswap"] = "outerHTML"
+    return response

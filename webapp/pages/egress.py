@@ -1,0 +1,151 @@
+"""What was sent: every request that carried text or a picture, when, where to, and its very text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from assistant.core.failures import words_for
+from store.chats import conversations
+from store.egress import egress_log
+from store.egress.egress_log import Purpose, SentRequest, SentTotal
+from webapp.core.errors import Problem
+from webapp.core.services import services
+
+blueprint = Blueprint("sent", __name__)
+
+PAGE = 50
+DAYS = 30
+_DAY_MS = 86_400_000
+_OUTCOMES = {
+    "answered": "answered",
+    "asked_again": "refused, asked again",
+    "sent": "no answer is known",
+    "no_vectors": "no vectors came back",
+    "texts_refused": "the texts were refused",
+}
+_PURPOSES: dict[Purpose, str] = {
+    "answer": "question",
+    "search": "search by meaning",
+    "embed": "texts made findable by meaning",
+    "refine": "memory in better words",
+    "test": "test",
+    "describe": "picture for a description",
+    "web_search": "search of the web",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SentView:
+    """A request as it is drawn. `parts` are its messages, (role, text), when its body is of that shape."""
+
+    request: SentRequest
+    purpose: str
+    outcome: str
+    parts: tuple[tuple[str, str], ...]
+
+
+@blueprint.get("/settings/sent")
+def show() -> Response:
+    """Requests, newest first, and what each model was sent in the last 30 days."""
+    before = request.args.get("before", "")
+    before_id = int(before) if before.isdecimal() and len(before) < 19 else None
+    own = services()
+    only = next((purpose for purpose in _PURPOSES if purpose == request.args.get("purpose")), None)
+    found = egress_log.latest(own.database, PAGE + 1, before_id, only)
+    totals: list[SentTotal] = egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS)
+    html = render_template(
+        "sent/sent.html",
+        section="settings",
+        requests=[_view(each, with_text=False) for each in found[:PAGE]],
+        older=found[PAGE - 1].id if len(found) > PAGE else None,
+        totals=totals,
+        days=DAYS,
+        purposes=_PURPOSES,
+        only=only or "",
+        most_rows=egress_log.MAX_ROWS,
+        most_texts=egress_log.MAX_TEXTS,
+    )
+    return make_response(html)
+
+
+@blueprint.get("/settings/sent/<id:request_id>")
+def one(request_id: int) -> Response:
+    """One request with its text."""
+    found = egress_log.get(services().database, request_id)
+    if found is None:
+        raise Problem(404, "request_not_found", "There is no such request, or it is too old.")
+    html = render_template(
+        "sent/requests.html", section="settings", requests=[_view(found)], back="/settings/sent",
+        title="What was sent",
+    )  # fmt: skip
+    return make_response(html)
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/sent")
+def for_answer(chat_id: int, n: int) -> Response:
+    """Everything that was sent for one answer."""
+    database = services().database
+    turn = conversations.turn(database, chat_id, n)
+    if turn is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
+    requests = [_view(each) for each in egress_log.of_turn(database, chat_id, n)]
+    html = render_template(
+        "sent/requests.html", section="chat", requests=requests,
+        back=f"/chat/{chat_id}#t{n}", title=f"What was sent for “{turn.question[:80]}”",
+    )  # fmt: skip
+    return make_response(html)
+
+
+def _view(each: SentRequest, with_text: bool = True) -> SentView:
+    outcome = _OUTCOMES.get(each.outcome) or words_for(each.outcome)
+    return SentView(
+        each, _PURPOSES[each.purpose], outcome, _parts(each.body) if with_text and each.body else ()
+    )
+
+
+def _parts(body: str) -> tuple[tuple[str, str], ...]:
+    """The messages of a request's body, for reading; the body itself is shown beside them.
+
+    A picture is named where it stood.
+    """
+    try:
+        document = json.loads(body)
+        if "instructions" in document or "previous_response_id" in document:
+            return tuple(_items(document))
+        if "input" in document:
+            return tuple(("text", str(text)) for text in document["input"])
+        messages = document["messages"]
+        return tuple((str(message["role"]), _content(message["content"])) for message in messages)
+    except (ValueError, KeyError, TypeError):
+        return ()
+
+
+def _items(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A request of the Responses protocol: instructions, then messages, calls and results."""
+    if "instructions" in document:
+        yield "system", str(document["instructions"])
+    for item in document["input"]:
+        if "role" in item:
+            yield str(item["role"]), _content(item["content"])
+        else:
+            yield str(item["type"]), str(item.get("output", item.get("arguments")))
+
+
+def _content(content: object) -> str:
+    """The text of a message; of one in parts, its texts and pictures one below the other."""
+    if not isinstance(content, list):
+        return str(content)
+    return "\n".join(
+        part["text"] if "text" in part else f"[{_address(part['image_url'])}]" for part in content
+    )
+
+
+def _address(image: object) -> str:
+    """What stands in the place of a picture, in either protocol."""
+    return str(image["url"]) if isinstance(image, dict) else str(image)

@@ -1,0 +1,198 @@
+"""A system prompt as it was sent, or would be now, block by block with sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from assistant.context.background import are_chats_told
+from assistant.core.models import ModelInfo
+from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
+from assistant.core.records import Mode, TimeReading, TurnFilters, TurnRequest
+from assistant.core.texts import estimate_tokens
+from assistant.tools import gates
+from assistant.tools.registry import offered
+from assistant.turns import agent_prompt, prompts
+from assistant.turns.identity import NEUTRAL, resolve_voice
+from assistant.turns.plan import TurnPlan
+from store.chats import prompts as stored_prompts
+from store.core.database import Database
+from store.egress import egress_log
+from store.egress.egress_log import SentRequest
+from webapp.core.services import Services
+from webapp.core.viewer import Viewer
+
+TITLES: dict[BlockName, str] = {
+    "model_prompt": "Model prompt",
+    "identity": "Identity",
+    "rules": "Hard rules",
+    "guidance": "Use of tools",
+    "tools": "Tool definitions",
+    "time": "Time",
+    "budget": "Budget",
+    "background": "Background",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BlockView:
+    number: int
+    title: str
+    text: str
+    is_prefix: bool
+
+    @property
+    def characters(self) -> int:
+        return len(self.text)
+
+    @property
+    def tokens(self) -> int:
+        return estimate_tokens(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptView:
+    """What `prompts/_blocks.html` draws.
+
+    `tools` is what travels beside the messages as ``tools``, '' for nothing. `before` is the turn that
+    was sent to the same model before, None for none; `changed` are the titles of the blocks of the
+    beginning that differ from it, None where that is no longer known.
+    """
+
+    blocks: tuple[BlockView, ...]
+    absent: tuple[str, ...]
+    prefix_sha256: str
+    tools: str = ""
+    requests: tuple[SentRequest, ...] = ()
+    before: int | None = None
+    is_same_prefix: bool = False
+    changed: tuple[str, ...] | None = None
+
+    @property
+    def has_two_voices(self) -> bool:
+        """Whether the model's prompt and a persona both say how to speak (C5)."""
+        texts = {block.number: block.text for block in self.blocks}
+        return 1 in texts and texts.get(2, NEUTRAL) != NEUTRAL
+
+    @property
+    def characters(self) -> int:
+        return sum(block.characters for block in self.blocks)
+
+    @property
+    def tokens(self) -> int:
+        return sum(block.tokens for block in self.blocks)
+
+    @property
+    def prefix_tokens(self) -> int:
+        return sum(block.tokens for block in self.blocks if block.is_prefix)
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
+    """The system prompts of a turn's requests, in order; requests with the same one stand together.
+
+    Requests whose text was erased, or that were sent before blocks were noted, have no blocks.
+    """
+    # A turn may also have searched by meaning, or shown a picture: those tell no model who it is.
+    requests = [each for each in egress_log.of_turn(database, chat_id, n) if each.purpose == "answer"]
+    before = egress_log.last_prompted(database, chat_id, n, requests[0].provider) if requests else None
+    return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
+
+
+def latest(database: Database, chat_id: int) -> tuple[int, PromptView] | None:
+    """The last system prompt of a chat, with its turn; None where nothing was sent, or it was erased."""
+    request = egress_log.last_prompted(database, chat_id)
+    view = None if request is None else _sent((request,), None)
+    return (request.turn, view) if request and request.turn and view and view.blocks else None
+
+
+def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
+    """What the model would be sent now for a question about today."""
+    today = who.today
+    asked = TurnRequest("", who.zone_name, who.now_ms)
+    plan = TurnPlan(
+        message="", language="en", words=(), start_ms=today.start_ms, end_ms=who.now_ms,
+        timezone=who.zone_name, zone=who.zone, now_ms=who.now_ms, filters=TurnFilters(),
+        model=own.chat_models.get("extractive"), identity=resolve_voice(own.database, asked).identity,
+        chat_id=None, reading=TimeReading(), searched_for="",
+        mode=mode, model_prompt=stored_prompts.get_prompt(own.database, info.name),
+    )  # fmt: skip
+    if mode == "evidence":
+        return _view(prompts.evidence_blocks(plan))
+    opts = gates.of_turn(
+        own.database,
+        has_vision=info.supports_vision,
+        wants_chats=partial(are_chats_told, own.context),
+    )
+    tools = offered(own.database, own.agent.registry, opts)
+    settings = own.agent.settings
+    blocks = agent_prompt.tool_blocks(
+        plan,
+        tools,
+        settings.max_iterations,
+        info.tool_format,
+        owner=settings.owner,
+        examples=settings.examples,
+    )
+    beside = "" if info.tool_format else json.dumps([tool.definition() for tool in tools], ensure_ascii=False)
+    return _view(blocks, tools=beside)
+
+
+def _sent(requests: tuple[SentRequest, ...], before: SentRequest | None) -> PromptView:
+    first = requests[0]
+    blocks = _blocks_of(first)
+    tools = _document(first).get("tools") if blocks else None
+    told = json.dumps(tools, ensure_ascii=False) if tools else ""
+    if before is None:
+        return _view(blocks, first.prefix_sha256, told, requests=requests)
+    return _view(
+        blocks,
+        first.prefix_sha256,
+        told,
+        requests=requests,
+        before=before.turn,
+        is_same_prefix=first.prefix_sha256 == before.prefix_sha256,
+        changed=_changed(_blocks_of(before), blocks),
+    )
+
+
+def _view(blocks: Sequence[Block], sha256: str = "", tools: str = "", **more: Any) -> PromptView:
+    drawn = tuple(
+        BlockView(block.number, TITLES[block.name], block.text, block.name in PREFIX) for block in blocks
+    )
+    there = {block.name for block in blocks}
+    if tools:
+        there.add("tools")
+    absent = tuple(TITLES[name] for name in NAMES if name not in there)
+    return PromptView(drawn, absent, sha256 or prefix_sha256(blocks), tools, **more)
+
+
+def _changed(before: Sequence[Block], after: Sequence[Block]) -> tuple[str, ...] | None:
+    if not before or not after:
+        return None
+    old, new = ({block.name: block.text for block in blocks} for blocks in (before, after))
+    return tuple(TITLES[name] for name in NAMES if name in PREFIX and old.get(name) != new.get(name))
+
+
+def _blocks_of(request: SentRequest) -> tuple[Block, ...]:
+    return taken_apart(request.blocks, list(_system_of(request)))
+
+
+def _system_of(request: SentRequest) -> tuple[str, ...]:
+    return tuple(_contents(_document(request)))
+
+
+def _contents(document: dict[str, Any]) -> Iterator[str]:
+    if "instructions" in document:  # the Responses protocol
+        yield str(document["instructions"])
+    for message in document.get("messages", ()):
+        if message.get("role") == "system":
+            yield str(message.get("content"))
+
+
+def _document(request: SentRequest) -> dict[str, Any]:
+    """The body of an answer's request, which is always an object of ours; {} once it was erased."""
+    return json.loads(request.body) if request.body and request.blocks else {}

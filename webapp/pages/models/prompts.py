@@ -1,0 +1,152 @@
+"""Settings, Models: what a model is always told first, edited, taken back, compared.
+
+The field saves by itself while somebody types (``auto``), and by its button without scripts.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from urllib.parse import quote
+
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from store.chats import prompts
+from store.chats.prompts import PromptChanged, PromptInvalid, PromptVersion
+from webapp.core import templating
+from webapp.core.errors import Problem
+from webapp.core.services import services
+from webapp.pages.models.prompt_editor import BY_KEY
+from webapp.pages.models.routes import models_page
+from webapp.pages.models.views_prompts import PromptEditor, editor, history
+
+blueprint = Blueprint("prompts", __name__)
+
+PATH = "/settings/models/prompt"
+
+
+@blueprint.post(PATH)
+def save() -> Response:
+    """Keep what was typed. What was saved elsewhere meanwhile is overwritten only with ``keep=mine``."""
+    own, form = services(), request.form
+    shown = _shown(form.get("model", ""))
+    name = shown.info.name
+    text, base = _text(), form.get("base", "")
+    by_itself = form.get("auto") == "1"
+    try:
+        prompts.save(
+            own.database,
+            name,
+            text,
+            own.clock(),
+            saved_by="person",
+            is_draft=by_itself,
+            based_on=None if form.get("keep") == "mine" else base,
+        )
+    except PromptInvalid as error:
+        return _answer(editor(own, name, text=text, base=base, problem=str(error)), 422)
+    except PromptChanged as error:
+        return _answer(editor(own, name, text=text, base=base, theirs=error.current), 409)
+    if templating.wants_fragment():
+        # What stands in the field may have been changed since by the one who types: counted as it was sent.
+        return _answer(editor(own, name, text=text), 200)
+    return templating.redirect_to(_address(name))
+
+
+@blueprint.post(f"{PATH}/clear")
+def clear() -> Response:
+    """Tell the model nothing of one's own any more. The text stays in the history."""
+    return _put(_shown(request.form.get("model", "")), "")
+
+
+@blueprint.post(f"{PATH}/preset")
+def preset() -> Response:
+    """Begin with a text of ours; what was there stays in the history."""
+    chosen = BY_KEY.get(request.form.get("preset", ""))
+    if chosen is None:
+        raise Problem(404, "preset_not_found", "There is no such text to begin with.")
+    return _put(_shown(request.form.get("model", "")), chosen.text)
+
+
+@blueprint.post(f"{PATH}/restore")
+def restore() -> Response:
+    """Put an earlier version in force again, as a new one."""
+    shown = _shown(request.form.get("model", ""))
+    number = _number(request.form.get("version"))
+    return _put(shown, _version(shown.info.name, number).content)
+
+
+@blueprint.get(f"{PATH}/history")
+def versions() -> Response:
+    """Every version that is kept; ``from`` and ``to`` are compared."""
+    name = request.args.get("model", "")
+    found = prompts.versions(services().database, name)
+    if not found:
+        raise Problem(404, "prompt_not_found", "This model never had a system prompt.")
+    view = history(found, name, _number(request.args.get("from")), _number(request.args.get("to")))
+    html = render_template("models/prompt_history.html", view=view, back=_address(name), section="settings")
+    return make_response(html)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _shown(name: str) -> PromptEditor:
+    """The editor of a model that takes a prompt. Raises 404."""
+    found = editor(services(), name)
+    if found is None or found.info.name != name:
+        raise Problem(404, "model_not_found", "There is no such model any more.")
+    return found
+
+
+def _text() -> str:
+    """What was typed. A form sends its lines with CR LF (https://html.spec.whatwg.org/#submit-mutable-form)."""
+    return request.form.get("system_prompt", "").replace("\r\n", "\n")
+
+
+def _put(shown: PromptEditor, text: str) -> Response:
+    own, name = services(), shown.info.name
+    if "system_prompt" in request.form:
+        _keep_typed(name)
+    before = prompts.current(own.database, name)
+    kept = prompts.save(own.database, name, text, own.clock(), saved_by="person")
+    is_changed = before is not None and kept is not None and kept.version != before.version
+    return templating.redirect_to(_address(name, undo=before.version if before and is_changed else None))
+
+
+def _keep_typed(name: str) -> None:
+    """What stands in the field goes to the history, where it can be found, before another text replaces it.
+
+    What cannot be kept has been said to be unsaved; whoever replaces it gives it up.
+    """
+    own = services()
+    with suppress(PromptInvalid, PromptChanged):
+        prompts.save(
+            own.database, name, _text(), own.clock(), saved_by="person", is_draft=True,
+            based_on=request.form.get("base", ""),
+        )  # fmt: skip
+
+
+def _version(name: str, number: int | None) -> PromptVersion:
+    for each in prompts.versions(services().database, name):
+        if each.version == number:
+            return each
+    raise Problem(404, "prompt_not_found", "This version is no longer kept.")
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 10 else None
+
+
+def _address(name: str, undo: int | None = None) -> str:
+    return f"/settings/models?model={quote(name, safe='')}{f'&undo={undo}' if undo else ''}#prompt"
+
+
+def _answer(found: PromptEditor | None, status: int) -> Response:
+    """What the editor says of its text for a script, the page for everybody else."""
+    assert found is not None  # it was there a moment ago
+    if templating.wants_fragment():
+        return make_response(render_template("models/prompt_facts.html", prompt=found), status)
+    page = replace(models_page(), prompt=found)
+    return make_response(render_template("models/models.html", page=page, section="settings"), status)

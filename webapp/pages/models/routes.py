@@ -1,0 +1,266 @@
+"""Settings, Models: which models answer, where each runs, what it is sent, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from assistant.core.errors import UnknownModel
+from assistant.core.failures import turn_error
+from assistant.core.models import ModelInfo
+from engines.chat.chat_listing import PORTS, FoundServer, ListedModel, find_servers
+from engines.chat.endpoint_check import Report
+from engines.chat.protocol import ModelError
+from store.egress import providers
+from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
+from webapp.core import providers as providing
+from webapp.core import templating
+from webapp.core.errors import Problem
+from webapp.core.providers import HostNotAllowed
+from webapp.core.services import services
+from webapp.pages.models.views_prompts import PromptEditor, editor
+
+blueprint = Blueprint("models", __name__)
+
+_TEXTS = ("name", "base_url", "model", "tool_format", "currency")
+_NUMBERS = ("context_tokens", "input_price", "output_price")
+_FLAGS = (
+    "supports_vision", "supports_tools", "supports_json_schema", "supports_tool_role", "single_system",
+    "supports_responses",
+)  # fmt: skip
+_STEPS = (
+    ("address", "Address"), ("key", "Key"), ("model", "Model"), ("answer", "Answer"),
+    ("json_schema", "JSON schema"), ("streaming", "Streaming"), ("responses", "Responses API"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsPage:
+    """What `models/models.html` draws. `found` is None until servers were looked for, `prompt` where no
+    model takes one.
+    """
+
+    models: list[ModelInfo]
+    problem: str
+    form: Mapping[str, str]
+    errors: Mapping[str, str]
+    prompt: PromptEditor | None
+    found: list[FoundServer] | None = None
+    ports: str = ", ".join(f"{name} ({port})" for port, name in PORTS.items())
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPage:
+    """What `models/model.html` draws: one provider, its form, and what its endpoint said just now."""
+
+    info: ModelInfo
+    form: Mapping[str, str]
+    errors: Mapping[str, str]
+    listed: tuple[ListedModel, ...] = ()
+    list_problem: str = ""
+    report: Report | None = None
+    action: str = ""
+    step_names: tuple[tuple[str, str], ...] = _STEPS
+    tool_formats: tuple[str, ...] = TOOL_FORMATS
+
+
+@blueprint.get("/settings/models")
+def show() -> Response:
+    return _page()
+
+
+@blueprint.post("/settings/models")
+def add() -> Response:
+    """Add a provider; its own page is where a model is chosen and tested."""
+    form = request.form
+    try:
+        provider, errors = _read(Provider(0, "", ""), form)
+        if errors:
+            raise ProviderInvalid(errors)
+        added = providing.add(services(), replace(provider, api_key=form.get("api_key", "").strip()))
+    except ProviderInvalid as error:
+        return _page(422, form=_shown(form), errors=dict(error.errors))
+    return templating.redirect_to(f"/settings/models/{added.id}")
+
+
+@blueprint.post("/settings/models/find")
+def find() -> Response:
+    """Look for model servers on this machine, and nowhere else."""
+    found = find_servers()
+    if templating.wants_fragment():
+        return make_response(render_template("models/found.html", page=models_page(found=found)))
+    return _page(found=found)
+
+
+@blueprint.post("/settings/models/default")
+def choose() -> Response:
+    """Let a model answer when none is chosen."""
+    try:
+        providing.set_default(services(), request.form.get("name", ""))
+    except UnknownModel as error:
+        raise Problem(404, error.code, str(error)) from error
+    return templating.redirect_to("/settings/models")
+
+
+@blueprint.get("/settings/models/<id:provider_id>")
+def one(provider_id: int) -> Response:
+    """A provider. While no model is chosen its endpoint is asked for its list, where that is allowed."""
+    provider = providers.load(services().data_dir).get(provider_id)
+    if provider.model:
+        return _one(provider)
+    return _one(provider, **_list(provider_id))
+
+
+@blueprint.post("/settings/models/<id:provider_id>")
+def save(provider_id: int) -> Response:
+    """Keep the form's values; an empty key field keeps the key."""
+    form = request.form
+    before = providers.load(services().data_dir).get(provider_id)
+    typed_key = form.get("api_key", "").strip()
+    new_key = "" if form.get("remove_key") == "on" else typed_key or None
+    try:
+        wanted, errors = _read(before, form)
+        if errors:
+            raise ProviderInvalid(errors)
+        providing.change(services(), replace(wanted, name=wanted.name or before.name), new_key)
+    except ProviderInvalid as error:
+        return _one(before, 422, form=_shown(form), errors=dict(error.errors))
+    return templating.redirect_to(f"/settings/models/{provider_id}?saved=1")
+
+
+@blueprint.post("/settings/models/<id:provider_id>/choose")
+def choose_model(provider_id: int) -> Response:
+    """Take a model from the endpoint's list, with the window it tells."""
+    provider = providers.load(services().data_dir).get(provider_id)
+    window = request.form.get("context_tokens", "")
+    changed = replace(
+        provider,
+        model=request.form.get("model", ""),
+        context_tokens=int(window) if window.isdecimal() and len(window) < 9 else provider.context_tokens,
+    )
+    try:
+        providing.change(services(), changed, None)
+    except ProviderInvalid as error:
+        return _one(provider, 422, errors=dict(error.errors))
+    return templating.redirect_to(f"/settings/models/{provider_id}?saved=1")
+
+
+@blueprint.post("/settings/models/<id:provider_id>/allow")
+def allow(provider_id: int) -> Response:
+    """Permit that text leaves for the host that the page named."""
+    provider = providers.load(services().data_dir).get(provider_id)
+    try:
+        providing.allow(services(), provider_id, request.form.get("host", ""))
+    except ProviderInvalid as error:
+        return _one(provider, 422, errors=dict(error.errors))
+    return templating.redirect_to(f"/settings/models/{provider_id}")
+
+
+@blueprint.post("/settings/models/<id:provider_id>/list")
+def list_models(provider_id: int) -> Response:
+    """Ask the endpoint for its models."""
+    provider = providers.load(services().data_dir).get(provider_id)
+    return _fragment("models/listed.html", provider, **_list(provider_id))
+
+
+@blueprint.post("/settings/models/<id:provider_id>/test")
+def test(provider_id: int) -> Response:
+    """One small real call, and what it showed."""
+    provider = providers.load(services().data_dir).get(provider_id)
+    try:
+        report = providing.test_provider(services(), provider_id)
+    except HostNotAllowed as error:
+        raise Problem(409, "host_not_allowed", f"{error}.") from error
+    action = turn_error(report.error, "en").action if report.error else ""
+    return _fragment("models/report.html", provider, report=report, action=action, listed=report.models)
+
+
+@blueprint.post("/settings/models/<id:provider_id>/remove")
+def remove(provider_id: int) -> Response:
+    providing.remove(services(), provider_id)
+    return templating.redirect_to("/settings/models")
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _list(provider_id: int) -> dict[str, object]:
+    """What the endpoint lists, or why it does not, for the page."""
+    try:
+        return {"listed": providing.list_models(services(), provider_id)}
+    except HostNotAllowed:
+        return {}
+    except ModelError as error:
+        failure = turn_error(error, "en")
+        return {"list_problem": f"{failure.message} {failure.action}"}
+
+
+def _read(before: Provider, form: Mapping[str, str]) -> tuple[Provider, list[tuple[str, str]]]:
+    """The provider that a form describes, without its key, and what is no number in it."""
+    values: dict[str, object] = {name: form[name].strip() for name in _TEXTS if name in form}
+    errors = []
+    for name in _NUMBERS:
+        text = form.get(name, "").strip().replace(",", ".")
+        if not text:
+            continue
+        try:
+            values[name] = int(text) if name == "context_tokens" else float(text)
+        except ValueError:
+            errors.append((name, "must be a number"))
+    if form.get("has_flags"):
+        values.update({name: form.get(name) == "on" for name in _FLAGS})
+    return replace(before, **values), errors  # type: ignore[arg-type]
+
+
+def _shown(form: Mapping[str, str]) -> dict[str, str]:
+    """What was typed, to be shown again: everything but the key."""
+    return {name: form.get(name, "")[:600] for name in (*_TEXTS, *_NUMBERS, *_FLAGS) if name in form}
+
+
+def _form(provider: Provider) -> dict[str, str]:
+    numbers = {name: f"{getattr(provider, name):g}" for name in ("input_price", "output_price")}
+    flags = {name: "on" for name in _FLAGS if getattr(provider, name)}
+    texts = {name: getattr(provider, name) for name in _TEXTS}
+    return {**texts, **numbers, **flags, "context_tokens": str(provider.context_tokens)}
+
+
+def models_page(**changes: object) -> ModelsPage:
+    """The page as its address says: ``model`` is the one whose prompt is edited."""
+    models = services().chat_models
+    values: dict[str, object] = {"form": {}, "errors": {}, **changes}
+    undo = request.args.get("undo", "")
+    prompt = editor(
+        services(),
+        request.args.get("model", ""),
+        undo=int(undo) if undo.isdecimal() and len(undo) < 10 else None,
+    )
+    return ModelsPage(models=models.listed(), problem=models.problem, prompt=prompt, **values)  # type: ignore[arg-type]
+
+
+def _page(status: int = 200, **changes: object) -> Response:
+    html = render_template("models/models.html", page=models_page(**changes), section="settings")
+    return make_response(html, status)
+
+
+def _model_page(provider: Provider, **changes: object) -> ModelPage:
+    listed = services().chat_models.listed()
+    info = next(each for each in listed if each.provider_id == provider.id)
+    values: dict[str, object] = {"form": _form(provider), "errors": {}, **changes}
+    return ModelPage(info=info, **values)  # type: ignore[arg-type]
+
+
+def _one(provider: Provider, status: int = 200, /, **changes: object) -> Response:
+    page = _model_page(provider, **changes)
+    saved = request.method == "GET" and request.args.get("saved") == "1"
+    html = render_template("models/model.html", page=page, section="settings", saved=saved)
+    return make_response(html, status)
+
+
+def _fragment(template: str, provider: Provider, **changes: object) -> Response:
+    """A piece of the provider's page for htmx, the page for everybody else."""
+    if not templating.wants_fragment():
+        return _one(provider, **changes)
+    return make_response(render_template(template, page=_model_page(provider, **changes)))

@@ -1,0 +1,61 @@
+"""Display settings: theme, time zone, day start, single keys. Choices of one browser, as cookies."""
+
+from __future__ import annotations
+
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from store.core.zones import host_zone, zone_named, zone_names
+from webapp.core import templating
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import services
+from webapp.core.viewer import DAY_START_COOKIE, KEYS_COOKIE, THEME_COOKIE, ZONE_COOKIE
+
+blueprint = Blueprint("display", __name__)
+
+_YEAR_S = 365 * 86_400
+
+
+@blueprint.get("/settings/display")
+def show() -> Response:
+    """The choices as they are."""
+    html = render_template(
+        "display/display.html",
+        section="settings",
+        zones=zone_names(),
+        chosen_zone=request.cookies.get(ZONE_COOKIE, ""),
+        browser_zone=request.cookies.get("tz", ""),
+        server_zone=host_zone().key,
+        next_address=_next(request.args.get("next", "")),
+        saved=request.args.get("saved") == "1",
+    )
+    return make_response(html)
+
+
+@blueprint.post("/settings/display")
+def save() -> Response:
+    """Keep the choices in this browser and go back to where they were opened."""
+    form = request.form
+    zone = form.get("zone", "")
+    if zone and zone_named(zone) is None:
+        error = FieldError("zone", "is no IANA time zone; for example Europe/Berlin")
+        raise Problem(422, "invalid_timezone", "The time zone is not known.", errors=(error,))
+    response = templating.redirect_to(_next(form.get("next", "")) or "/settings/display?saved=1")
+    _keep(response, ZONE_COOKIE, zone)
+    _keep(response, THEME_COOKIE, form.get("theme", "") if form.get("theme") in ("light", "dark") else "")
+    day_start = form.get("day_start", "0")
+    _keep(response, DAY_START_COOKIE, day_start if day_start in ("1", "2", "3", "4", "5", "6") else "")
+    _keep(response, KEYS_COOKIE, "" if form.get("single_keys") == "on" else "off")
+    return response
+
+
+def _keep(response: Response, name: str, value: str) -> None:
+    if value:
+        secure = services().settings.web.allow_lan and request.is_secure
+        response.set_cookie(name, value, max_age=_YEAR_S, samesite="Strict", secure=secure)
+    else:
+        response.delete_cookie(name, samesite="Strict")
+
+
+def _next(address: str) -> str:
+    return address if templating.is_local(address) and not address.startswith("/settings/display") else ""

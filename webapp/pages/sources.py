@@ -1,0 +1,191 @@
+"""What the pages of imported sources draw: messages, events, positions and places, a piece at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from store.core import days
+from store.core.database import Database
+from store.core.zones import DayClock, day_clock
+from store.memory.retrievers import RetrievalQuery
+from store.sources import calendars, import_names, imports, locations, message_search, messages, places
+from store.sources.import_names import AcceptedNames, Forgotten, Name
+from store.sources.imports import Deleted, Import, Kind
+from webapp.core import formatting
+from webapp.core.viewer import Viewer
+
+PAGE = 50
+_POINTS = 200
+_NAMES = 200
+_EVER_MS = 2**52
+
+TITLES: dict[Kind, str] = {
+    "messages": "Messages",
+    "calendar": "Calendar",
+    "location": "Where you were",
+    "places": "Your places",
+}
+ABOUT: dict[Kind, str] = {
+    "messages": "SMS, iMessage, WhatsApp, Telegram, e-mail",
+    "calendar": "Events of .ics files",
+    "location": "Positions in time",
+    "places": "Names for positions",
+}
+ICONS: dict[Kind, str] = {"messages": "chat", "calendar": "calendar", "location": "globe", "places": "pin"}
+UNITS: dict[Kind, str] = {
+    "messages": "message",
+    "calendar": "event",
+    "location": "position",
+    "places": "place",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Some rows of a source. `earlier` and `later` are the queries of the pages beside this one, or ""."""
+
+    rows: list[Any] = field(default_factory=list)
+    label: str = ""  # which part of the source this is
+    on: date | None = None  # the day it begins with
+    earlier: str = ""
+    later: str = ""
+    total: int | None = None  # of the part, where not all of it is shown
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """Everything `sources/source.html` draws."""
+
+    kind: Kind
+    title: str
+    unit: str
+    icon: str
+    total: int
+    imports: list[Import]
+    q: str
+    listed: Listed
+    zone_name: str
+    clock: DayClock
+    receipt: dict[str, Any] | None = None
+    problem: str = ""
+    given: dict[str, str] = field(default_factory=dict)
+    deleted: Deleted | None = None
+    delete_problem: str = ""
+
+    def day_of(self, ms: int) -> str:
+        """The address of the day that holds a moment."""
+        return f"/days/{self.clock.day_of(ms).date.isoformat()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPage:
+    """Everything `sources/imported.html` draws: one file, the names in it, what deleting it would take."""
+
+    source: Import
+    title: str
+    unit: str
+    who: str
+    names: list[Name]
+    total: int
+    missing: int
+    would_go: Forgotten
+    done: AcceptedNames | None = None
+
+
+def import_page(database: Database, source: Import, done: AcceptedNames | None = None) -> ImportPage:
+    found = import_names.names(database, source)
+    return ImportPage(
+        source=source,
+        title=TITLES[source.kind],
+        unit=UNITS[source.kind],
+        who=import_names.NAMED_KINDS.get(source.kind, ""),
+        names=found[:_NAMES],
+        total=len(found),
+        missing=sum(not each.is_noted for each in found),
+        would_go=import_names.would_go(database, source),
+        done=done,
+    )
+
+
+def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Listed:
+    """The rows that an address asks for: words in `q`, a day in `day`, a place in the list in `before`."""
+    q = arguments.get("q", "").strip()[:1_000]
+    if kind == "messages":
+        return _messages(database, q, _day(arguments.get("day", "")), arguments.get("before", ""))
+    if kind == "calendar":
+        return _events(database, q, _day(arguments.get("day", "")), viewer)
+    if kind == "location":
+        return _points(database, _day(arguments.get("day", "")))
+    return _places(database, q, arguments.get("offset", ""))
+
+
+def _day(text: str) -> date | None:
+    """A day from an address; None for what is none, or beyond what can be imported."""
+    try:
+        found = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if 1970 <= found.year < 2100 else None
+
+
+def _messages(database: Database, q: str, on: date | None, before: str) -> Listed:
+    if q:
+        page = message_search.search_messages(database, RetrievalQuery(q), mode="fts5", limit=PAGE)
+        return Listed([hit.message for hit in page.hits], f"The best {PAGE} of “{q}”" if page.hits else "")
+    at, _, number = before.partition(".")
+    cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
+    among, part = messages.EVERY_MESSAGE, ""
+    if on is not None:
+        day = _bounds(database, on)
+        among, part = messages.Filters(day.start_ms, day.end_ms), f"day={on}&"
+    found = messages.browse(database, among, PAGE + 1, before=cursor)
+    last = found[PAGE - 1] if len(found) > PAGE else None
+    earlier = f"{part}before={last.sent_ms}.{last.id}" if last else ""
+    label = f"{formatting.date_long(on)}, newest first" if on else "Newest first"
+    return Listed(found[:PAGE], label, on, earlier=earlier)
+
+
+def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> Listed:
+    if q:
+        found, total = calendars.events_between(database, 0, _EVER_MS, q, PAGE)
+        return Listed(found, f"Events with “{q}”, earliest first" if found else "", total=total)
+    first = (on or days.to_local(viewer.now_ms, viewer.zone).date()).replace(day=1)
+    after = (first + timedelta(days=32)).replace(day=1)
+    start_ms, end_ms = (days.day(each, viewer.zone).start_ms for each in (first, after))
+    found, total = calendars.events_between(database, start_ms, end_ms, "", _POINTS)
+    span = imports.span(database, "calendar")
+    earlier = later = ""
+    if span and span[0] < start_ms:
+        earlier = f"day={(first - timedelta(days=1)).replace(day=1)}"
+    if span and span[1] >= end_ms:
+        later = f"day={after}"
+    label = f"{formatting.MONTHS[first.month - 1]} {first.year}"
+    return Listed(found, label, first, earlier, later, total)
+
+
+def _points(database: Database, on: date | None) -> Listed:
+    span = imports.span(database, "location")
+    if span is None:
+        return Listed()
+    day = _bounds(database, on) if on else day_clock(database).day_of(span[1])
+    found, total = locations.points_between(database, day.start_ms, day.end_ms, _POINTS)
+    earlier = f"day={day.date - timedelta(days=1)}" if span[0] < day.start_ms else ""
+    later = f"day={day.date + timedelta(days=1)}" if span[1] >= day.end_ms else ""
+    return Listed(found, "", day.date, earlier, later, total)
+
+
+def _bounds(database: Database, on: date) -> days.Day:
+    """A day as the pages of days count it."""
+    clock = day_clock(database)
+    return days.day(on, clock.zone, clock.day_start_min)
+
+
+def _places(database: Database, q: str, offset: str) -> Listed:
+    start = int(offset) if offset.isdecimal() and len(offset) < 10 else 0
+    found = places.browse(database, q, PAGE + 1, start)
+    words = f"q={q}&" if q else ""
+    earlier = f"{words}offset={max(0, start - PAGE)}" if start else ""
+    later = f"{words}offset={start + PAGE}" if len(found) > PAGE else ""
+    return Listed(found[:PAGE], "By name", earlier=earlier, later=later)

@@ -1,0 +1,158 @@
+"""The status page: each fact with its verdict, the path a frame travels, and the day's ledger."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import version
+from zoneinfo import TZPATH
+
+import apsw
+
+from store.chats import attachments
+from store.frames import kept
+from store.frames.kept import PinnedUsage
+from store.spool import ingest_state
+from store.spool.ingest_state import IngestState
+from store.timeline import ledger, timeline
+from store.timeline.gaps import IDLE
+from store.timeline.ledger import DecisionCount, Reconciliation
+from webapp.core.services import Services
+from webapp.core.viewer import Viewer
+from webapp.ops import health
+from webapp.ops.recording import PauseOrder, current_pause
+from webapp.views.activity_band import reason_words
+
+_MINUTE_MS = 60_000
+_TITLES = {
+    "capture": "Recording",
+    "ingest": "Waiting to be stored",
+    "index": "Waiting to be read",
+    "meaning": "Search by meaning",
+    "storage": "Disk",
+    "model": "Answers",
+    "canary": "Search finds the newest frame",
+}
+_WORDS = {"ok": "OK", "warn": "Look", "bad": "Broken", "off": "Off"}
+_KINDS = {
+    "ok": ("ok", "check"),
+    "warn": ("warn", "alert"),
+    "bad": ("danger", "alert"),
+    "off": ("plain", "dash"),
+}
+_ORDER = ("bad", "warn", "off", "ok")
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Value, verdict word, why, action. `meter` is (used, total) in GB for what fills up."""
+
+    name: str
+    title: str
+    value: str
+    kind: str
+    icon: str
+    word: str
+    why: str
+    action: str
+    meter: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One minute of the last hour: percent from the left and of the height, and the number."""
+
+    x: float
+    height: float
+    minute_ms: int
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPage:
+    """Everything `status/status.html` draws."""
+
+    status: str
+    tiles: list[Tile]
+    pause: PauseOrder | None
+    checked_ms: int
+    bars: list[Bar]
+    busiest: int
+    ledger: Reconciliation
+    decisions: list[DecisionCount]
+    worker: IngestState | None
+    failed: list[tuple[str, str]]
+    versions: list[tuple[str, str]]
+    kept: PinnedUsage
+    files: tuple[int, int]  # attached to questions: how many, and their bytes
+
+
+def page(own: Services, viewer: Viewer) -> StatusPage:
+    """All facts of this moment; a part that cannot be known says so instead of 0."""
+    found = health.check(own)
+    today = viewer.today
+    worst_first = sorted(found.parts, key=lambda part: _ORDER.index(part.verdict))
+    bars = _bars(own, viewer.now_ms)
+    return StatusPage(
+        status=found.status,
+        tiles=[_tile(own, part) for part in worst_first],
+        pause=current_pause(own.data_dir, viewer.now_ms),
+        checked_ms=found.checked_ms,
+        bars=bars,
+        busiest=max((bar.frames for bar in bars), default=0),
+        ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
+        decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
+        worker=ingest_state.read_ingest_state(own.data_dir.spool),
+        failed=list(own.spool.failed())[:10],
+        versions=_versions(),
+        kept=kept.pinned_usage(own.database),
+        files=attachments.usage(own.database),
+    )
+
+
+def _tile(own: Services, part: health.Part) -> Tile:
+    kind, icon = _KINDS[part.verdict]
+    meter = None
+    if part.name == "storage":
+        usage = shutil.disk_usage(own.data_dir.home)
+        meter = (usage.used / 1e9, usage.total / 1e9)
+    title = _TITLES.get(part.name, part.name)
+    return Tile(part.name, title, part.value, kind, icon, _WORDS[part.verdict], part.why, part.action, meter)
+
+
+def _bars(own: Services, now_ms: int) -> list[Bar]:
+    """Frames kept in each minute of the last hour."""
+    start_ms = now_ms // _MINUTE_MS * _MINUTE_MS - 59 * _MINUTE_MS
+    counts = [0] * 60
+    for mark in timeline.frames_between(own.database, start_ms, now_ms + 1, 20_000):
+        counts[min(59, (mark.captured_ms - start_ms) // _MINUTE_MS)] += 1
+    most = max(counts) or 1
+    return [
+        Bar(round(i * 100 / 60, 2), round(count * 100 / most, 1), start_ms + i * _MINUTE_MS, count)
+        for i, count in enumerate(counts)
+    ]
+
+
+def _versions() -> list[tuple[str, str]]:
+    return [
+        ("Recollect", version("recollect")),
+        ("Python", platform.python_version()),
+        ("SQLite", apsw.sqlite_lib_version()),
+        ("Zone data", "the system's" if TZPATH else version("tzdata")),
+    ]
+
+
+def decision_words(count: DecisionCount) -> str:
+    """A line of the ledger in words: ``left out: rule:app`` is never a name."""
+    names = {
+        "kept": "kept",
+        "deduped": "unchanged",
+        "excluded": "left out",
+        "paused": "paused",
+        "failed": "failed",
+    }
+    reason = reason_words(count.reason) if count.reason else ""
+    if count.reason == IDLE:  # beside the looks, whatever became of those
+        return reason
+    return f"{names.get(count.decision, count.decision)}{f', {reason}' if reason else ''}"

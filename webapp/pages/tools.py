@@ -1,0 +1,207 @@
+"""The chat's tools as the settings page draws them: how each runs, what it reaches now, what was allowed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from assistant.context.background import are_chats_told
+from assistant.core.models import ChatModels
+from assistant.tools.gates import of_turn
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
+from assistant.tools.tool import RISKS, Risk, Tool
+from assistant.turns import destinations
+from assistant.turns.admission import uses_tools
+from store.chats import tool_log, tool_modes, tool_permissions
+from store.chats.tool_log import ToolEvent
+from store.chats.tool_modes import Mode
+from store.chats.tool_permissions import Rule
+from store.core.settings import ToolsSettings
+from webapp.core.services import Services
+
+MODE_WORDS: Mapping[Mode, str] = {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
+"""C15."""
+
+EVENT_WORDS = {
+    "approved": "allowed once",
+    "allowed_in_chat": "allowed in one chat",
+    "always_allowed": "allowed always",
+    "denied": "denied",
+    "expired": "nobody decided in time",
+    "refused": "refused: not as approved, or decided before",
+    "completed": "ran",
+    "failed": "failed",
+    "timed_out": "took too long",
+}
+MAX_EVENTS = 30
+_ORDER: tuple[Risk, ...] = ("sends", "files", "changes", "looks")
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterView:
+    """One argument. `kind` is its type with its limits, in words."""
+
+    name: str
+    kind: str
+    is_required: bool
+    default: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolView:
+    """One tool. `reaches` is what it can touch as things are now; `lacks` why nobody is offered it. One that
+    runs by itself `asks_again` where it would send to another host than when that was chosen.
+    """
+
+    name: str
+    summary: str
+    description: str
+    parameters: tuple[ParameterView, ...]
+    mode: Mode
+    default_mode: Mode
+    default_words: str
+    risk: Risk
+    reaches: str
+    last_used_ms: int | None
+    lacks: str
+    asks_again: bool
+
+    @property
+    def is_on(self) -> bool:
+        return self.mode != "off"
+
+    @property
+    def chosen(self) -> Mode:
+        """The mode when it is on: that of a tool that is off would be its default."""
+        return self.mode if self.is_on else "ask" if self.default_mode == "off" else self.default_mode
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tools of one kind of risk."""
+
+    title: str
+    tools: tuple[ToolView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsPage:
+    """What `tools/tools.html` draws. `missing` are tools that have to be set up first: (name, how)."""
+
+    groups: tuple[Group, ...]
+    missing: tuple[tuple[str, str], ...]
+    rules: tuple[Rule, ...]
+    events: tuple[tuple[ToolEvent, str], ...]
+    is_used: bool
+    max_iterations: int
+    timeout_s: float
+    network_calls_per_minute: int
+    approval_minutes: int = APPROVAL_LIFETIME_MS // 60_000
+
+
+def tools_page(own: Services) -> ToolsPage:
+    views = {view.name: view for view in tool_views(own)}
+    groups = [
+        Group(
+            RISKS[risk][1], tuple(views[tool.name] for tool in own.agent.registry.list() if tool.risk == risk)
+        )
+        for risk in _ORDER
+    ]
+    settings, models = own.settings.tools, own.chat_models
+    return ToolsPage(
+        groups=tuple(group for group in groups if group.tools),
+        missing=tuple((tool.name, how) for tool, how in not_set_up(settings)),
+        rules=tuple(tool_permissions.rules(own.database)),
+        events=tuple(
+            (event, EVENT_WORDS.get(event.event, event.event))
+            for event in tool_log.latest_events(own.database, MAX_EVENTS)
+        ),
+        is_used=any(uses_tools(models, models.get(name)) for name in models.names),
+        max_iterations=settings.max_iterations,
+        timeout_s=settings.timeout_s,
+        network_calls_per_minute=settings.network_calls_per_minute,
+    )
+
+
+def tool_views(own: Services) -> Iterator[ToolView]:
+    """Every tool of this installation, in the order a model is told them."""
+    by_name = modes(own.database, own.agent.registry)
+    used = tool_log.last_used_tools(own.database)
+    bound = tool_modes.hosts(own.database)
+    gates = of_turn(
+        own.database,
+        has_vision=bool(_seeing(own.chat_models)),
+        has_attachments=True,
+        wants_chats=partial(are_chats_told, own.context),
+    )
+    for tool in own.agent.registry.list():
+        yield ToolView(
+            name=tool.name,
+            summary=_first_sentence(tool.description),
+            description=tool.description,
+            parameters=tuple(_parameters(tool)),
+            mode=by_name[tool.name],
+            default_mode=tool.mode,
+            default_words=MODE_WORDS[tool.mode].lower(),
+            risk=tool.risk,
+            reaches=_reaches(tool, own.settings.tools, own.chat_models),
+            last_used_ms=used.get(tool.name),
+            lacks=gates.lacks(tool.name),
+            asks_again=by_name[tool.name] == "auto"
+            and not destinations.hosts(own.agent, own.chat_models, tool.name) <= bound.get(tool.name, set()),
+        )
+
+
+def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
+    """Roots, endpoint or model, where the tool has one; else its own words."""
+    engine = search_engine(settings)
+    if tool.name == "web_search" and engine:
+        return f"{engine.host}, which gets the words of the search"
+    if tool.risk == "files":
+        return f"{tool.reaches}: {', '.join(settings.read_file_roots)}"
+    if tool.name == "describe_frame" and (seeing := _seeing(models)):
+        return f"one picture of your screen, shown to the model that answers: {', '.join(seeing)}"
+    return tool.reaches
+
+
+def _seeing(models: ChatModels) -> list[str]:
+    """Models that take pictures, with where they are."""
+    return [f"{info.name} ({info.where})" for info in models.describe() if info.supports_vision]
+
+
+def _first_sentence(text: str) -> str:
+    for at, character in enumerate(text):
+        if character in ".;" and text[at + 1 : at + 2] in ("", " "):
+            return text[:at] + "."
+    return text
+
+
+def _parameters(tool: Tool) -> Iterator[ParameterView]:
+    required = set(tool.parameters["required"])
+    for name, schema in tool.parameters["properties"].items():
+        default = "" if "default" not in schema else json.dumps(schema["default"], ensure_ascii=False)
+        yield ParameterView(name, _kind(schema), name in required, default, schema.get("description", ""))
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """A JSON Schema in words: ``integer, 1 to 100``."""
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_kind(each) for each in schema["anyOf"]))
+    if "enum" in schema:
+        return "one of " + ", ".join(str(each) for each in schema["enum"])
+    words = str(schema.get("type", "any value"))
+    if words == "array":
+        words = f"list of {_kind(schema.get('items', {}))}"
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None and high < 2**31:
+        return f"{words}, {low} to {high:,}"
+    if low is not None:
+        return f"{words}, {low} or more"
+    if high is not None:
+        return f"{words}, at most {high:,}"
+    most = schema.get("maxLength")
+    return f"{words}, at most {most:,} characters" if most else words

@@ -1,0 +1,157 @@
+"""The first-run page, which is also the later setup check: rows read afresh each time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from store.core import zones
+from store.frames import frames
+from store.privacy import privacy
+from store.spool.process_state import read_capture_state
+from store.timeline import stats
+from webapp.core import formatting
+from webapp.core.services import Services
+from webapp.core.viewer import Viewer
+from webapp.ops import doctor
+from webapp.ops.light import FRESH_MS
+from webapp.ops.recording import PauseOrder, current_pause
+from webapp.pages import privacy as browsers
+from webapp.views.frames import Picture, picture
+
+_TEN_MINUTES_MS = 600_000
+_DAY_MS = 86_400_000
+_LANGUAGES = {"eng": "English", "chi_sim": "Chinese", "chi_tra": "traditional Chinese", "deu": "German"}
+_KINDS = {"OK": ("ok", "check"), "--": ("plain", "dash"), "!": ("warn", "alert"), "X": ("danger", "alert")}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Word, reason, one action: `links` are (text, address) pairs."""
+
+    name: str
+    verdict: str
+    sentence: str
+    action: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+    picture: Picture | None = None
+
+    @property
+    def kind(self) -> str:
+        return _KINDS[self.verdict][0]
+
+    @property
+    def icon(self) -> str:
+        return _KINDS[self.verdict][1]
+
+
+@dataclass(frozen=True, slots=True)
+class SetupPage:
+    """Everything `welcome/welcome.html` draws."""
+
+    rows: list[Row]
+    home: str
+    pause: PauseOrder | None
+    has_frames: bool
+
+
+def page(own: Services, viewer: Viewer) -> SetupPage:
+    """Every row; none waits for another."""
+    newest = frames.nearest(own.database, viewer.now_ms)
+    rows = [
+        _recording(own, viewer),
+        _left_out(own),
+        _private_windows(own, viewer),
+        _reading(own),
+        _of_check("Answers", doctor.check_model(own.chat_models)),
+        _time(viewer),
+        _space(own, viewer),
+    ]
+    home = str(own.data_dir.home)
+    return SetupPage(rows, home, current_pause(own.data_dir, viewer.now_ms), newest is not None)
+
+
+def _recording(own: Services, viewer: Viewer) -> Row:
+    state = read_capture_state(own.data_dir.spool)
+    newest = frames.nearest(own.database, viewer.now_ms)
+    shown = picture(newest, formatting.clock(newest.captured_ms, viewer.zone)) if newest else None
+    if current_pause(own.data_dir, viewer.now_ms):
+        return Row("Recording", "!", "paused", "Resume when you are ready.", picture=shown)
+    check = doctor.check_display(own.data_dir)
+    if state is None or state.looked_ms is None or viewer.now_ms - state.looked_ms > FRESH_MS:
+        return Row("Recording", check.verdict, check.sentence, check.action, picture=shown)
+    monitors = formatting.count(len(state.monitors), "monitor")
+    seen = f"newest frame {formatting.clock(newest.captured_ms, viewer.zone)}" if newest else "no frame yet"
+    return Row("Recording", "OK", f"{monitors}, {seen}", picture=shown)
+
+
+def _left_out(own: Services) -> Row:
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    links = (("Rules", "/privacy"), ("Test a window", "/privacy#test"))
+    if rules.unreadable:
+        return Row(
+            "Never recorded", "X", rules.unreadable, "Until they can be read, nothing is recorded.", links
+        )
+    parts = ["password managers and private windows"] if rules.defaults else []
+    parts += [formatting.count(len(rules.rules), "rule") + " of your own"] if rules.rules else []
+    sentence = "; ".join(parts) or "nothing is left out"
+    known = "; a window that cannot be identified is left out" if rules.any else ""
+    return Row("Never recorded", "OK" if rules.any else "!", sentence + known, "", links)
+
+
+def _private_windows(own: Services, viewer: Viewer) -> Row:
+    """How private windows of Chrome and its relatives are told apart (PRI-5)."""
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    told = browsers.section(own, rules, viewer.now_ms)
+    links = (("Choose", "/privacy#browsers"),)
+    if told.problem:
+        return Row("Private windows", "X", told.problem, "", links)
+    if not rules.defaults:
+        return Row("Private windows", "!", "recorded, as you chose", "", links)
+    if told.paired:
+        names = " and ".join(browser.name for browser in told.paired)
+        silent = any(browser.is_silent for browser in told.paired)
+        sentence = f"the extension of {names} {'is silent' if silent else 'tells them apart'}"
+        return Row("Private windows", "!" if silent else "OK", sentence, "", links)
+    if told.masked:
+        return Row("Private windows", "OK", "browsers that do not tell theirs are blacked out", "", links)
+    if doctor.check_ocr(own.settings.ocr).verdict != "OK":
+        sentence = "no toolbar can be read, so Chrome's and its relatives' windows are left out"
+        return Row(
+            "Private windows", "!", sentence, "Mend the reading of text, or pair the extension.", links
+        )
+    return Row("Private windows", "OK", "left out, Chrome's by what its toolbar says", "", links)
+
+
+def _reading(own: Services) -> Row:
+    """The engine with its languages; the first of the two that has a problem speaks."""
+    engine = doctor.check_ocr(own.settings.ocr)
+    languages = doctor.check_languages(own.settings.ocr)
+    if engine.verdict == "OK" and languages.verdict == "OK":
+        names = ", ".join(_LANGUAGES.get(name, name) for name in languages.sentence.split(", "))
+        return Row("Reading text", "OK", f"{engine.sentence} reads {names}")
+    return _of_check("Reading text", engine if engine.verdict != "OK" else languages)
+
+
+def _of_check(name: str, check: doctor.Check) -> Row:
+    return Row(name, check.verdict, check.sentence, check.action)
+
+
+def _time(viewer: Viewer) -> Row:
+    origin = {"server": ", from the server: this browser has not said", "chosen": ", chosen by you"}
+    start = f"day starts {viewer.day_start_min // 60:02d}:00"
+    name = f"{zones.utc_offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
+    links = (("Change", "/settings/display"),)
+    return Row("Time", "OK", f"{name}{origin.get(viewer.zone_origin, '')}, {start}", "", links)
+
+
+def _space(own: Services, viewer: Viewer) -> Row:
+    check = doctor.check_disk(own.data_dir, own.settings)
+    return Row("Space", check.verdict, f"{check.sentence}; {_pace(own, viewer)}", check.action)
+
+
+def _pace(own: Services, viewer: Viewer) -> str:
+    """Pictures of the last day, once there is enough of it to tell."""
+    size, oldest = stats.pictures_between(own.database, viewer.now_ms - _DAY_MS, viewer.now_ms)
+    if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
+        return "too early to tell how much a day takes"
+    return f"{formatting.size(size)} of pictures in the last day"

@@ -1,0 +1,194 @@
+"""The door of the web process: every request passes here before it reaches a view.
+
+In this order: a Host that is ours (SEC-4), not sent by another site (SEC-5), signed in unless
+the route is public (SEC-2, SEC-3), and for changes made with a cookie the CSRF token (SEC-6). The
+one route of the browser extension has a key of its own instead, and answers nobody else.
+Sockets begin as requests and pass the same way (SEC-19). On the way out every answer gets the
+headers that keep it private (SEC-7, SEC-8).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+
+from flask import Flask, Response, current_app, g, render_template, request
+
+from webapp.core.errors import Problem, is_api, request_id
+from webapp.core.services import services
+from webapp.core.templating import wants_fragment
+from webapp.security import access, login
+
+log = logging.getLogger(__name__)
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+    "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
+_FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+
+
+def install(app: Flask) -> None:
+    """Put the guards before every view and the headers on every answer."""
+    app.before_request(_guard)
+    app.after_request(protect)
+    app.jinja_env.globals["csrf_token"] = lambda: login.csrf_token(services().token)
+
+
+def _guard() -> Response | None:
+    """None lets the request through; an answer or a `Problem` does not."""
+    _check_host()
+    if _permission() is access.Permission.EXTENSION:
+        _check_extension()
+        return None
+    if is_cross_site():
+        if _is_page_navigation():
+            return _crossing()
+        # %r: what stands in a path from outside begins no line of its own.
+        log.warning("refused %s %r: another site asked", request.method, request.path[:200])
+        raise Problem(403, "cross_site", "Requests from other sites are refused.")
+    _check_access()
+    return None
+
+
+# -- Host -----------------------------------------------------------------------------------
+
+
+def is_allowed_host(host: str, names: frozenset[str], port: int) -> bool:
+    """Whether a Host header names this server: one allowed name, and our port."""
+    match = _HOST.fullmatch(host.lower())
+    if match is None:
+        return False
+    return match["name"] in names and int(match["port"] or 80) == port
+
+
+def _host_names() -> frozenset[str]:
+    host = services().settings.web.host
+    if host in ("", "0.0.0.0", "::"):
+        # Listening everywhere: the address this connection came in by. Rebinding needs a name.
+        connection = request.environ.get("werkzeug.socket")
+        host = connection.getsockname()[0] if connection else "127.0.0.1"
+    return LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower()}
+
+
+def _check_host() -> None:
+    host = request.environ.get("HTTP_HOST", "")
+    if not is_allowed_host(host, _host_names(), services().settings.web.port):
+        raise Problem(403, "wrong_host", "This server does not answer to that Host.")
+
+
+# -- other sites ----------------------------------------------------------------------------
+
+
+def is_cross_site() -> bool:
+    """Whether a browser says that another site made this request.
+
+    `Sec-Fetch-Site` cannot be forged by a page. Our pages send no referrer, and then a form's
+    `Origin` is ``null`` (https://fetch.spec.whatwg.org/#append-a-request-origin-header): that is
+    accepted only with the browser's own word that the request is same-origin.
+    """
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None and site not in ("same-origin", "none"):
+        return True
+    origin = request.headers.get("Origin")
+    if origin is None or (origin == "null" and site == "same-origin"):
+        return False
+    return origin.lower() != f"{request.scheme}://{request.environ.get('HTTP_HOST', '')}".lower()
+
+
+def _is_page_navigation() -> bool:
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and not is_api()
+        and not wants_fragment()
+        and headers.get("Sec-Fetch-Mode") == "navigate"
+        and headers.get("Sec-Fetch-Dest") == "document"
+    )
+
+
+_FRAME_PATH = re.compile(r"/frames/([1-9][0-9]{0,15})", re.ASCII)
+
+
+def _crossing() -> Response:
+    """A page without data and one same-site link: following it sends the cookie (ux 2.4)."""
+    frame = _FRAME_PATH.fullmatch(request.path)
+    name = f"frame {frame[1]}" if frame else "this page"
+    # A path that begins with two slashes would lead to another host.
+    target = "/" + request.full_path.rstrip("?").lstrip("/\\")
+    html = render_template("crossing.html", name=name, target=target)
+    return Response(html, 403, content_type="text/html; charset=utf-8")
+
+
+# -- sign-in and CSRF -----------------------------------------------------------------------
+
+
+def _check_access() -> None:
+    token = services().token
+    g.signed_in = False
+    if "Authorization" in request.headers:
+        shown = request.authorization
+        if shown is None or shown.type != "bearer" or not access.is_token(shown.token or "", token):
+            raise _unauthorized()
+        g.signed_in = True
+        return
+    g.signed_in = login.has_session()
+    if not g.signed_in:
+        if _permission() is not access.Permission.PUBLIC:
+            raise _unauthorized()
+        return
+    if request.method not in _SAFE_METHODS and not login.is_csrf_token(_shown_csrf(), token):
+        raise Problem(403, "csrf_token_required", "The form is out of date; reload the page and try again.")
+
+
+def _permission() -> access.Permission:
+    return access.permission_of(current_app.view_functions.get(request.endpoint or ""))
+
+
+def _check_extension() -> None:
+    """One extension by its exact id, with a token that opens nothing else. No page can forge an Origin."""
+    g.signed_in = False
+    shown = request.authorization
+    token = access.extension_token(services().token)
+    if shown is None or shown.type != "bearer" or not access.is_token(shown.token or "", token):
+        raise _unauthorized()
+    if request.headers.get("Origin") != access.EXTENSION_ORIGIN:
+        raise Problem(403, "cross_site", "Only Recollect's own browser extension may speak here.")
+
+
+def _unauthorized() -> Problem:
+    detail = "This browser is not signed in. On the computer that runs Recollect, type `recollect open`."
+    if is_api():
+        detail = "A bearer token or a signed-in browser is needed; `recollect token` prints the token."
+    return Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _shown_csrf() -> str:
+    header = request.headers.get(login.CSRF_HEADER)
+    if header is None and request.mimetype in _FORM_TYPES:
+        header = request.form.get(login.CSRF_FIELD)
+    return header or ""
+
+
+# -- headers --------------------------------------------------------------------------------
+
+
+def protect(response: Response) -> Response:
+    headers = response.headers
+    headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers["Referrer-Policy"] = "no-referrer"
+    headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    headers["X-Request-Id"] = request_id()
+    if response.mimetype == "text/html":
+        response.vary.update(("HX-Request", "HX-History-Restore-Request"))
+        headers["Cache-Control"] = "no-store"
+    elif request.endpoint == "static" and response.status_code in (200, 304):
+        headers["Cache-Control"] = "no-cache"  # our own scripts and styles, revalidated by ETag
+    else:
+        headers["Cache-Control"] = "private, no-store"
+    return response

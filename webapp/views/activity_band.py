@@ -1,0 +1,179 @@
+"""The band under the frame: runs, gaps and ticks as shares of the window that is shown.
+
+Positions are percentages of the band's width, made by arithmetic on epoch milliseconds, so that
+band, head and ticks share their edges, and a day of 23 or 25 hours fills the width as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from store.core import days
+from store.timeline.gaps import Gap
+from store.timeline.timeline import Run
+from webapp.core import formatting
+from webapp.core.viewer import Viewer
+
+ZOOMS = {"day": 0, "1h": 60, "10min": 10}
+"""Zoom levels and their minutes; a day is as long as it is."""
+
+_TICK_MIN = {"day": 60, "1h": 10, "10min": 1}
+_LABEL_MIN = {"day": 360, "1h": 10, "10min": 2}
+
+REASONS = {
+    "paused": "paused",
+    "locked": "locked",
+    "asleep": "asleep",
+    "idle": "idle (no input)",
+    "excluded": "left out by a privacy rule",
+    "not_running": "not recording",
+    "deleted": "deleted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The stretch of time that the band shows."""
+
+    start_ms: int
+    end_ms: int
+    zoom: str
+
+    def share(self, ms: int) -> float:
+        """Where an instant stands, in percent of the width."""
+        if self.end_ms <= self.start_ms:
+            return 0.0  # a date that did not exist
+        inside = min(max(ms, self.start_ms), self.end_ms)
+        return round(100 * (inside - self.start_ms) / (self.end_ms - self.start_ms), 3)
+
+
+@dataclass(frozen=True, slots=True)
+class BandRun:
+    """One rectangle: percent, class and where it leads. `label` only where there is room for it."""
+
+    x: float
+    width: float
+    css_class: str
+    is_faded: bool
+    frame_id: int
+    label: str
+    letter: str
+
+
+@dataclass(frozen=True, slots=True)
+class BandGap:
+    x: float
+    width: float
+    css_class: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """`anchor` keeps the first and last label inside the band; unlabelled ticks have no label."""
+
+    x: float
+    ms: int
+    label: str
+    anchor: str
+    is_sparse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GapText:
+    """The gaps of one reason: ``not recording 12:10–12:55, 15:20–15:35``."""
+
+    words: str
+    stretches: tuple[tuple[int, int], ...]
+
+
+def window(day: days.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
+    """The aligned stretch of that zoom around a moment, inside its day.
+
+    Aligned to the clock and not to the moment, so that an address gives the same view again and
+    the head moves while the band stands still.
+    """
+    minutes = ZOOMS[zoom]
+    if not minutes:
+        return Window(day.start_ms, day.end_ms, zoom)
+    step = minutes * 60_000
+    local = days.to_local(at_ms, viewer.zone)
+    into = (local.minute * 60_000 + local.second * 1000 + local.microsecond // 1000) % step
+    start = at_ms - into
+    return Window(max(start, day.start_ms), min(start + step, day.end_ms), zoom)
+
+
+def slot_class(slot: int | None) -> str:
+    """The class that carries an app's colour."""
+    return "other" if slot is None else f"c{slot}"
+
+
+def runs(found: Iterable[Run], view: Window, shown_apps: Collection[str]) -> list[BandRun]:
+    """The rectangles of `store.timeline.timeline` runs; apps outside the filter are kept, but faded."""
+    drawn = []
+    for run in found:
+        x, end = view.share(run.start_ms), view.share(run.end_ms)
+        width = round(max(end - x, 0.1), 3)
+        name = run.app_name or ""
+        drawn.append(
+            BandRun(
+                x=x,
+                width=width,
+                css_class=slot_class(run.colour_slot),
+                is_faded=bool(shown_apps) and name not in shown_apps,
+                frame_id=run.first_frame_id,
+                label=name if width >= 5 else "",
+                letter=name[:1].upper() if 2 <= width < 5 else "",
+            )
+        )
+    return drawn
+
+
+def gap_rects(gaps: Iterable[Gap], view: Window) -> list[BandGap]:
+    """Gaps with a cause are hatched; time without looks stays the empty track."""
+    return [
+        BandGap(view.share(gap.start_ms), round(view.share(gap.end_ms) - view.share(gap.start_ms), 3), kind)
+        for gap in gaps
+        if (kind := gap.reason.partition(":")[0]) != "not_running"
+    ]
+
+
+def gap_texts(gaps: Sequence[Gap], shown: tuple[int, int] | None, at_least_ms: int) -> list[GapText]:
+    """The gaps worth naming, by reason: between the first and the last frame, or with a cause."""
+    by_reason: dict[str, list[tuple[int, int]]] = {}
+    for gap in gaps:
+        if gap.end_ms - gap.start_ms < at_least_ms:
+            continue
+        inside = shown is not None and gap.start_ms >= shown[0] and gap.end_ms <= shown[1]
+        if inside or gap.reason != "not_running":
+            by_reason.setdefault(reason_words(gap.reason), []).append((gap.start_ms, gap.end_ms))
+    return [GapText(words, tuple(stretches)) for words, stretches in by_reason.items()]
+
+
+def reason_words(reason: str) -> str:
+    """A gap's reason for people: ``failed:no_display`` becomes ``failed (no display)``."""
+    kind, _, cause = reason.partition(":")
+    if kind == "failed":
+        return f"failed ({cause.replace('_', ' ')})" if cause else "failed"
+    return REASONS.get(kind, kind.replace("_", " "))
+
+
+def ticks(view: Window, viewer: Viewer) -> list[Tick]:
+    """Marks at real local times; the last instant of a day reads 24:00."""
+    marks = days.hour_marks(view.start_ms, view.end_ms, viewer.zone, _TICK_MIN[view.zoom])
+    if not marks or marks[0] != view.start_ms:
+        marks.insert(0, view.start_ms)
+    return [_tick(ms, view, viewer) for ms in marks]
+
+
+def _tick(ms: int, view: Window, viewer: Viewer) -> Tick:
+    local = days.to_local(ms, viewer.zone)
+    minute = local.hour * 60 + local.minute
+    at_edge = ms in (view.start_ms, view.end_ms)
+    is_labelled = minute % _LABEL_MIN[view.zoom] == 0 or at_edge
+    ends_day = view.zoom == "day" and ms == view.end_ms and minute == 0
+    label = "24:00" if ends_day else formatting.clock_short(ms, viewer.zone)
+    share = view.share(ms)
+    anchor = "start" if share < 2 else "end" if share > 98 else "middle"
+    is_sparse = view.zoom != "day" and not at_edge and minute % (_LABEL_MIN[view.zoom] * 2) != 0
+    return Tick(share, ms, label if is_labelled else "", anchor, is_sparse)

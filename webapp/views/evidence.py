@@ -1,0 +1,136 @@
+"""The tool calls of a turn as they are drawn: each with what it was given and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from assistant.tools.describe import describe_frame
+from store.chats import tool_calls
+from store.chats.tool_calls import ToolCall
+from store.core.database import Database
+from webapp.core import formatting
+
+# state of a call: (kind, word, icon)
+STATES = {
+    "pending": ("warn", "Waits for you", "alert"),
+    "approved": ("plain", "Allowed", "check"),
+    "executing": ("plain", "Running", "clock"),
+    "completed": ("ok", "Done", "check"),
+    "failed": ("danger", "Failed", "alert"),
+    "denied": ("plain", "Denied", "close"),
+    "timed_out": ("danger", "Timed out", "clock"),
+    "expired": ("plain", "Not decided in time", "clock"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CallView:
+    """A tool call as it is drawn. `arguments` is exactly what would run, `notice` what it does.
+
+    `scope` is what "in this chat" and "always" would cover; `by_rule` is one that they let run.
+    `picture` is the frame whose picture it would send.
+    """
+
+    id: int
+    tool: str
+    notice: str
+    scope: str
+    arguments: str
+    result: str
+    error: str
+    state: str
+    kind: str
+    word: str
+    icon: str
+    took: str
+    can_retry: bool
+    by_rule: bool
+    picture: int | None
+
+    @property
+    def waits(self) -> bool:
+        return self.state == "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class CallGroup:
+    """Calls of one tool in one round, drawn as one card; `key` stays the same while they run."""
+
+    key: str
+    tool: str
+    calls: tuple[CallView, ...]
+    took: str
+
+    @property
+    def is_several(self) -> bool:
+        return len(self.calls) > 1
+
+    @property
+    def states(self) -> str:
+        """What the card's head depends on."""
+        return " ".join(f"{call.id}:{call.state}" for call in self.calls)
+
+
+def call_rounds(database: Database, chat_id: int, n: int) -> dict[int, tuple[CallGroup, ...]]:
+    """The calls of a turn by their round, in order, those of one tool side by side together."""
+    found = tool_calls.of_turn(database, chat_id, n)
+    return {
+        iteration: tuple(_groups(iteration, list(calls)))
+        for iteration, calls in groupby(found, key=lambda call: call.iteration)
+    }
+
+
+def _groups(iteration: int, calls: list[ToolCall]) -> Iterable[CallGroup]:
+    for place, (tool, of_tool) in enumerate(groupby(calls, key=lambda call: call.tool)):
+        together = list(of_tool)
+        took = [call.duration_ms for call in together if call.duration_ms is not None]
+        yield CallGroup(
+            key=f"g{iteration}-{place}",
+            tool=tool,
+            calls=tuple(_call(each) for each in together),
+            took=_took(sum(took)) if took else "",
+        )
+
+
+def _call(call: ToolCall) -> CallView:
+    kind, word, icon = STATES[call.state]
+    return CallView(
+        id=call.id,
+        tool=call.tool,
+        notice=call.notice,
+        scope=call.scope,
+        arguments=_indented(call.arguments),
+        result=_indented(call.output),
+        error=call.error,
+        state=call.state,
+        kind=kind,
+        word=word,
+        icon=icon,
+        took="" if call.duration_ms is None else _took(call.duration_ms),
+        can_retry=is_retryable(call),
+        by_rule=call.decided_by in ("chat", "always"),
+        picture=json.loads(call.arguments).get("frame_id") if call.tool == describe_frame.name else None,
+    )
+
+
+def is_retryable(call: ToolCall) -> bool:
+    """One that ran and failed. One that nobody decided about could not be made, and would fail again."""
+    return call.state in ("failed", "timed_out") and bool(call.decided_by) and not call.is_forgotten
+
+
+def _took(duration_ms: int) -> str:
+    """Tools are quick: ``0.3 s``, and whole units from ten seconds on."""
+    if duration_ms < 100:
+        return "under 0.1 s"
+    return f"{duration_ms / 1000:.1f} s" if duration_ms < 10_000 else formatting.duration(duration_ms)
+
+
+def _indented(text: str) -> str:
+    """JSON on lines, for reading; what is no JSON as it is."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except ValueError:
+        return text
