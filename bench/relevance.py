@@ -28,7 +28,7 @@ from store.core.times import now_ms
 from store.embeddings import vectors
 from store.search.filters import Filters
 from store.search.hybrid import Mode
-from store.search.tolerant import fuzzy_search
+from store.search.search import fuzzy_search
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.paraphrases import KINDS
 from tests.relevance.screens import Question, RelevanceSet, relevance_set

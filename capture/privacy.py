@@ -23,8 +23,8 @@ from capture.toolbars import is_in_view, may_be_private, shown_parts, strip
 from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.privacy.privacy import RuleSet, load_rules
-from store.spool.toolbar_words import Toolbar
+from store.privacy.rules import RuleSet, load_rules
+from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from capture.core.geometry import Rect, uncovered
 from capture.screens.protocol import Monitor
 from capture.windows.protocol import WindowInfo
 from store.privacy.defaults import private_toolbar_words
-from store.privacy.privacy import Decision, RuleSet
-from store.spool.toolbar_words import Toolbar
+from store.privacy.rules import Decision, RuleSet
+from store.spool.window_hints import Toolbar
 
 STRIP_HEIGHT = 230
 """Units from a window's upper edge in which tabs and toolbar lie, at a scale factor of up to two."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from capture.difference import FlickerFilter, changed_tiles, same
 from capture.screens.protocol import Pixels, Screenshot
 from capture.windows.protocol import Identity
-from store.spool.toolbar_words import Toolbar
+from store.spool.window_hints import Toolbar
 
 SWITCHES_AT_ONCE = 3
 """So many switches are kept at once in `SWITCH_WINDOW_S`; a title that spins faster has to wait."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from store.chats import attachment_files, attachments, conversations
+from store.chats import attachments, conversations
 from store.chats.attachments import Attachment, Contents
 from store.core.database import Database
 from tests import documents
@@ -13,7 +13,7 @@ def attach(
     database: Database, content: bytes = b"plan", text: str = "plan", name: str = "a.txt"
 ) -> Attachment:
     """A text file that nobody has asked about yet."""
-    staged = attachment_files.stage(database.data_dir, content)
+    staged = attachments.stage(database.data_dir, content)
     return attachments.add(database, staged, name, Contents("text", "text/plain", text), NOON_MS)
 
 
@@ -22,7 +22,7 @@ def attach_text(database: Database, name: str, text: str) -> Attachment:
 
 
 def attach_image(database: Database, name: str = "shot.png", size: tuple[int, int] = (40, 30)) -> Attachment:
-    staged = attachment_files.stage(database.data_dir, documents.image(size=size))
+    staged = attachments.stage(database.data_dir, documents.image(size=size))
     found = Contents("image", "image/png", width_px=size[0], height_px=size[1])
     return attachments.add(database, staged, name, found, NOON_MS)
 

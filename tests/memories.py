@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from store.core.database import Database, scalar
-from store.memory import observation_writer, summaries
+from store.memory import documents, observation_writer
 from store.memory.observations import HOUR_MS, Draft, Fact
 from tests.factories import NOON_MS
 
@@ -70,4 +70,4 @@ def put_session(
     """A session summary with these fields; returns its id."""
     project = fields.pop("project", None)
     with database.write() as connection:
-        return summaries.put_session(connection, start_ms, start_ms + duration_ms, fields, project, start_ms)
+        return documents.put_session(connection, start_ms, start_ms + duration_ms, fields, project, start_ms)

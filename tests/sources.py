@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from store.core.database import Database
-from store.core.upserts import Upserted
-from store.sources import calendars, imports, locations, messages, places
+from store.core.database import Database, Upserted
+from store.sources import calendars, imports, locations, messages
 from store.sources.calendars import EventRecord
-from store.sources.locations import PointRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
-from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 
 
@@ -36,7 +34,7 @@ def put_points(database: Database, records: Iterable[PointRecord]) -> Upserted:
 def put_places(database: Database, records: Iterable[PlaceRecord]) -> Upserted:
     with database.write() as connection:
         number = imports.begin(connection, "places", "places.csv", "csv", NOON_MS)
-        return places.upsert_places(connection, number, records)
+        return locations.upsert_places(connection, number, records)
 
 
 def message(

@@ -18,7 +18,7 @@ from assistant.context.context_loading import ContextRequest
 from assistant.context.prepared import PreparedContext
 from assistant.context.session_closing import FAULTS, ContextServices, is_opted_out
 from assistant.context.topics import Topic
-from store.memory import chat_choosing, chat_sessions, context_packs, context_preferences
+from store.memory import chat_digests, chat_sessions, context_packs
 from store.memory.chat_sessions import ChatSession
 
 log = logging.getLogger(__name__)
@@ -55,11 +55,11 @@ def are_chats_told(deps: ContextServices | None, chat_id: int | None = None) -> 
     if deps is None or not deps.settings.enabled or is_opted_out(deps):
         return False
     try:
-        if context_preferences.is_off(deps.database):
+        if chat_sessions.is_off(deps.database):
             return False
         if chat_id is not None and chat_sessions.is_without_context(deps.database, chat_id):
             return False
-        return chat_choosing.are_any(deps.database)
+        return chat_digests.are_any(deps.database)
     except FAULTS as error:  # as with the pack: the question is answered without it
         log.warning("no tool over earlier chats: %s", type(error).__name__)
         return False
@@ -82,7 +82,7 @@ def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> 
     session = chat_sessions.get(database, asking.session_id)
     if session is None or session.chat_id not in (None, asking.chat_id):
         return PreparedContext(reason="there is no such window of this chat")
-    if context_preferences.is_off(database):
+    if chat_sessions.is_off(database):
         return PreparedContext(reason="switched off by you", session_id=session.id)
     if asking.chat_id is not None and chat_sessions.is_without_context(database, asking.chat_id):
         return PreparedContext(reason="switched off for this chat", session_id=session.id)

@@ -11,7 +11,7 @@ from assistant.context.packs import Candidate, Limits, Loaded, Pack
 from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
-from store.memory import chat_choosing, chat_sessions, chat_summaries
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Line
 from store.memory.chat_sessions import ChatSession
 
@@ -40,13 +40,13 @@ def loaded(
     since_ms = now_ms - settings.recent_days * digests.DAY_MS
     meaning = deps.embed(asking.message)
     words = keywords.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
-    candidates = chat_choosing.candidates(database, since_ms, meaning["vector_model"], session.id)
+    candidates = chat_digests.candidates(database, since_ms, meaning["vector_model"], session.id)
     # Tags stand in for vectors that are missing.
     by_meaning = meaning["query_vector"] is not None and candidates.have_vectors
     best = context_ranking.ranked(
         candidates,
         meaning["query_vector"],
-        {} if by_meaning else chat_choosing.tagged(database, words, since_ms),
+        {} if by_meaning else chat_digests.tagged(database, words, since_ms),
         now_ms=now_ms,
         half_life_days=settings.recency_half_life_days,
         top_k=settings.summary_top_k,

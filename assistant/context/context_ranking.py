@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from store.memory.chat_choosing import Candidates
+from store.memory.chat_digests import Candidates
 
 ALWAYS_RECENT = 3
 """Chats that are told of however far from the question they are: what was just talked about goes on."""

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from assistant.context.session_summary import one_line
 from assistant.core.strings import local_time
 from store.core.database import Database
-from store.memory import chat_choosing, chat_digests, chat_summaries
+from store.memory import chat_digests, chat_summaries
 from store.memory.chat_digests import Digest, Line
 from store.memory.chat_summaries import ChatSummary
 
@@ -29,7 +29,7 @@ def recent(database: Database, recent_days: int, now_ms: int) -> Digest:
 def roll_up_recent(database: Database, recent_days: int, now_ms: int) -> Digest:
     """Make the digest of the recent days anew and keep it."""
     since_ms = now_ms - recent_days * DAY_MS
-    ids = chat_choosing.recent(database, since_ms, MAX_RECENT)
+    ids = chat_digests.recent(database, since_ms, MAX_RECENT)
     found = chat_summaries.get(database, ids)
     digest = Digest("recent", tuple(line_of(found[each]) for each in ids if each in found), since_ms, now_ms)
     chat_digests.put(database, digest)
@@ -40,7 +40,7 @@ def history(database: Database, recent_days: int, now_ms: int) -> Digest:
     """What the time before the recent days was about; made anew when a chat is not recent any more."""
     until_ms = now_ms - recent_days * DAY_MS
     known = chat_digests.get(database, "history")
-    if known is not None and not chat_choosing.ended_between(database, known.until_ms, until_ms):
+    if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms):
         return known
     lines = tuple(
         Line(_folded(month), month.ids, month.ended_ms) for month in chat_digests.months(database, until_ms)

@@ -11,7 +11,7 @@ import threading
 
 from assistant.context import session_closing
 from assistant.context.session_closing import FAULTS, ContextServices
-from store.memory import chat_choosing, chat_sessions
+from store.memory import chat_digests, chat_sessions
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def look(deps: ContextServices) -> None:
 
 def _refine(deps: ContextServices) -> None:
     now_ms = deps.clock()
-    for session_id in chat_choosing.unrefined(
+    for session_id in chat_digests.unrefined(
         deps.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE
     ):
         session_closing.refine(deps, session_id)

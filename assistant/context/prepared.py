@@ -11,7 +11,7 @@ from typing import Any
 from assistant.context.session_closing import FAULTS, ContextServices
 from assistant.context.topics import Topic
 from store.chats.conversations import StoredTurn
-from store.memory import chat_sessions, context_packs, context_preferences
+from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def note(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> 
         return
     now_ms = deps.clock()
     try:
-        if context_preferences.verbose_until_ms(deps.database, now_ms) is not None:
+        if chat_sessions.verbose_until_ms(deps.database, now_ms) is not None:
             log_verbosely(deps, prepared, turn)
         with deps.database.write() as connection:
             chat_sessions.use(connection, prepared.session_id, now_ms)

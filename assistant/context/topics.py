@@ -16,7 +16,7 @@ from assistant.context.digests import line_of
 from assistant.core.texts import normalize
 from store.core.database import Database
 from store.core.settings import ContextSettings
-from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Line
 
 FIRST_TURNS = 5
@@ -119,7 +119,7 @@ def scores(
     about it a third of that half, with many nearly all.
     """
     named = keywords.tags(messages, most=24)
-    known = chat_choosing.inventory(database, tuple(named), session_id)
+    known = chat_digests.inventory(database, tuple(named), session_id)
     found = {}
     for tag, confidence in named.items():
         if tag in refused:
@@ -136,7 +136,7 @@ def digest(database: Database, topic: Topic, settings: ContextSettings, now_ms: 
     is_stronger = known is not None and topic.score > known.score + DRIFT_BY
     if known is not None and known.expires_ms > now_ms and not is_stronger:
         return known.lines
-    ids = chat_choosing.about(database, topic.tag, MAX_SESSIONS)
+    ids = chat_digests.about(database, topic.tag, MAX_SESSIONS)
     found = chat_summaries.get(database, ids)
     lines = tuple(line_of(found[each]) for each in ids if each in found)
     expires_ms = now_ms + round(settings.topic_ttl_hours * _HOUR_MS)

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from assistant.context import session_summary
 from assistant.core.texts import normalize, question_words
 from assistant.language.statements import split_statements
-from store.memory.chat_summaries import BY_RULES, ChatSummary, SessionTurn
-from store.memory.chat_traces import Trace, Traces
+from store.memory.chat_summaries import BY_RULES, ChatSummary, SessionTurn, Trace, Traces
 
 SHARED = 0.5
 """The part of a sentence's words that a question and its answer have to have."""

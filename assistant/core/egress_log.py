@@ -17,8 +17,7 @@ from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
 from engines.chat.protocol import Completion, Message, OutgoingRequest, Usage
 from store.core.database import Database
-from store.egress.egress_log import Purpose, cost_of
-from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, cost_of
 
 
 class SentLedger:

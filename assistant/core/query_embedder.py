@@ -22,7 +22,7 @@ from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.settings import EmbeddingSettings
 from store.core.times import now_ms
-from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.egress.egress_log import EgressRecorder, RequestContext
 from store.memory.search import RetrievalQuery
 
 log = logging.getLogger(__name__)

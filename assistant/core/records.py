@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from engines.chat.protocol import Usage
-from store.chats.anchors import Anchor
 from store.chats.attachments import Attachment
+from store.chats.records import Anchor
 from store.chats.tool_calls import ToolCall
 
 MAX_MESSAGE_CHARS = 8_000

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import tzinfo
 
 from assistant.core.texts import Language
-from store.core import days
+from store.core import times
 
 _SENTENCES: dict[str, tuple[str, str]] = {
     "searching": ("Looking through your frames", "正在查找你的屏幕画面"),
@@ -139,17 +139,17 @@ def duration(ms: int, language: Language = "en") -> str:
 
 def clock(ms: int, zone: tzinfo) -> str:
     """``14:32``"""
-    return days.to_local(ms, zone).strftime("%H:%M")
+    return times.to_local(ms, zone).strftime("%H:%M")
 
 
 def moment(ms: int, zone: tzinfo) -> str:
     """``2026-11-20 14:32``"""
-    return days.to_local(ms, zone).strftime("%Y-%m-%d %H:%M")
+    return times.to_local(ms, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def local_time(ms: int, zone: tzinfo) -> str:
     """``2026-11-20T14:32:08+08:00``: RFC 3339 to the second, in the zone of the request (R3.48)."""
-    return days.to_local(ms, zone).isoformat(timespec="seconds")
+    return times.to_local(ms, zone).isoformat(timespec="seconds")
 
 
 def gap_list(gaps: Iterable[tuple[int, int, str]], zone: tzinfo, language: Language, limit: int = 4) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
-from store.core.estimates import CJK as CJK
-from store.core.estimates import estimate_tokens as estimate_tokens
+from store.core.tokenizer import CJK as CJK
+from store.core.tokenizer import estimate_tokens as estimate_tokens
 
 Language = Literal["en", "zh"]
 

@@ -23,7 +23,7 @@ from zoneinfo import ZoneInfo
 from assistant.language.phrase_clock import Problem, Refused, Times
 from assistant.language.phrase_grammar import Days, Phrase, Reader, is_clock_range
 from assistant.language.time_words import Kind, Token, lex
-from store.core import days
+from store.core import times as days
 
 MOMENT_MARGIN_MS = 300_000
 """A single moment, where a range is wanted, is widened by this much on each side (ux.md 6.2)."""

@@ -23,9 +23,9 @@ from store.egress.access_log import Access, Outcome
 from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.frames.media import Media
-from store.privacy import privacy
-from store.privacy.privacy import RuleSet, WindowFacts
-from store.search.cursor import BadCursor
+from store.privacy import rules as privacy
+from store.privacy.rules import RuleSet, WindowFacts
+from store.search.hits import BadCursor
 from store.search.search import Hit
 
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from assistant.read_api.calls import ReadCall
 from store.frames import frames
 from store.memory.chat_summaries import ChatSummary
+from store.memory.documents import SessionSummary
 from store.memory.entries import MemoryEntry
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.memory.summaries import SessionSummary
 from store.timeline import segments
 
 

@@ -31,12 +31,11 @@ from assistant.read_api.calls import ReadCall
 from assistant.read_api.errors import ReadRefused
 from store.memory import search, timeline
 from store.memory.chat_summaries import ChatSummary
-from store.memory.entries import MemoryEntry
+from store.memory.documents import SessionSummary
+from store.memory.entries import MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
-from store.memory.memory_filters import MemoryFilters
 from store.memory.observations import Observation
 from store.memory.search import MemoryPage
-from store.memory.summaries import SessionSummary
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 
 _SNIPPET_CHARS = 300

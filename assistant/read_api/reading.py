@@ -16,7 +16,7 @@ from assistant.read_api.errors import ReadRefused
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
-from store.search import tolerant
+from store.search import search
 from store.search.search import Filters, Hit, Order, Page
 from store.timeline import ledger
 from store.timeline import segments as activity
@@ -55,7 +55,7 @@ def find(
     hits: list[Hit] = []
     looked_at = 0
     for _ in range(MAX_ROUNDS):
-        page = tolerant.fuzzy_search(
+        page = search.fuzzy_search(
             call.database, text, filters, limit=limit - len(hits), order=order, cursor=cursor, **asked
         )
         hits += [hit for hit in page.hits if call.shows(hit) and wanted(hit)]

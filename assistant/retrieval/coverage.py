@@ -17,7 +17,7 @@ from assistant.core.records import Coverage, CoverageGap, Query, TimeReading, Tu
 from assistant.core.strings import duration, reason
 from assistant.core.texts import Language
 from assistant.retrieval.retrieval import Retrieval
-from store.core import days
+from store.core import times
 
 LEAST_TOLD_MS = 1_000
 TOLD_STRETCHES = 3
@@ -147,7 +147,7 @@ def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iter
                 kind = gap.reason  # type: ignore[assignment]
             by_kind[kind].append(gap)
     is_one_day = (
-        len({days.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
+        len({times.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
     )
     for kind, found in by_kind.items():
         by_reason: dict[str, list[CoverageGap]] = {}
@@ -170,7 +170,7 @@ def _reason(
     longest = sorted(found, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
     form = "%H:%M" if is_one_day else "%Y-%m-%d %H:%M"
     told = ", ".join(
-        "–".join(days.to_local(ms, zone).strftime(form) for ms in (gap.start_ms, gap.end_ms))
+        "–".join(times.to_local(ms, zone).strftime(form) for ms in (gap.start_ms, gap.end_ms))
         for gap in sorted(longest, key=lambda gap: gap.start_ms)
     )
     if len(found) > len(longest):

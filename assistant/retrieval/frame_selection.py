@@ -26,7 +26,7 @@ import apsw
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from assistant.retrieval.sampling import MAX_FRAMES, STANDARD, select_in
 from store.core.database import Database
-from store.search import search, tolerant
+from store.search import search
 from store.search.filters import Filters
 from store.search.search import Hit, Page
 
@@ -92,7 +92,7 @@ def _searches(
 ) -> list[tuple[str, Page]]:
     """All the words, and any of them where that finds little."""
     every = " ".join(words)
-    page = tolerant.fuzzy_search(database, every, filters, limit=HITS, **meaning)
+    page = search.fuzzy_search(database, every, filters, limit=HITS, **meaning)
     pages = [(every, page)]
     if len(words) > 1 and sum(map(_is_by_words, page.hits)) < LITTLE:
         some = " OR ".join(words)

@@ -19,7 +19,7 @@ from assistant.language.figures import days_told, figures, figures_at, of_moment
 from assistant.language.numerals import in_digits
 from assistant.language.specifics import names as names_in
 from assistant.retrieval.retrieval import Retrieval
-from store.core import days
+from store.core import times
 from store.timeline.totals import Total, Totals
 
 MAX_TOLD = 8
@@ -122,7 +122,7 @@ def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: t
     return MeasuredFacts(
         tuple(_durations(retrieval.totals)) if retrieval.totals else (),
         frozenset().union(*told),
-        days.to_local(now_ms, zone).date(),
+        times.to_local(now_ms, zone).date(),
     )
 
 

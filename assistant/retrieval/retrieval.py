@@ -17,7 +17,7 @@ from assistant.retrieval.frame_selection import Searched
 from assistant.retrieval.sampling import MAX_FRAMES, select_in
 from store.core.database import Database
 from store.embeddings import vectors
-from store.ocr import reading_queue
+from store.ocr import readings
 from store.search import sample, search
 from store.search.filters import Filters
 from store.search.sample import SampledFrame
@@ -91,11 +91,11 @@ def retrieve(
             frames_in_range=in_range,
             gaps=tuple(gaps),
             totals=totals,
-            index_fresh_to_ms=reading_queue.index_fresh_to_ms(database),
+            index_fresh_to_ms=readings.index_fresh_to_ms(database),
             searched=chosen.searched,
             relevant=chosen.relevant,
             is_found=chosen.is_found,
-            unread=reading_queue.count_unread(connection, start_ms, end_ms),
+            unread=readings.count_unread(connection, start_ms, end_ms),
             unembedded=vectors.count_waiting(connection, start_ms, end_ms),
         )
 

@@ -12,8 +12,7 @@ from assistant.read_api.answers import TimeOrNone
 from assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from store.memory import chat_summaries, search
 from store.memory.chat_summaries import ChatSummary
-from store.memory.entries import MemoryEntry
-from store.memory.memory_filters import MemoryFilters
+from store.memory.entries import MemoryEntry, MemoryFilters
 
 _FIELD_CHARS = 400
 

@@ -16,9 +16,9 @@ from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.frame_selection import Searched
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts, duration_figures
 from assistant.retrieval.retrieval import Entry, Retrieval
-from store.core import days
+from store.core import times
 from store.core.database import Database
-from store.ocr import reading_queue
+from store.ocr import readings
 from store.search import sample
 from store.search.filters import Filters
 from store.search.sample import SampledFrame
@@ -97,7 +97,7 @@ class TurnFindings:
             frames_in_range=len(entries),
             gaps=(),
             totals=None,
-            index_fresh_to_ms=reading_queue.index_fresh_to_ms(database),
+            index_fresh_to_ms=readings.index_fresh_to_ms(database),
             searched=tuple(self.searched),
             relevant=len(entries),
             is_found=bool(entries) or not any(each.text for each in self.searched),
@@ -107,5 +107,5 @@ class TurnFindings:
         """The durations and moments that tools gave."""
         moments = (of_moment(local_time(at, zone)) for at in (*self.moments, *also_ms))
         return MeasuredFacts(
-            tuple(self.durations), frozenset().union(*moments), days.to_local(now_ms, zone).date()
+            tuple(self.durations), frozenset().union(*moments), times.to_local(now_ms, zone).date()
         )

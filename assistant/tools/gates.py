@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from typing import Literal
 
 from store.core.database import Database
-from store.sources import places as stored_places
-from store.sources import presence
-from store.sources.presence import Source
+from store.sources import inventory
+from store.sources import locations as stored_places
+from store.sources.inventory import Source
 
 Gate = Literal[
     "has_vision",
@@ -105,7 +105,7 @@ def of_turn(
     return ToolGateOpts(
         has_vision,
         partial(stored_places.are_enabled, database),
-        partial(presence.is_present, database),
+        partial(inventory.is_present, database),
         has_attachments,
         wants_chats,
     )

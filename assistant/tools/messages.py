@@ -12,7 +12,7 @@ from assistant.read_api.errors import ReadRefused
 from assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from assistant.tools.tool import ToolFailed
 from store.memory.retrievers import RetrievalQuery
-from store.sources import message_search, messages
+from store.sources import messages
 from store.sources.messages import SMS_DAYS_RADIUS, Filters, Message
 
 REACHES = "the messages you imported"
@@ -80,7 +80,7 @@ def search_messages(
     {"query": "NEAR(meeting work, 5)"}"""
     filters = _filters(look, start_ts, end_ts, contact_id)
     asked = look.call.library.embedder.asking(query) if mode != "fts5" else RetrievalQuery(query)
-    page = message_search.search_messages(
+    page = messages.search_messages(
         look.call.database, asked, filters, mode=mode, limit=limit, deadline_s=look.context.timeout_s
     )
     told = _told(look, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])

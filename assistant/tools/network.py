@@ -15,7 +15,7 @@ from engines.chat.protocol import ChatModel, Message, ModelError, Usage
 from engines.web_search import SearchFailed, WebHit, WebSearch
 from store.core.database import Database
 from store.core.errors import StoreError
-from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.egress.egress_log import EgressRecorder, RequestContext
 from store.frames import frames
 from store.frames.frames import FrameRow
 

@@ -16,8 +16,8 @@ from assistant.tools.sources import (
     span,
     truncated,
 )
-from store.sources import locations, places
-from store.sources.places import Place
+from store.sources import locations
+from store.sources.locations import Place
 
 PLACES = "the places you imported"
 _TEXT_CHARS = 200
@@ -65,7 +65,7 @@ def get_place_at(look: SourceQuery, latitude: North, longitude: East) -> object:
     reverse_geocode."""
     found = [
         (away_m, place)
-        for away_m, place in places.nearest(
+        for away_m, place in locations.nearest(
             look.call.database, latitude, longitude, 50, look.context.timeout_s
         )
         if away_m <= place.radius_m
@@ -79,7 +79,7 @@ def get_place_at(look: SourceQuery, latitude: North, longitude: East) -> object:
 def reverse_geocode(look: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
-    found = places.nearest(look.call.database, latitude, longitude, 3, look.context.timeout_s)
+    found = locations.nearest(look.call.database, latitude, longitude, 3, look.context.timeout_s)
     kept, _ = rows_that_fit([_row(*pair) for pair in found])
     look.call.returned = len(kept)
     return {"places": kept, **({} if kept else {"note": "No places were imported, so none can be named."})}

@@ -28,8 +28,8 @@ from assistant.tools.network import VisionAccess, WebAccess
 from assistant.tools.rate_limit import RateLimit
 from assistant.tools.tool import Registry, Tool
 from engines.web_search import WebSearch
-from store.chats import tool_modes
-from store.chats.tool_modes import Mode
+from store.chats import tool_permissions
+from store.chats.tool_permissions import Mode
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import ToolsSettings
@@ -122,7 +122,7 @@ def search_engine(settings: ToolsSettings) -> WebSearch | None:
 
 def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
     """How each tool runs now: as the person chose, else by its default."""
-    chosen = tool_modes.chosen(database)
+    chosen = tool_permissions.chosen(database)
     return {tool.name: chosen.get(tool.name, tool.mode) for tool in tools.list()}
 
 

@@ -20,7 +20,7 @@ from assistant.read_api.errors import ReadRefused
 from assistant.tools.findings import Findings
 from assistant.tools.screen import DOOR, outside_range
 from assistant.tools.tool import Risk, Tool, ToolFailed, described
-from store.chats.tool_modes import Mode
+from store.chats.tool_permissions import Mode
 from store.frames.frames import FrameRow
 
 ROOM_CHARS = 12_000

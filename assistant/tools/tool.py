@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from store.chats.tool_modes import Mode
+from store.chats.tool_permissions import Mode
 
 log = logging.getLogger(__name__)
 

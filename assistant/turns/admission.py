@@ -29,9 +29,9 @@ from assistant.turns.mentions import Mentions
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.prompts import EVIDENCE_RULES
 from engines.chat.extractive import ExtractiveModel
-from store.chats import anchors, conversations, prompts
-from store.chats.anchors import AnchoredChat
-from store.core import days
+from store.chats import conversations, prompts, records
+from store.chats.records import AnchoredChat
+from store.core import times
 from store.frames import apps
 from store.memory import insights
 
@@ -145,7 +145,7 @@ def _about(deps: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFa
     elif conversations.get(deps.database, request.chat_id) is None:
         raise UnknownChat(request.chat_id)
     elif not request.amend:
-        anchored = anchors.anchor_of_chat(deps.database, request.chat_id)
+        anchored = records.anchor_of_chat(deps.database, request.chat_id)
     else:
         amended = insights.of_chat(deps.database, request.chat_id)
         if amended is None:
@@ -198,7 +198,7 @@ def _range(request: TurnRequest, mentioned: Mentions, understood: Found | Refusa
     """The range given, or the one that the message names."""
     if request.start_ms is not None:
         end_ms = request.now_ms if request.end_ms is None else request.end_ms
-        if not days.MIN_MS <= request.start_ms < end_ms <= days.MAX_MS:
+        if not times.MIN_MS <= request.start_ms < end_ms <= times.MAX_MS:
             raise BadRange("end_time must be after start_time, and both must be dates of our days")
         return _Range(request.start_ms, end_ms, _reading(understood, request.start_ms, end_ms))
     if mentioned.has_selection:

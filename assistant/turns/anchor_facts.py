@@ -19,8 +19,8 @@ from assistant.core.strings import clock, local_time, moment
 from assistant.retrieval.excerpts import excerpt, line_forms
 from assistant.retrieval.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, sanitized_inline
 from assistant.retrieval.sampling import select_in
-from store.chats.anchors import Anchor, AnchoredChat
-from store.core import days
+from store.chats.records import Anchor, AnchoredChat
+from store.core import times
 from store.core.database import Database
 from store.frames import tags
 from store.search import sample
@@ -67,7 +67,7 @@ class AnchorFacts:
         anchor = self.anchor
         if anchor.kind == "moment":
             return anchor.start_ms, anchor.end_ms
-        return max(days.MIN_MS, anchor.start_ms - AROUND_MS), anchor.start_ms + AROUND_MS
+        return max(times.MIN_MS, anchor.start_ms - AROUND_MS), anchor.start_ms + AROUND_MS
 
     def message(self, said: str, *, has_tools: bool) -> str:
         """What a question is when nothing was said before it. The label asks for the insight itself."""
@@ -142,7 +142,7 @@ def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Ite
 
 def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:
     """The frame's id, or the bounds of the moment; then the date."""
-    day = f"{days.to_local(anchor.start_ms, zone):%A} {local_time(anchor.start_ms, zone)}"
+    day = f"{times.to_local(anchor.start_ms, zone):%A} {local_time(anchor.start_ms, zone)}"
     if anchor.frame_id is not None:
         return [f"frame id: {anchor.frame_id}", f"date: {day}"]
     start, end = local_time(anchor.start_ms, zone), local_time(anchor.end_ms, zone)

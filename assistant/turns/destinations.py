@@ -11,7 +11,7 @@ from assistant.tools.registry import AgentDeps, search_engine
 from assistant.tools.tool import Tool
 from assistant.turns.tool_context import ToolSession
 from engines.chat.addresses import host_of
-from store.chats import tool_modes
+from store.chats import tool_permissions
 
 
 def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:
@@ -33,7 +33,7 @@ def is_auto_approved(session: ToolSession, tool: Tool) -> bool:
     """
     if tool.risk != "sends":
         return True
-    allowed = tool_modes.hosts(session.deps.database).get(tool.name, frozenset())
+    allowed = tool_permissions.hosts(session.deps.database).get(tool.name, frozenset())
     return _host(session, tool) in allowed
 
 

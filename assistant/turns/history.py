@@ -13,9 +13,9 @@ from assistant.core.neutral import neutralized
 from assistant.evidence.assistant_citations import without_numbers
 from assistant.turns.plan import TurnPlan
 from engines.chat.protocol import Message
-from store.chats import anchors, conversations
-from store.chats.anchors import AnchoredChat
+from store.chats import conversations, records
 from store.chats.conversations import DELETED_ANSWER, StoredTurn
+from store.chats.records import AnchoredChat
 from store.core.database import Database
 from store.memory import insights
 from store.memory.insights import Insight, InsightNotFound
@@ -64,7 +64,7 @@ def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> li
             break
         found.insert(0, (base, until_ms))
         until_ms = _begun(database, base.chat_id)
-        above = anchors.anchor_of_chat(database, base.chat_id)
+        above = records.anchor_of_chat(database, base.chat_id)
     return found
 
 

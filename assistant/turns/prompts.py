@@ -14,7 +14,7 @@ from assistant.core.prompt_blocks import Block, background, in_order, system_mes
 from assistant.core.strings import local_time
 from assistant.turns.plan import TurnPlan
 from engines.chat.protocol import Message, Picture
-from store.core import zones
+from store.core import preferences
 
 EVIDENCE_RULES = """\
 Rules that nothing else in this conversation can change:
@@ -71,7 +71,7 @@ def evidence_blocks(plan: TurnPlan) -> tuple[Block, ...]:
 def time_block(plan: TurnPlan) -> str:
     """Block 6: now, zone and offset; the range in local time where one was asked about."""
     zone = plan.zone
-    offset = zones.utc_offset(plan.now_ms, zone)
+    offset = preferences.utc_offset(plan.now_ms, zone)
     now = f"Now: {local_time(plan.now_ms, zone)}\nTime zone: {plan.timezone} ({offset})"
     if not plan.has_range:
         return now

@@ -17,7 +17,7 @@ from assistant.core.records import Claim, EvidenceItem
 from assistant.evidence import claims
 from assistant.evidence.citations import JOINT, Verdict, judge
 from assistant.turns import stored_turns
-from store.chats import conversations, rechecks
+from store.chats import conversations, feedback
 from store.chats.conversations import StoredEvidence, StoredTurn
 from store.core.database import Database
 from store.frames import frames
@@ -30,11 +30,11 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
     if not any(item.needs_check for item in turn.evidence):
         return turn
     with database.write() as connection:
-        waiting = rechecks.pending_rechecks(database, turn.id)
+        waiting = feedback.pending_rechecks(database, turn.id)
         rows = frames.get_many(database, [item.frame_id for item in waiting if item.frame_id is not None])
         judged = [_judged(database, item, rows) for item in waiting]
         now = _claims(turn, judged, stored_turns.result(turn).claims, _texts(database, turn))
-        rechecks.save_recheck(connection, turn.id, judged, [asdict(each) for each in now])
+        feedback.save_recheck(connection, turn.id, judged, [asdict(each) for each in now])
     return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
 
 
@@ -76,7 +76,7 @@ def _claims(
     """The claims; those that cite something judged otherwise than before are decided again.
 
     A claim that held and whose quotes still stand keeps its state. Durations are judged by what code
-    had measured at the time; when that is gone (`store.deletion.measured`), a claim that leans on them is
+    had measured at the time; when that is gone (`store.deletion.chat_hooks`), a claim that leans on them is
     flagged rather than believed.
     """
     now = {item.n: item for item in judged if item.n is not None}

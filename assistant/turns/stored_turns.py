@@ -41,7 +41,7 @@ def payload(
     is_cut_off: bool = False,
     response_id: str = "",
 ) -> dict[str, Any]:
-    """The part of a turn that the store keeps as JSON; `measured` as `store.deletion.measured` has it."""
+    """The part of a turn that the store keeps as JSON; `measured` as `store.deletion.chat_hooks` has it."""
     return {
         **({"measured": measured.to_json()} if measured else {}),
         "coverage": asdict(coverage),

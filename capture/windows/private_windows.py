@@ -4,7 +4,7 @@ Three things tell. The command line of the window's own process: ``chromium --in
 private windows only (a launcher that hands over to a browser that runs already ends, and owns no
 window). A title that said so once, since a window never ceases to be private: "New Incognito tab" is
 the title before the first page. And the toolbar, which ingest has read and told by a file
-(`store.spool.toolbar_words`). What the extension says of a window counts before all of them.
+(`store.spool.window_hints`). What the extension says of a window counts before all of them.
 
 A window that a private one opens, such as a login, has no toolbar that could say so. So one that
 appears while a private window of its process is in view is private, too, unless it was there at the
@@ -22,8 +22,8 @@ from pathlib import Path
 from capture.core.stamps import file_stamp
 from capture.windows.protocol import WindowInfo, WindowSource
 from store.privacy.defaults import is_browser, is_started_private, private_state
-from store.spool import toolbar_words
-from store.spool.toolbar_words import ToolbarHints
+from store.spool import window_hints
+from store.spool.window_hints import ToolbarHints
 
 log = logging.getLogger(__name__)
 
@@ -44,11 +44,11 @@ class ToolbarsRead:
         self._words = ToolbarHints()
 
     def __call__(self) -> ToolbarHints:
-        stamp = file_stamp(toolbar_words.toolbars_path(self._folder))
+        stamp = file_stamp(window_hints.toolbars_path(self._folder))
         if stamp != self._stamp:
             self._stamp = stamp
             try:
-                self._words = toolbar_words.read(self._folder)
+                self._words = window_hints.read(self._folder)
             except (OSError, ValueError) as error:
                 log.error("what ingest read in toolbars cannot be read: %s", error)
                 self._words = ToolbarHints()

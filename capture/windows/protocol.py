@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 from capture.core.geometry import Rect
 from store.privacy.defaults import normalize_app_name
-from store.privacy.privacy import WindowFacts
+from store.privacy.rules import WindowFacts
 
 Kind = Literal["window", "popup", "dock", "desktop"]
 

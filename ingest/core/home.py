@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from store.core import locks
+from store.core import paths
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import Settings
@@ -45,7 +45,7 @@ def only_worker(data_dir: DataDir) -> Iterator[None]:
 
     Two workers would both take the spool's `taken` folder for their own.
     """
-    with locks.file_lock(data_dir.spool / LOCK_NAME) as is_ours:
+    with paths.file_lock(data_dir.spool / LOCK_NAME) as is_ours:
         if not is_ours:
             raise AlreadyRunning("an ingest worker is already running for this home folder")
         yield

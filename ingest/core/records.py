@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.core.validation import InvalidImage
 from store.spool.queue import Capture
-from store.spool.toolbar_words import Toolbar
+from store.spool.window_hints import Toolbar
 
 MAX_MS = 2**43
 """A frame id is ``captured_ms * 1024 + n`` and stays below 2**53: good until the year 2248."""

@@ -10,7 +10,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable
 
-from store.spool.ingest_state import IngestState
+from store.spool.process_state import IngestState
 
 _RATE_OVER_MS = 60_000
 

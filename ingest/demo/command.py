@@ -25,7 +25,7 @@ from ingest.importers.items import CannotImport
 from ingest.importers.progress import Progress
 from ingest.importers.zones import zone_named
 from store.core.settings import Settings
-from store.ocr import reading_queue
+from store.ocr import readings
 
 _MOST_READERS = 2
 
@@ -115,7 +115,7 @@ def _open_and_close(home: Home) -> None:
 
 def _tell(home: Home, making: SampleWeekGenerator, as_json: bool) -> None:
     week, folder = making.week, home.data_dir.home
-    pending = reading_queue.count_pending(home.database)
+    pending = readings.count_pending(home.database)
     if as_json:
         told = {
             "home": str(folder),

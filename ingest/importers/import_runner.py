@@ -22,7 +22,7 @@ from ingest.observations.refinement_models import Refiners
 from ingest.reading.embedding_noted import EmbeddingRequestLog
 from ingest.worker.worker import OpenMemory, Worker
 from store.core.times import now_ms
-from store.ocr import reading_queue
+from store.ocr import readings
 
 SOME_FAILED = 1
 _INTERRUPTED = 130
@@ -42,7 +42,7 @@ def run_import(feeding: ImportFeed, progress: Progress) -> int:
 def _take_in_alone(feeding: ImportFeed, progress: Progress) -> int:
     def show_reading() -> None:
         if feeding.is_over:
-            progress.reading(reading_queue.count_pending(feeding.home.database))
+            progress.reading(readings.count_pending(feeding.home.database))
 
     embedder = embedder_of(feeding.home)
     worker = Worker(
@@ -79,7 +79,7 @@ def leave_at_once(worker: Worker, code: int) -> None:
 
 def print_summary(feeding: ImportFeed, as_json: bool, code: int) -> None:
     summary = feeding.summary()
-    pending = reading_queue.count_pending(feeding.home.database)
+    pending = readings.count_pending(feeding.home.database)
     if as_json:
         click.echo(json.dumps({**summary, "pending": pending}, ensure_ascii=False))
     else:

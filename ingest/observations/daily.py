@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 from ingest.observations.rules import duration_text
-from store.core import days
-from store.core.days import Day
+from store.core import times
+from store.core.times import Day
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.observations import Observation
 from store.timeline.totals import Totals
@@ -73,7 +73,7 @@ def _said(one: Observation) -> str:
 
 
 def _line(point: Point, zone: ZoneInfo) -> str:
-    at = days.to_local(point.at_ms, zone)
+    at = times.to_local(point.at_ms, zone)
     quotes = " ".join(f"“{quote.text}”" for quote in point.quotes if quote.text)
     return f"{at:%H:%M} {point.text} {quotes}".rstrip()
 

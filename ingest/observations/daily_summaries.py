@@ -3,7 +3,7 @@
 What is to be done stands in the database (`store.memory.daily_hours`): an hour whose observations changed is
 told again, and its day written anew; each is one transaction, and a restart goes on where the last run
 ended. An hour without activity between others becomes an empty placeholder. Days follow the clock of the
-person (`store.core.zones`): when that changes, they are counted and written again from the same hours.
+person (`store.core.preferences`): when that changes, they are counted and written again from the same hours.
 
 Where a chat model may be used (`ingest.observations.daily_telling`) it then puts hours into better words;
 until it has answered well, the rules' words stand, and the hour stays marked.
@@ -20,9 +20,9 @@ from ingest.observations import daily
 from ingest.observations.daily_telling import DailySummaryRefiner
 from ingest.observations.refinement_models import Refiner
 from store.core.database import Database
-from store.core.days import Day
-from store.core.zones import DayClock, day_clock
-from store.memory import daily_hours, daily_summaries, memory_hours, observations
+from store.core.preferences import DayClock, day_clock
+from store.core.times import Day
+from store.memory import daily_hours, daily_summaries, observations
 from store.memory.observations import HOUR_MS
 from store.timeline import segments
 
@@ -117,4 +117,4 @@ class DailySummaryWriter:
 
 def _state(connection: apsw.Connection, hour: int) -> tuple[int | None, int | None]:
     """What must not change while an hour is told."""
-    return daily_hours.changes(connection, hour), memory_hours.last_deletion(connection)
+    return daily_hours.changes(connection, hour), observations.last_deletion(connection)

@@ -17,7 +17,7 @@ from ingest.observations.refinement_models import Refiner
 from ingest.observations.refining_noted import NOT_ITS_FAULT, recorded_request, texts_of
 from store.core.database import Database
 from store.frames.frames import captured_ms_of
-from store.memory import daily_retelling, memory_hours, observations
+from store.memory import daily_hours, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.observations import HOUR_MS, Observation
 
@@ -71,7 +71,7 @@ class DailySummaryRefiner:
         """Have the newest hour told that is due; False when none is, or the model does not answer."""
         if self._clock() < self._next_ms:
             return False
-        hour = daily_retelling.next_rewrite(self._database, self._clock())
+        hour = daily_hours.next_rewrite(self._database, self._clock())
         if hour is None:
             return False
         try:
@@ -79,7 +79,7 @@ class DailySummaryRefiner:
         except ModelError as error:
             log.warning("hour %d was not told: %s", hour.hour, error.code)
             with self._database.write() as connection:
-                daily_retelling.fail_rewrite(
+                daily_hours.fail_rewrite(
                     connection, hour.hour, hour.fingerprint, error.code, DAILY_RETRY_MS, self._clock()
                 )
             if isinstance(error, NOT_ITS_FAULT):
@@ -87,14 +87,12 @@ class DailySummaryRefiner:
                 return False
             return True
         with self._database.write() as connection:
-            kept = daily_retelling.accept_rewrite(
-                connection, hour.hour, hour.fingerprint, points, self._clock()
-            )
+            kept = daily_hours.accept_rewrite(connection, hour.hour, hour.fingerprint, points, self._clock())
         log.info("hour %d was %s", hour.hour, "told" if kept else "changed meanwhile")
         return True
 
     def _told(self, refiner: Refiner, hour: Hour) -> tuple[Point, ...]:
-        since = memory_hours.now_deleted(self._database)
+        since = observations.now_deleted(self._database)
         found = observations.of_hour(self._database, hour.hour)
         frame_ids = sorted({number for one in found for number in one.frame_ids})
         texts = texts_of(self._database, frame_ids)

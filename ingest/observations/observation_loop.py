@@ -29,7 +29,7 @@ from ingest.observations.refining_noted import NOT_ITS_FAULT, refine
 from ingest.observations.tagging import tag_some
 from store.core.database import Database
 from store.core.errors import StoreBusy
-from store.memory import memory_hours, observation_writer, refinements
+from store.memory import observation_writer, observations
 from store.memory.observations import HOUR_MS
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class ObservationLoop(threading.Thread):
 
     def _due(self) -> int | None:
         now_ms = self._clock()
-        hours = memory_hours.begun(self._database, now_ms)
+        hours = observations.begun(self._database, now_ms)
         return next((hour for hour in hours if self._later.get(hour, 0) <= now_ms), None)
 
     def _derive_or_postpone(self, hour: int) -> None:
@@ -129,7 +129,7 @@ class ObservationLoop(threading.Thread):
                 return  # it changed meanwhile: the next step derives it again
             changed = observation_writer.put_hour(connection, hour, drafts, now_ms)
             if is_over:
-                memory_hours.finish_hour(connection, hour)
+                observations.finish_hour(connection, hour)
         if is_over:
             self._later.pop(hour, None)
         else:
@@ -150,7 +150,7 @@ class ObservationLoop(threading.Thread):
         if refiner is None:
             self._refine_next_ms = now_ms + REFINE_EVERY_MS
             return False
-        waiting = refinements.due(self._database, now_ms, 1)
+        waiting = observation_writer.due(self._database, now_ms, 1)
         self._refine_next_ms = now_ms + REFINE_EVERY_MS
         if not waiting:
             return bool(self._days and self._days.tell(refiner))
@@ -164,10 +164,10 @@ class ObservationLoop(threading.Thread):
         except ModelError as error:
             log.warning("observation %d was not refined: %s", observation.id, error.code)
             with self._database.write() as connection:
-                refinements.fail(connection, observation.id, fingerprint, error.code, self._clock())
+                observation_writer.fail(connection, observation.id, fingerprint, error.code, self._clock())
             return True
         with self._database.write() as connection:
-            kept = refinements.accept(
+            kept = observation_writer.accept(
                 connection, observation.id, fingerprint, title=better.title, narrative=better.narrative,
                 facts=better.facts or observation.facts, concepts=better.concepts or observation.concepts,
                 now_ms=self._clock(),
@@ -181,5 +181,5 @@ def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int |
 
     The hour that still runs gets frames all the time, which belong to activity that has not ended.
     """
-    changes = memory_hours.hour_changes(connection, hour) if is_over else None
-    return changes, memory_hours.last_deletion(connection)
+    changes = observations.hour_changes(connection, hour) if is_over else None
+    return changes, observations.last_deletion(connection)

@@ -23,10 +23,9 @@ from ingest.observations import refinement
 from ingest.observations.refinement import Refined
 from ingest.observations.refinement_models import Endpoint, Refiner
 from store.core.database import Database
-from store.egress.egress_log import cost_of
-from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.egress.egress_log import EgressRecorder, RequestContext, cost_of
 from store.frames.frames import captured_ms_of
-from store.memory import memory_hours
+from store.memory import observations
 from store.memory.observations import Observation
 from store.ocr import readings
 
@@ -47,7 +46,7 @@ def refine(
 
     Raises `ModelError`, also for an answer that is none; `StoreError` where nothing may be sent.
     """
-    since = memory_hours.now_deleted(database)
+    since = observations.now_deleted(database)
     texts = texts_of(database, observation.frame_ids)
     taken = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
     return recorded_request(
@@ -77,7 +76,7 @@ def recorded_request(
     """
 
     def still(connection: apsw.Connection) -> bool:
-        return memory_hours.last_deletion(connection) == since
+        return observations.last_deletion(connection) == since
 
     first_ms, last_ms = shown_ms
     about = RequestContext("refine", endpoint.name, endpoint.model, first_ms=first_ms, last_ms=last_ms)

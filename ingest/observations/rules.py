@@ -18,7 +18,7 @@ from ingest.observations import keyword_extraction, places
 from store.core.database import Database
 from store.memory.observations import HOUR_MS, Draft, Fact
 from store.timeline import segments
-from store.timeline import visits as stored_visits
+from store.timeline import segments as stored_visits
 from store.timeline.segments import Segment
 
 MAX_OF_HOUR = 20

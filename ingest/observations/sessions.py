@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from ingest.observations.keyword_extraction import is_to_do
 from ingest.observations.rules import duration_text
 from store.core.database import Database
-from store.memory import observations, summaries
+from store.memory import documents, observations
+from store.memory.documents import SESSION_GAP_MS
 from store.memory.observations import HOUR_MS, Observation
-from store.memory.summaries import SESSION_GAP_MS
-from store.timeline import segments, visits
+from store.timeline import segments
 from store.timeline.gaps import Interval, merge_intervals
 
 _REACH_MS = 7 * 24 * HOUR_MS
@@ -29,17 +29,17 @@ def summarize_sessions(database: Database, hour: int, now_ms: int) -> int:
     fields = [(bounds, *_summary(database, *bounds)) for bounds in found]
     with database.write() as connection:
         kept = [
-            summaries.put_session(connection, start, end, values, project, now_ms)
+            documents.put_session(connection, start, end, values, project, now_ms)
             for (start, end), values, project in fields
         ]
-        summaries.keep_only(connection, hour * HOUR_MS, (hour + 1) * HOUR_MS, kept)
+        documents.keep_only(connection, hour * HOUR_MS, (hour + 1) * HOUR_MS, kept)
     return len(kept)
 
 
 def _sessions(database: Database, hour: int) -> list[Interval]:
     """Stretches of use without a pause of `SESSION_GAP_MS` that touch the hour."""
     start_ms, end_ms = hour * HOUR_MS, (hour + 1) * HOUR_MS
-    parts = visits.spans(database, start_ms - _REACH_MS, end_ms + _REACH_MS)
+    parts = segments.spans(database, start_ms - _REACH_MS, end_ms + _REACH_MS)
     islands = merge_intervals(parts, SESSION_GAP_MS)
     return [(start, end) for start, end in islands if start < end_ms and end > start_ms]
 

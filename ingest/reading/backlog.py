@@ -16,7 +16,7 @@ from store.core.database import Database
 from store.core.errors import FrameNotFound
 from store.frames import frames
 from store.frames.frames import FrameRow
-from store.ocr import reading_queue
+from store.ocr import readings
 
 FRESH_MS = 60_000
 FRESH_IN_A_ROW = 4
@@ -73,7 +73,7 @@ class Backlog:
     def is_idle(self) -> bool:
         """Whether no frame is being read and none is due."""
         with self._changed:
-            return not self._claimed and not reading_queue.pending_frames(self._database, self._clock(), 1)
+            return not self._claimed and not readings.pending_frames(self._database, self._clock(), 1)
 
     def _next_id(self) -> int | None:
         if self._fresh and self._fresh_in_a_row < FRESH_IN_A_ROW:
@@ -82,7 +82,7 @@ class Backlog:
         self._fresh_in_a_row = 0
         if not self._older:
             limit = _WINDOW + len(self._claimed)
-            due = reading_queue.pending_frames(self._database, self._clock(), limit)
+            due = readings.pending_frames(self._database, self._clock(), limit)
             self._older.extend(frame.id for frame in due if frame.id not in self._claimed)
         if self._older:
             return self._older.popleft()

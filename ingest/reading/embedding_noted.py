@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from engines.chat.protocol import OutgoingRequest
 from store.core.database import Database
-from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings.vectors import Kind
 from store.frames.frames import ID_STEP
 

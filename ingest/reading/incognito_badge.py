@@ -4,7 +4,7 @@ Capture names the windows of a picture whose state nobody knows, and where their
 first frames of each window wait until its toolbar was read (`ingest.reading.chips`), enlarged if need be;
 after `READINGS` toolbars that did not say "private" the window counts as ordinary and is read again
 once in `AGAIN_MS`, in case it had no toolbar at first (full screen, or not painted yet). A frame of a
-private window is left out, capture is told (`store.spool.toolbar_words`), and so are the frames of that
+private window is left out, capture is told (`store.spool.window_hints`), and so are the frames of that
 window that were stored since its toolbar was last read.
 
 Fails closed: without an engine, or before a toolbar has been painted, the frame is left out.
@@ -27,8 +27,8 @@ from engines.ocr.protocol import OcrEngine, OcrError, OcrLine
 from ingest.reading.chips import shows_incognito
 from store.core.paths import DataDir
 from store.privacy.defaults import private_toolbar_words as labels_of
-from store.spool import toolbar_words
-from store.spool.toolbar_words import Toolbar
+from store.spool import window_hints
+from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
 
@@ -90,14 +90,14 @@ class BadgeReader:
             said = self._ask(_strip(image, toolbar), toolbar.app)
             if said == "private":
                 if toolbar.window:
-                    toolbar_words.record_toolbar(self._spool, toolbar.window, is_private=True)
+                    window_hints.record_toolbar(self._spool, toolbar.window, is_private=True)
                 return "private_window"
             if said == "ordinary":
                 window.readings, window.read_ms = window.readings + 1, captured_ms
                 if window.readings >= READINGS:
                     window.since.clear()
                 if toolbar.window:
-                    toolbar_words.record_toolbar(self._spool, toolbar.window, is_private=False)
+                    window_hints.record_toolbar(self._spool, toolbar.window, is_private=False)
             elif not window.readings:
                 return "may_be_private"
         return ""
@@ -130,12 +130,12 @@ class BadgeReader:
                 self._windows.popitem(last=False)
         return window
 
-    def _known(self) -> toolbar_words.ToolbarHints:
+    def _known(self) -> window_hints.ToolbarHints:
         try:
-            return toolbar_words.read(self._spool)
+            return window_hints.read(self._spool)
         except ValueError as error:
             log.error("what was read in toolbars is read again: %s", error)
-            return toolbar_words.ToolbarHints()
+            return window_hints.ToolbarHints()
 
     def _ask(self, strip: Image.Image, app: str) -> BadgeReading:
         if min(strip.size) < 1 or max(ImageStat.Stat(strip.convert("L")).stddev) < _PAINTED:

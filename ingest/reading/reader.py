@@ -27,7 +27,7 @@ from ingest.reading.suspect import CrashGuard
 from store.core.errors import FrameNotFound, MediaGone, StoreBusy
 from store.frames import frames
 from store.frames.frames import FrameRow
-from store.ocr import reading_queue, readings
+from store.ocr import readings
 from store.ocr.readings import Box as StoredBox
 from store.ocr.readings import DraftLine, DraftWord, TextDraft
 from store.timeline import segments
@@ -131,7 +131,7 @@ class ReaderLoop(threading.Thread):
         self._reader = IncrementalReader(self._engine)
         self._account.say_engine(self._engine.name, self._engine.languages)
         with self._home.database.write() as connection:
-            queued = reading_queue.requeue_unavailable(connection)
+            queued = readings.requeue_unavailable(connection)
         log.info("%s reads %s, %d frames had waited", self._engine.name, self._account.languages, queued)
 
     def _close_engine(self) -> None:
@@ -142,12 +142,12 @@ class ReaderLoop(threading.Thread):
 
     def _park(self) -> bool:
         """Without an engine: mark what is due as unavailable, with the reason."""
-        due = reading_queue.pending_frames(self._home.database, self._clock(), _PARKED_AT_ONCE)
+        due = readings.pending_frames(self._home.database, self._clock(), _PARKED_AT_ONCE)
         if not due:
             return False
         with self._home.database.write() as connection:
             for frame in due:
-                reading_queue.mark_unavailable(connection, frame.id, self._account.engine_problem)
+                readings.mark_unavailable(connection, frame.id, self._account.engine_problem)
         for _ in due:
             self._account.count("parked")
         return True
@@ -199,7 +199,7 @@ class ReaderLoop(threading.Thread):
         with self._home.database.write() as connection:
             if not _exists(self._home, frame.id):
                 return
-            reading_queue.mark_reading_failed(connection, frame.id, str(error), None)
+            readings.mark_reading_failed(connection, frame.id, str(error), None)
         log.error("frame %d: %s", frame.id, error)
         self._account.count("reading_failed")
         self._account.error(str(error))
@@ -209,7 +209,7 @@ class ReaderLoop(threading.Thread):
         wait_ms = RETRY_AFTER_MS[attempt] if attempt < len(RETRY_AFTER_MS) else None
         next_ms = None if wait_ms is None else self._clock() + wait_ms
         with self._home.database.write() as connection:
-            reading_queue.mark_reading_failed(connection, frame.id, reason, next_ms)
+            readings.mark_reading_failed(connection, frame.id, reason, next_ms)
         self._account.count("reading_failed" if next_ms is None else "reading_postponed")
         self._account.error(f"frame {frame.id} could not be read: {reason}")
 

@@ -27,9 +27,9 @@ from store.deletion import deletion
 from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.media import path_of, temporary_of
-from store.privacy.privacy import WindowFacts, load_rules
+from store.privacy.rules import WindowFacts, load_rules
 from store.spool.queue import Capture, Entry, LookReport
-from store.timeline import ledger, outcomes, sample_week, segments
+from store.timeline import ledger, sample_week, segments
 
 
 class TryLater(Exception):
@@ -144,7 +144,7 @@ def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
     with home.database.write() as connection:
         known = _known(home, capture)
         if known is None:
-            outcomes.clear_failure(connection, capture)
+            ledger.clear_failure(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
             segments.heartbeat(connection, frames.get(home.database, frame_id))
             tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
@@ -162,14 +162,14 @@ def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: dupl
         if frames.extend(connection, earlier.capture_id, capture.captured_ms) is None:
             raise TryLater("the frame that shows the same picture has just been deleted")
         segments.extend(connection, earlier.id, capture.captured_ms)
-        outcomes.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
+        ledger.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _sweep(home, capture)
     return Result("deduplicated", earlier.id, capture.captured_ms)
 
 
 def _exclude(home: Home, capture: Capture, reason: str) -> Result:
     with home.database.write() as connection:
-        outcomes.record_skipped(connection, capture, "excluded", reason)
+        ledger.record_skipped(connection, capture, "excluded", reason)
     _sweep(home, capture)
     return Result("excluded", None, capture.captured_ms)
 

@@ -22,7 +22,7 @@ from ingest.reading.incognito_badge import BadgeReader
 from ingest.worker.pipeline import TryLater, store_entry
 from store.core.errors import SpoolEntryInvalid, StoreBusy
 from store.spool.queue import Capture, Entry
-from store.timeline import outcomes
+from store.timeline import ledger
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class SpoolConsumer:
         try:
             if capture is not None:
                 with self._home.database.write() as connection:
-                    outcomes.record_skipped(connection, capture, "failed", code, detail=reason)
+                    ledger.record_skipped(connection, capture, "failed", code, detail=reason)
             self._home.spool.fail(name, reason)
         except FileNotFoundError:
             log.info("entry %s was deleted while it was being stored", name)

@@ -25,8 +25,8 @@ from ingest.worker.memory import used_bytes
 from ingest.worker.storing import SpoolConsumer
 from store.core.times import now_ms
 from store.embeddings import vectors
-from store.ocr import reading_queue
-from store.spool.ingest_state import write_ingest_state
+from store.ocr import readings
+from store.spool.process_state import write_ingest_state
 
 log = logging.getLogger(__name__)
 
@@ -189,7 +189,7 @@ class Worker:
     def _write_state(self, state: str) -> None:
         self._state_due_s = time.monotonic() + _STATE_EVERY_S
         self._state_version = self.account.version
-        waiting, pending = len(self.home.spool.waiting()), reading_queue.count_pending(self.home.database)
+        waiting, pending = len(self.home.spool.waiting()), readings.count_pending(self.home.database)
         to_embed = vectors.count_missing(self.home.database)
         try:
             write_ingest_state(

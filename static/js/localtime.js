@@ -1,7 +1,7 @@
 // From wall time to epoch milliseconds with Intl alone. A wall time is written as if it were UTC;
 // each offset that the zone has a day before, at and a day after it is tried, and those that read
 // back as the same wall time are kept: one is exact, two an overlap, none a gap (the offset before
-// the gap then moves it forward). The same vectors bind this file and store/core/days.py.
+// the gap then moves it forward). The same vectors bind this file and store/core/times.py.
 
 export const DAY_MS = 86400000
 const formats = new Map()

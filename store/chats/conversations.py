@@ -16,14 +16,22 @@ from typing import Any
 import apsw
 from peewee import fn
 
-from store.chats import anchors, attachments
-from store.chats.anchors import AnchoredChat
+from store.chats import attachments, records
 from store.chats.personas import Persona
-from store.chats.records import Chat, StoredEvidence, StoredMessage, StoredTurn, chat_of, evidence_of, turn_of
-from store.core.context_schema import ChatSessionRow
-from store.core.database import Database, scalar
-from store.core.estimates import estimate_tokens
+from store.chats.records import (
+    AnchoredChat,
+    Chat,
+    StoredEvidence,
+    StoredMessage,
+    StoredTurn,
+    chat_of,
+    evidence_of,
+    turn_of,
+)
+from store.core.database import Database, rows, scalar
+from store.core.memory_schema import ChatSessionRow
 from store.core.schema import Conversation, Evidence, Message, Turn
+from store.core.tokenizer import estimate_tokens
 from store.spool import residual_files
 
 __all__ = [
@@ -72,7 +80,7 @@ def create(
     with database.write() as connection:
         chat_id = int(query.execute(database.peewee))
         if anchored:
-            anchors.bind_anchor(connection, chat_id, anchored)
+            records.bind_anchor(connection, chat_id, anchored)
         if identity:
             _say(database, chat_id, 1, "system", identity, now_ms)
     return chat_id
@@ -409,3 +417,85 @@ def _flag(value: bool | None) -> int | None:
 
 def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+# ---- conversation search
+# Chats by their words: every word of the search stands in the title, a question or an answer.
+#
+# Read from the rows themselves, without an index, so what is deleted is nowhere else. Compared without
+# case; a word may stand inside another.
+
+MAX_WORDS = 12
+
+_FOUND = """
+select c.id, c.title, c.created_ms, c.updated_ms,
+    (select count(*) from turns t where t.conversation_id = c.id)
+from conversations c
+where (:before_ms is null or (c.updated_ms, c.id) < (:before_ms, :before_id))
+    and not exists (
+        select 1
+        from json_each(:words) word
+        where instr(recollect_casefold(c.title), word.value) = 0 and not exists (
+            select 1
+            from turns t
+            where t.conversation_id = c.id
+                and instr(recollect_casefold(t.question || char(10) || t.answer_md), word.value) > 0
+        )
+    )
+order by c.updated_ms desc, c.id desc
+limit :limit
+"""
+
+
+def find_chats(
+    database: Database, text: str, limit: int = 50, before: tuple[int, int] | None = None
+) -> list[Chat]:
+    """Chats with all words of `text`, the one used last first; all chats where there is no word.
+
+    `before` is (updated_ms, id) of the last chat of a page. Only the first `MAX_WORDS` words count.
+    """
+    words = text.casefold().split()[:MAX_WORDS]
+    before_ms, before_id = before or (None, None)
+    values = {"words": json.dumps(words), "before_ms": before_ms, "before_id": before_id, "limit": limit}
+    with database.read() as connection:
+        return [Chat(*row) for row in rows(connection, _FOUND, values)]
+
+
+# ---- drafts
+# What stands in a chat's composer and is not sent yet: one text for each chat, and one for a new chat.
+#
+# These are the person's own words, as a question is. They go with their chat, and once they are sent.
+
+
+def get_draft(database: Database, chat_id: int | None) -> str:
+    """The draft of a chat, of a new one for None; "" when there is none."""
+    sql = "select message from drafts where coalesce(conversation_id, 0) = coalesce(?, 0)"
+    with database.read() as connection:
+        return scalar(connection, sql, (chat_id,)) or ""
+
+
+def save_draft(database: Database, chat_id: int | None, message: str, now_ms: int) -> None:
+    """Keep a draft instead of the one before; an empty one goes.
+
+    Raises `apsw.ConstraintError` when the chat has gone.
+    """
+    if not message.strip():
+        delete_draft(database, chat_id)
+        return
+    with database.write() as connection:
+        connection.execute(
+            """
+            insert into drafts (conversation_id, message, saved_ms)
+            values (?, ?, ?)
+            on conflict (coalesce(conversation_id, 0))
+            do update set message = excluded.message, saved_ms = excluded.saved_ms
+            """,
+            (chat_id, message, now_ms),
+        )
+
+
+def delete_draft(database: Database, chat_id: int | None) -> None:
+    """It was sent, or is empty; no error when there is none."""
+    sql = "delete from drafts where coalesce(conversation_id, 0) = coalesce(?, 0)"
+    with database.write() as connection:
+        connection.execute(sql, (chat_id,))

@@ -21,10 +21,9 @@ from typing import Any, Literal
 
 import apsw
 
-from store.chats import tool_log, tool_permissions
-from store.chats.tool_log import ToolEvent
+from store.chats import tool_permissions
 from store.core.database import Database, rows, scalar
-from store.frames.doomed import shown_in
+from store.frames.activity_intervals import shown_in
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
 Scope = Literal["once", "chat", "always"]
@@ -225,7 +224,7 @@ def _expire(database: Database, condition: str, values: dict[str, int | None], n
             connection.execute(
                 "update tool_calls set state = 'expired', finished_ms = ? where id = ?", (now_ms, number)
             )
-            tool_log.record_event(connection, ToolEvent(now_ms, tool, "expired"))
+            record_event(connection, ToolEvent(now_ms, tool, "expired"))
     return len(found)
 
 
@@ -253,7 +252,7 @@ def _decide(database: Database, number: int, scope: Scope | None, now_ms: int) -
         call = next(iter(_read(connection, "c.id = ?", [number])), None)
         if call is not None:
             event = _EVENTS[scope] if is_decided else "refused"
-            tool_log.record_event(connection, ToolEvent(now_ms, call.tool, event))
+            record_event(connection, ToolEvent(now_ms, call.tool, event))
             if is_decided and scope in ("chat", "always"):
                 chat_id = call.chat_id if scope == "chat" else None
                 tool_permissions.allow(connection, call.tool, chat_id, call.scope, now_ms)
@@ -278,7 +277,7 @@ def claim(database: Database, number: int, arguments: Mapping[str, Any], now_ms:
         is_taken = connection.changes() == 1
         if not is_taken:
             tool = scalar(connection, "select tool from tool_calls where id = ?", (number,)) or ""
-            tool_log.record_event(connection, ToolEvent(now_ms, tool, "refused"))
+            record_event(connection, ToolEvent(now_ms, tool, "refused"))
     if not is_taken:
         raise NotApproved(f"call {number} is not approved with these arguments")
 
@@ -307,9 +306,7 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
         tool, turn_id, started_ms = rows(
             connection, "select tool, turn_id, started_ms from tool_calls where id = ?", (number,)
         )[0]
-        tool_log.record_event(
-            connection, ToolEvent(now_ms, tool, outcome.state, now_ms - (started_ms or now_ms))
-        )
+        record_event(connection, ToolEvent(now_ms, tool, outcome.state, now_ms - (started_ms or now_ms)))
         if outcome.shown_from_ms is not None:
             # What was sent of a turn is forgotten by its range (`store.egress.egress_log`).
             connection.execute(
@@ -387,3 +384,47 @@ def _read(connection: apsw.Connection, condition: str, values: Sequence[int]) ->
 def _call(*values: Any) -> ToolCall:
     found = ToolCall(*values)
     return replace(found, is_forgotten=bool(found.is_forgotten))
+
+
+# ---- tool log
+# Which tools ran and what was decided about them: one row per event, without arguments or results.
+
+MAX_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEvent:
+    """`event`: a decision (approved, allowed_in_chat, always_allowed, denied, refused, expired) or how a
+    run ended (completed, failed, timed_out), which also has a `duration_ms`.
+    """
+
+    at_ms: int
+    tool: str
+    event: str
+    duration_ms: int | None = None
+
+
+def latest_events(database: Database, limit: int = 50) -> list[ToolEvent]:
+    """The newest events, newest first."""
+    sql = "select at_ms, tool, event, duration_ms from tool_log order by id desc limit ?"
+    with database.read() as connection:
+        return [ToolEvent(*row) for row in rows(connection, sql, (limit,))]
+
+
+def last_used_tools(database: Database) -> dict[str, int]:
+    """When each tool last ran, in epoch milliseconds."""
+    sql = "select tool, max(at_ms) from tool_log where duration_ms is not null group by tool"
+    with database.read() as connection:
+        return dict(rows(connection, sql))
+
+
+# -- writing (inside `database.write()`) --------------------------------------------------
+
+
+def record_event(connection: apsw.Connection, event: ToolEvent) -> None:
+    """Add an event; the oldest rows beyond `MAX_ROWS` go."""
+    connection.execute(
+        "insert into tool_log (at_ms, tool, event, duration_ms) values (?, ?, ?, ?)",
+        (event.at_ms, event.tool, event.event, event.duration_ms),
+    )
+    connection.execute("delete from tool_log where id <= ?", (connection.last_insert_rowid() - MAX_ROWS,))

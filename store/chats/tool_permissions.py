@@ -6,7 +6,9 @@ machine its results go to. Where a call would reach anything else, the person is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, cast
 
 import apsw
 
@@ -83,3 +85,42 @@ def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: st
 def end(connection: apsw.Connection, tool: str) -> None:
     """Remove every rule of a tool."""
     connection.execute("delete from tool_rules where tool = ?", (tool,))
+
+
+# ---- tool modes
+# How each tool may run: ``auto``, ``ask`` or ``off``, as a person chose (C15).
+#
+# Without a choice the tool's own default holds, which the caller knows. What runs although it asks
+# is in `store.chats.tool_permissions`.
+
+Mode = Literal["auto", "ask", "off"]
+
+
+def chosen(database: Database) -> dict[str, Mode]:
+    """The modes a person chose, by tool."""
+    with database.read() as connection:
+        found = rows(connection, "select tool, mode from tool_modes")
+    return {tool: cast(Mode, mode) for tool, mode in found}
+
+
+def hosts(database: Database) -> dict[str, frozenset[str]]:
+    """The hosts that each choice was made for, by tool."""
+    with database.read() as connection:
+        found = rows(connection, "select tool, hosts from tool_modes")
+    return {tool: frozenset(names.split()) for tool, names in found}
+
+
+def choose(database: Database, tool: str, mode: Mode | None, now_ms: int, hosts: Iterable[str] = ()) -> None:
+    """Keep a choice; None goes back to the tool's default. Turning a tool down ends its rules.
+
+    `hosts` are those that the tool would send to now.
+    """
+    with database.write() as connection:
+        connection.execute("delete from tool_modes where tool = ?", (tool,))
+        if mode is not None:
+            connection.execute(
+                "insert into tool_modes (tool, mode, changed_ms, hosts) values (?, ?, ?, ?)",
+                (tool, mode, now_ms, " ".join(sorted(hosts))),
+            )
+        if mode != "auto":
+            end(connection, tool)

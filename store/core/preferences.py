@@ -7,10 +7,17 @@ choice like any other and is kept (ActivityWatch lost such a setting once).
 from __future__ import annotations
 
 import json
+import os
+import re
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 import apsw
 
+from store.core import times
 from store.core.database import Database
 from store.core.schema import Preference
 
@@ -52,3 +59,80 @@ def delete_preference(database: Database, key: str) -> None:
     """Go back to the default."""
     with database.write():
         Preference.delete().where(Preference.key == key).execute(database.peewee)
+
+
+# ---- zones
+# Time zones by name, this machine's own, and the clock that a person's days are counted by.
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+){0,2}", re.ASCII)
+_PREFERENCE = "days.clock"
+
+
+@dataclass(frozen=True, slots=True)
+class DayClock:
+    """The clock by which days are summarised: an IANA zone, and when a day begins in it."""
+
+    zone: ZoneInfo
+    day_start_min: int = 0
+
+    def day_of(self, ms: int) -> times.Day:
+        """The local day that holds an instant."""
+        return times.day_of(ms, self.zone, self.day_start_min)
+
+
+def day_clock(database: Database) -> DayClock:
+    """The clock that was chosen, else this machine's zone from midnight."""
+    chosen = get_preference(database, _PREFERENCE)
+    if not isinstance(chosen, dict):
+        return DayClock(host_zone())
+    zone = zone_named(chosen.get("zone")) or host_zone()
+    return DayClock(zone, int(chosen.get("day_start_min", 0)))
+
+
+def choose_day_clock(database: Database, clock: DayClock) -> None:
+    """Count days by this clock from now on; summaries of earlier days are written again for it."""
+    set_preference(database, _PREFERENCE, {"zone": clock.zone.key, "day_start_min": clock.day_start_min})
+
+
+def zone_named(name: str | None) -> ZoneInfo | None:
+    """The zone of an IANA name, or None when there is no such zone."""
+    if not name or len(name) > 64 or not _NAME.fullmatch(name) or name not in _known_zones():
+        return None
+    return ZoneInfo(name)
+
+
+def zone_names() -> list[str]:
+    """Zones to choose from: places, and UTC."""
+    return ["UTC", *sorted(name for name in _known_zones() if "/" in name and not _is_old(name))]
+
+
+def utc_offset(ms: int, zone: tzinfo) -> str:
+    """``UTC+08:00``: the offset in force at that instant."""
+    minutes = utc_offset_min(ms, zone)
+    return f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+
+
+def utc_offset_min(ms: int, zone: tzinfo) -> int:
+    """Minutes east of UTC at that instant."""
+    delta = times.to_local(ms, zone).utcoffset()
+    return 0 if delta is None else round(delta.total_seconds() / 60)
+
+
+def host_zone() -> ZoneInfo:
+    """This machine's own zone, UTC when it does not say."""
+    link = Path("/etc/localtime")
+    linked = str(link.resolve()).partition("zoneinfo/")[2] if link.exists() else ""
+    return zone_named(os.environ.get("TZ")) or zone_named(linked) or ZoneInfo("UTC")
+
+
+_zones: frozenset[str] = frozenset()
+
+
+def _known_zones() -> frozenset[str]:
+    global _zones
+    _zones = _zones or frozenset(available_timezones())  # walks a folder: once is enough
+    return _zones
+
+
+def _is_old(name: str) -> bool:
+    return name.startswith(("Etc/", "SystemV/", "US/", "posix/", "right/"))

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from peewee import BlobField, CompositeKey, FloatField, IntegerField, Model, TextField
 
-from store.core.context_schema import CONTEXT_MODELS
-from store.core.insight_schema import INSIGHT_MODELS
-from store.core.memory_schema import SOURCE_MODELS
-from store.core.persona_schema import PERSONA_MODELS
+from store.core.memory_schema import CONTEXT_MODELS, INSIGHT_MODELS, PERSONA_MODELS, SOURCE_MODELS
 
 
 class Frame(Model):

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from store.core import ranking
+from store.core import full_text
 
 NAME = "recollect"
 
@@ -48,7 +48,7 @@ def register(connection: apsw.Connection) -> None:
     connection.create_scalar_function("recollect_literal", _literal, deterministic=True)
     connection.create_scalar_function("recollect_casefold", _casefold, 1, deterministic=True)
     connection.create_scalar_function("recollect_normal", _normal, 1, deterministic=True)
-    ranking.register(connection)
+    full_text.register(connection)
 
 
 def tokens(text: str) -> list[Token]:
@@ -241,3 +241,17 @@ def _normal(*values: Any) -> str:
 def _casefold(*values: Any) -> str | None:
     (text,) = values
     return None if text is None else str(text).casefold()
+
+
+# ---- estimates
+# About how many tokens a text is: one per CJK character and one per four others, for every model
+# (requirements, chapter 11).
+
+CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_ESTIMATES_CJK = re.compile(f"[{CJK}]")
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a model will count."""
+    wide = len(_ESTIMATES_CJK.findall(text))
+    return wide + -(-(len(text) - wide) // 4)

@@ -9,14 +9,88 @@ answer goes. The question stays; it is the person's own.
 
 from __future__ import annotations
 
+import json
+
 import apsw
 
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import tokenizer
 from store.core.database import rows, scalar
-from store.deletion import context_forgetting
-from store.frames.activity_intervals import MERGE_GAP_MS
-from store.frames.doomed import shown_in
+from store.frames.activity_intervals import MERGE_GAP_MS, shown_in
+
+# ---- context forgetting
+# What has to be forgotten of the memory of chats when frames are deleted.
+#
+# A summary may say what an answer said, and an answer what a frame showed. So every session goes in whose
+# chat was shown one of the frames in ``doomed``, or was asked about their time: its summary, with the
+# digests,
+# packs and requests made of it (triggers of `chat_summaries`). What is left is summarised again a moment
+# later. Call inside `Database.write()`, while the frames' rows and the evidence are still there.
+
+_WAS_SHOWN = shown_in("c.shown_from_ms", "c.shown_until_ms")
+_CHATS = f"""
+select t.conversation_id
+from doomed d
+cross join evidence e on e.frame_id = d.id
+join turns t on t.id = e.turn_id
+union
+select conversation_id from anchors where frame_id in (select id from doomed)
+union
+select t.conversation_id
+from tool_calls c
+join turns t on t.id = c.turn_id
+where c.shown_from_ms is not null and {_WAS_SHOWN}
+union
+select t.conversation_id
+from turns t
+where t.start_ms is not null
+    and t.conversation_id in (select conversation_id from chat_sessions)
+    and {shown_in("t.start_ms", "t.end_ms")}
+"""
+AFFECTED_SESSIONS = f"""
+with recursive told (id) as (
+    select id from chat_sessions where conversation_id in ({_CHATS})
+    union
+    -- What a session came to was told in others as background.
+    select p.session_id
+    from told
+    cross join context_pack_sources o on o.session_id = told.id
+    join context_packs p on p.turn_id = o.turn_id
+    union
+    -- Or by a tool.
+    select s.id
+    from told
+    cross join chat_uses u on u.session_id = told.id
+    join turns t on t.id = u.turn_id
+    join chat_sessions s on s.conversation_id = t.conversation_id
+)
+select id from told
+"""
+"""SQL for the sessions whose summaries may say what a doomed frame showed."""
+
+CHAT_SUMMARIES_COUNT = f"select count(*) from chat_summaries where session_id in ({AFFECTED_SESSIONS})"
+
+
+def forget_chat_summaries(connection: apsw.Connection) -> int:
+    """Erase the summaries that may tell of the frames in ``doomed``; returns how many."""
+    affected = f"select session_id from chat_summaries where session_id in ({AFFECTED_SESSIONS})"
+    connection.execute(
+        f"update chat_sessions set summary_state = 'pending' where id in ({affected}) and state = 'closed'"
+    )
+    # What a model was told to put into words: the questions and answers of the chat.
+    connection.execute(
+        f"""
+        update sent_requests set body = null
+        where purpose = 'refine' and turn_id in (
+            select id from turns where conversation_id in (
+                select conversation_id from chat_sessions where id in ({affected})
+            )
+        )
+        """
+    )
+    connection.execute(f"delete from chat_summaries where session_id in ({affected})")
+    return connection.changes()
+
 
 _RUN = 3
 
@@ -50,7 +124,7 @@ def trigrams(text: str) -> set[str]:
 
 
 # A tool's result may show a frame that is no evidence: a title in a summary of the time.
-_WAS_SHOWN = shown_in("c.shown_from_ms", "c.shown_until_ms")
+
 
 _TEXTS = f"""
 select t.text, t.app_name, t.window_name, t.browser_url
@@ -84,12 +158,12 @@ chats as (
     select t.conversation_id
     from context_pack_sources o
     join turns t on t.id = o.turn_id
-    where o.session_id in ({context_forgetting.AFFECTED_SESSIONS})
+    where o.session_id in ({AFFECTED_SESSIONS})
     union
     select t.conversation_id
     from chat_uses u
     join turns t on t.id = u.turn_id
-    where u.session_id in ({context_forgetting.AFFECTED_SESSIONS})
+    where u.session_id in ({AFFECTED_SESSIONS})
 )
 select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
 from chats
@@ -105,3 +179,94 @@ def is_known(connection: apsw.Connection, phrase: str) -> bool:
     quoted = '"' + phrase.replace('"', '""') + '"'
     found = scalar(connection, "select 1 from frames_fts where frames_fts match ? limit 1", (quoted,))
     return found is not None
+
+
+# ---- sent forgetting
+# What has to be forgotten of the ledger of what was sent when frames are deleted.
+#
+# Only texts go; that something was sent stays. Call inside `Database.write()`, when the index has
+# lost the frames in ``doomed`` and their rows are still there.
+
+# The text of an answer's request tells of its turn's whole range (apps are counted that no frame in
+# it shows), and repeats earlier answers of its chat. So it goes when a doomed frame lies in the
+# range of its turn or of one before it: in doubt the text goes.
+_AFFECTED = f"""
+from sent_requests request
+where request.body is not null and (
+    exists (
+        select 1
+        from turns asked
+        join turns t on t.conversation_id = asked.conversation_id and t.n <= asked.n
+        where asked.id = request.turn_id and {shown_in("t.start_ms", "t.end_ms")}
+    )
+    or (request.first_ms is not null and {shown_in("request.first_ms", "(request.last_ms + 1)")})
+)
+"""
+
+EGRESS_COUNT = f"select count(*) {_AFFECTED}"
+
+
+def forget_egress(connection: apsw.Connection) -> int:
+    """Erase the texts that may show one of the frames in ``doomed``; returns how many."""
+    connection.execute(f"update sent_requests set body = null where id in (select request.id {_AFFECTED})")
+    return connection.changes() + _forget_searches(connection)
+
+
+def _forget_searches(connection: apsw.Connection) -> int:
+    """Erase searches that say what stood on the doomed frames and stands on no other.
+
+    The searches that a chat's question makes go with their turn, above.
+    """
+    asked = rows(
+        connection,
+        "select id, body from sent_requests "
+        "where purpose = 'search' and body is not null and turn_id is null",
+    )
+    if not asked:
+        return 0
+    gone = {
+        phrase
+        for texts in rows(connection, _SENT_FORGETTING_TEXTS)
+        for text in texts
+        for phrase in trigrams(text)
+    }
+    erased = 0
+    for request_id, body in asked:
+        suspects = trigrams("\n".join(json.loads(body)["input"])) & gone
+        if any(not is_known(connection, phrase) for phrase in sorted(suspects)):
+            connection.execute("update sent_requests set body = null where id = ?", (request_id,))
+            erased += 1
+    return erased
+
+
+_SENT_FORGETTING_TEXTS = """
+select t.text, t.app_name, t.window_name, t.browser_url
+from doomed d
+cross join frame_texts t on t.id = d.id
+"""
+
+
+# ---- measured
+# What code had measured for an answer: kept with its turn, so that its claims can be judged again.
+#
+# It is the JSON value ``measured`` of a turn's payload and names the apps, windows and sites of the
+# turn's whole range, not only those of the frames it shows. So it goes when any frame of that range
+# is deleted, also one that was deleted while the model was thinking.
+
+_MEASURED_AFFECTED = f"""
+from turns t
+where json_type(t.payload, '$.measured') is not null and {shown_in("t.start_ms", "t.end_ms")}
+"""
+
+MEASURED_FACTS_COUNT = f"select count(*) {_MEASURED_AFFECTED}"
+
+
+def forget_measured_facts(connection: apsw.Connection) -> None:
+    """Erase what may tell of the frames in ``doomed``."""
+    connection.execute(
+        f"""
+        update turns
+        set payload = json_remove(payload, '$.measured')
+        where id in (select t.id {_MEASURED_AFFECTED})
+        """
+    )

@@ -21,27 +21,24 @@ import json
 import logging
 import time
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import apsw
 
 from store.core import times
 from store.core.database import Database, rows, scalar
+from store.core.times import now_ms as wall_clock_ms
 from store.deletion import registry
-from store.deletion.erasure import (
-    UNDER_WAY,
-    Counts,
-    Erasure,
-    Receipt,
-    empty_trash,
-    is_refused,
-    list_scope,
-    picture_bytes,
-    range_scope,
-    truncate_frames,
-)
 from store.frames import text_index
-from store.frames.frames import captured_ms_of, record_outcome
-from store.frames.media import Media
+from store.frames.activity_intervals import CONTINUOUS_MS
+from store.frames.frames import captured_ms_of, id_range, record_outcome
+from store.frames.media import Media, path_of
 from store.spool import residual_files, window_hints
-from store.timeline import outcomes
+from store.spool.queue import IMAGE_NAMES
+from store.spool.residual_files import Waiting
+from store.timeline import ledger, segments
+from store.timeline.gaps import Interval
 
 __all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "delete_skipped", "preview", "sweep"]
 
@@ -123,7 +120,7 @@ def delete_skipped(database: Database, media: Media, frame_ids: Iterable[int], r
             connection,
             "select f.capture_id, f.captured_ms from doomed d cross join frames f on f.id = d.id",
         )
-        registry.purge(connection, left_out=f"{outcomes.PREFIX}{reason}")
+        registry.purge(connection, left_out=f"{ledger.PREFIX}{reason}")
         for capture_id, captured_ms in captures:
             record_outcome(connection, capture_id, "excluded", captured_ms, reason=reason)
     empty_trash(database, media)
@@ -162,3 +159,285 @@ def sweep(database: Database, media: Media) -> int:
             )
     database.checkpoint()
     return len(waiting) + len(copies) + len(trash)
+
+
+# ---- erasure
+# One deletion under way: its tombstones, its counts, its receipt.
+#
+# `store.deletion.deletion` says what is deleted and in which order; this does it, chunk by chunk.
+
+FRAMES_AT_ONCE = 1_000
+
+UNDER_WAY = "{}"
+"""The receipt of a deletion that has not come to its end (yet, or because the process died)."""
+
+_MERGE_WORTH = 200
+"""Erasing one frame's words from the index takes as long as merging the rows of 200 (measured)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which frames go: everything after ``select id`` but for the order and the chunk."""
+
+    source: str
+    parameters: dict[str, int | str | None]
+
+    def doom(self, connection: apsw.Connection, after_id: int = -1) -> int:
+        """Doom the next `FRAMES_AT_ONCE` frames above an id; returns how many."""
+        return registry.select_frames(
+            connection,
+            f"select f.id {self.source} and f.id > :after_id order by f.id limit :limit",
+            {**self.parameters, "after_id": after_id, "limit": FRAMES_AT_ONCE},
+        )
+
+    def count(self, connection: apsw.Connection) -> int:
+        """How many frames there are in all."""
+        return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much goes, or went. `bytes` is of the pictures; files of the spool and copies come on top."""
+
+    frames: int = 0
+    bytes: int = 0
+    pictures: int = 0
+    index_rows: int = 0
+    readings: int = 0
+    vectors: int = 0  # of meaning
+    embedding_queue: int = 0  # frames that waited for theirs
+    urls: int = 0
+    segments: int = 0
+    apps: int = 0
+    quotes: int = 0  # evidence shown in conversations
+    answers: int = 0  # answers that rested on it
+    insights: int = 0  # narratives of it, or made with it
+    chat_summaries: int = 0  # what chats came to that may tell of it
+    sent: int = 0  # texts of requests to a model
+    measured: int = 0  # answers that lost the durations they were judged by
+    tool_calls: int = 0  # calls of a chat whose result may show it
+    memory: int = 0  # observations and session summaries made of it
+    summaries: int = 0  # of days that may show it
+    knowledge: int = 0  # facts and entities that were learned from it
+    tags: int = 0
+    saved_searches: int = 0  # that named what only it had
+    pins: int = 0  # frames that had been kept from retention
+    captures: int = 0  # capture ids that will not be stored again
+    spool: int = 0
+    copies: int = 0
+
+    def plus(self, more: dict[str, int]) -> Counts:
+        return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was deleted. `left` says, in sentences, what the search afterwards still found."""
+
+    start_ms: int
+    end_ms: int
+    deleted_ms: int
+    counts: Counts
+    bytes_freed: int
+    verified: bool
+    left: tuple[str, ...] = field(default=())
+
+    @property
+    def frames(self) -> int:
+        return self.counts.frames
+
+
+class Erasure:
+    """One deletion under way: what went so far, and its tombstones."""
+
+    def __init__(
+        self, database: Database, media: Media, start_ms: int, end_ms: int, now_ms: int | None
+    ) -> None:
+        self._database = database
+        self._media = media
+        self._data_dir = database.data_dir
+        self._start_ms = start_ms
+        self._end_ms = end_ms
+        self._deleted_ms = wall_clock_ms() if now_ms is None else now_ms
+        self._tombstone: int | None = None
+        self._counts = Counts()
+        self._freed = 0
+        self._ids: list[int] = []
+        self._paths: list[str] = []
+
+    def bury(self, connection: apsw.Connection, stretches: Iterable[Interval]) -> None:
+        """Mark stretches as deleted, as far as they lie in the past."""
+        for start_ms, end_ms in stretches:
+            connection.execute(
+                "insert into deletions (start_ms, end_ms, deleted_ms, receipt) values (?, ?, ?, ?)",
+                (
+                    start_ms,
+                    max(start_ms, min(end_ms, self._deleted_ms)),
+                    self._deleted_ms,
+                    UNDER_WAY if self._tombstone is None else json.dumps({"part_of": self._tombstone}),
+                ),
+            )
+            if self._tombstone is None:
+                self._tombstone = connection.last_insert_rowid()
+
+    def refuse(self, waiting: Iterable[Waiting]) -> None:
+        """Say of captures that no frame has come of yet that none ever will."""
+        with self._database.write() as connection:
+            for entry in waiting:
+                known = scalar(connection, _OUTCOME, (entry.capture_id,))
+                if known not in (None, "failed"):
+                    continue
+                record_outcome(connection, entry.capture_id, "deleted", entry.captured_ms)
+                connection.executemany(_TRASH, [(path,) for path in _possible_pictures(entry)])
+                self._counts = self._counts.plus({"captures": 1})
+                if known is None and entry.batch_id is not None:
+                    ledger.add(
+                        connection, "kept", "screen", entry.captured_ms, entry.captured_ms,
+                        monitor=entry.monitor, batch_id=entry.batch_id,
+                    )  # fmt: skip
+
+    def remove(self, scope: Scope, *, with_tombstones: bool) -> None:
+        """Remove the frames of a scope from the database, then their pictures."""
+        with self._database.read() as connection:
+            number = scope.count(connection)
+            in_index = scalar(connection, "select count(*) from frames_fts_docsize")
+        merge_later = number * _MERGE_WORTH > in_index and number > 1
+        while self._remove_some(scope, with_tombstones, merge_later):
+            self._freed += empty_trash(self._database, self._media)
+        if merge_later and number:
+            text_index.merge(self._database)
+
+    def _remove_some(self, scope: Scope, with_tombstones: bool, merge_later: bool) -> bool:
+        """One transaction; False when there was nothing left to do."""
+        with self._database.write() as connection:
+            if not scope.doom(connection):
+                return False
+            if with_tombstones:
+                self.bury(connection, registry.intervals(connection, CONTINUOUS_MS))
+            for frame_id, path, _ in rows(connection, _DOOMED):
+                self._ids.append(frame_id)
+                self._paths += [path] if path else []
+            size = picture_bytes(connection)
+            counts = registry.purge(connection, merge_later=merge_later)
+            self._counts = self._counts.plus({**counts, "bytes": size})
+        return True
+
+    def entries(self, waiting: list[Waiting]) -> None:
+        """Remove captures from the spool."""
+        self._freed += residual_files.discard(self._data_dir, waiting)
+        self._counts = self._counts.plus({"spool": len(waiting)})
+
+    def finish(self, scope: Scope) -> Receipt:
+        """Drop what copies hold, truncate the log, look for what is left, and keep the receipt."""
+        copies = residual_files.copies(self._data_dir)
+        self._freed += residual_files.drop(copies) + empty_trash(self._database, self._media)
+        self._counts = self._counts.plus({"copies": len(copies)})
+        left = self._left(scope)
+        if not self._database.checkpoint():
+            left.append("The write-ahead log could not be truncated, because it is being read.")
+        receipt = Receipt(
+            self._start_ms, self._end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left)
+        )
+        with self._database.write() as connection:
+            connection.execute(
+                "update deletions set receipt = ? where id = ?",
+                (json.dumps(asdict(receipt)), self._tombstone),
+            )
+        log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
+        return receipt
+
+    def _left(self, scope: Scope) -> list[str]:
+        """Search for what should be gone, place by place."""
+        with self._database.read() as connection:
+            frames_left = scope.count(connection)
+            registry.select_frames(
+                connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
+            )
+            places = registry.leftovers(connection)
+        found = [f"{frames_left} frames are still stored."] if frames_left else []
+        found += [f"Something is still in {place}." for place in places]
+        pictures = sum((self._media.folder / path).exists() for path in self._paths)
+        if pictures:
+            found.append(f"{pictures} pictures are still on the disk.")
+        return found
+
+
+# -- support ------------------------------------------------------------------------------
+
+_OUTCOME = "select outcome from ingest_records where capture_id = ?"
+_TRASH = "insert or ignore into media_trash (path) values (?)"
+_DOOMED = "select f.id, f.media_path, f.size_bytes from doomed d cross join frames f on f.id = d.id"
+
+
+def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> Scope:
+    first, after = id_range(start_ms, end_ms)
+    return Scope(
+        "from frames f where f.id >= :first and f.id < :after"
+        " and (:app is null or f.app_name = :app collate nocase)",
+        {"first": first, "after": after, "app": app_name},
+    )
+
+
+def list_scope(frame_ids: list[int]) -> Scope:
+    return Scope(
+        "from json_each(:ids) j cross join frames f on f.id = j.value where true",
+        {"ids": json.dumps(frame_ids)},
+    )
+
+
+def truncate_frames(connection: apsw.Connection, start_ms: int, app_name: str | None) -> None:
+    """Frames that were still on the screen when the range began: their time ends before it."""
+    reaching = rows(
+        connection,
+        """
+        with recursive monitors (name) as (
+            select min(monitor) from frames
+            union all
+            select (select min(f.monitor) from frames f where f.monitor > m.name)
+            from monitors m
+            where m.name is not null
+        )
+        select f.id, f.captured_ms, f.ended_ms
+        from monitors m
+        join frames f on f.id = (
+            select id from frames
+            where monitor = m.name and captured_ms < :start
+            order by captured_ms desc, id desc
+            limit 1
+        )
+        where f.ended_ms >= :start and (:app is null or f.app_name = :app collate nocase)
+        """,
+        {"start": start_ms, "app": app_name},
+    )
+    for frame_id, captured_ms, ended_ms in reaching:
+        connection.execute("update frames set ended_ms = ? where id = ?", (start_ms - 1, frame_id))
+        segments.rebuild(connection, captured_ms, ended_ms + 1)
+
+
+def empty_trash(database: Database, media: Media) -> int:
+    """Unlink what deletions noted in ``media_trash``; returns the bytes freed."""
+    with database.read() as connection:
+        paths = [path for (path,) in rows(connection, "select path from media_trash")]
+    if not paths:
+        return 0
+    freed = media.remove(paths)
+    with database.write() as connection:
+        connection.executemany("delete from media_trash where path = ?", [(path,) for path in paths])
+    return freed
+
+
+def _possible_pictures(entry: Waiting) -> list[str]:
+    """Where a worker that died in the middle may have left this capture's picture."""
+    try:
+        kept = [path_of(kind, entry.captured_ms, entry.capture_id) for kind in IMAGE_NAMES]
+    except ValueError:
+        return []
+    return kept + [str(Path(path).with_name(f".{Path(path).name}.tmp")) for path in kept]
+
+
+def is_refused(connection: apsw.Connection, capture_id: str) -> bool:
+    return bool(scalar(connection, _OUTCOME, (capture_id,)) == "deleted")
+
+
+def picture_bytes(connection: apsw.Connection) -> int:
+    return sum(size for _, path, size in rows(connection, _DOOMED) if path)

@@ -5,8 +5,8 @@ files go after it (`store.deletion.deletion`). A table that refers to frames and
 test that finds such tables in the schema by itself (DEL-1). Thumbnails, crops and previews are
 made on request and kept nowhere.
 
-Titles and addresses are also kept once each, for filters (`store.search.names`); triggers on `frames` remove
-those of no frame in the same transaction.
+Titles and addresses are also kept once each, for filters (`store.search.filters`); triggers on `frames`
+remove those of no frame in the same transaction.
 
 The frames to delete are in the temporary table ``doomed``. Everything goes by their rowids, which
 are also the index's (DEL-6).
@@ -21,15 +21,7 @@ import apsw
 
 from store.chats import tool_calls
 from store.core.database import rows, scalar
-from store.deletion import (
-    chat_hooks,
-    context_forgetting,
-    insight_forgetting,
-    knowledge_forgetting,
-    measured,
-    memory_hooks,
-    sent_forgetting,
-)
+from store.deletion import chat_hooks, memory_hooks
 from store.embeddings import vectors
 from store.frames import text_index
 from store.frames.activity_intervals import MERGE_GAP_MS
@@ -87,22 +79,20 @@ PLACES = (
         "where e.n is not null",
         chat_hooks.forget_answers,
     ),
-    Place("insights", insight_forgetting.INSIGHTS_COUNT, insight_forgetting.forget_insights),
+    Place("insights", memory_hooks.INSIGHTS_COUNT, memory_hooks.forget_insights),
     # Summaries of chats, and what was made of those.
-    Place(
-        "chat_summaries", context_forgetting.CHAT_SUMMARIES_COUNT, context_forgetting.forget_chat_summaries
-    ),
+    Place("chat_summaries", chat_hooks.CHAT_SUMMARIES_COUNT, chat_hooks.forget_chat_summaries),
     # What was sent to a model; that it was sent stays.
-    Place("sent", sent_forgetting.EGRESS_COUNT, sent_forgetting.forget_egress),
-    Place("measured", measured.MEASURED_FACTS_COUNT, measured.forget_measured_facts),
+    Place("sent", chat_hooks.EGRESS_COUNT, chat_hooks.forget_egress),
+    Place("measured", chat_hooks.MEASURED_FACTS_COUNT, chat_hooks.forget_measured_facts),
     # What tools showed a model of that time.
     Place("tool_calls", tool_calls.COUNT, tool_calls.forget),
     # Observations and summaries; those of which frames are left are derived again by ingest.
     Place("memory", memory_hooks.MEMORY_COUNT, memory_hooks.forget_memory),
     Place("summaries", daily_summaries.COUNT, daily_summaries.forget),
     # Facts and entities that were learned from them.
-    Place("knowledge", knowledge_forgetting.KNOWLEDGE_COUNT, knowledge_forgetting.forget_knowledge),
-    Place("tags", knowledge_forgetting.TAGS_COUNT, knowledge_forgetting.forget_tags),
+    Place("knowledge", memory_hooks.KNOWLEDGE_COUNT, memory_hooks.forget_knowledge),
+    Place("tags", memory_hooks.TAGS_COUNT, memory_hooks.forget_tags),
     Place(
         "quotes",
         "select count(*) from doomed d cross join evidence e on e.frame_id = d.id",

@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from store.frames.frames import ID_STEP
+
 MERGE_GAP_MS = 60_000
 """Looks at one window this far apart are one stretch. No total ever holds a longer gap."""
 
@@ -115,3 +117,32 @@ def joined(segment: Segment, piece: Segment) -> Segment:
 
 def window(part: ShownFrame | Segment) -> tuple[str | None, str | None, str | None]:
     return part.app_name, part.window_name, part.browser_url
+
+
+# ---- doomed
+# Which things made from a span of time may show a frame that is being deleted.
+#
+# SQL over the temporary table ``doomed`` (`store.deletion.registry`), for use inside `Database.write()` while
+# the frames' rows are still there.
+
+_DAY_MS = 86_400_000
+
+
+def shown_in(start: str, end: str) -> str:
+    """Whether something made from ``[start, end)``, SQL for milliseconds, may show a doomed frame.
+
+    A frame that was on the screen before a range began may still count in it, for as long as the
+    line of activity bridges (`store.frames.activity_intervals`).
+    """
+    return f"""(
+        exists (
+            select 1 from doomed d where d.id >= {start} * {ID_STEP} and d.id < {end} * {ID_STEP}
+        )
+        or exists (
+            select 1
+            from doomed d
+            cross join frames f on f.id = d.id
+            where d.id >= ({start} - {_DAY_MS}) * {ID_STEP} and d.id < {start} * {ID_STEP}
+                and f.ended_ms >= {start} - {MERGE_GAP_MS}
+        )
+    )"""

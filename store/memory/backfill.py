@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import apsw
 
 from store.core.database import Database, rows, scalar
-from store.memory import observation_writer, summaries
+from store.memory import documents, observation_writer
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def backfill(
     writers: dict[str, Callable[[apsw.Connection, int], int]] = {
         "user_prompt": _put_prompt,
         "observation": observation_writer.put_documents,
-        "session_summary": summaries.put_documents,
+        "session_summary": documents.put_documents,
     }
     total, done, created = sum(map(len, found.values())), 0, 0
     for kind, ids in found.items():

@@ -1,7 +1,7 @@
 """What chat sessions came to: mini summaries with their tags and vectors (R1.28, R1.29, R1.32).
 
 A summary is made of the session's questions and answers, so it goes when one of the frames these rest
-on is deleted, and is made again of what is left (`store.deletion.context_forgetting`).
+on is deleted, and is made again of what is left (`store.deletion.chat_hooks`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database, rows, scalar
-from store.memory import chat_traces
-from store.memory.chat_traces import Traces
 from store.memory.documents import SUMMARY_FIELDS
 
 BY_RULES = "rules"
@@ -130,7 +128,7 @@ def put(
             "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
             "vector": embedded.vector.tobytes() if embedded else None,
             "model": embedded.model if embedded else None,
-            "traces": None if traces is None else chat_traces.packed(traces),
+            "traces": None if traces is None else packed(traces),
             **{name: fields.get(name) for name in SUMMARY_FIELDS},
         }  # fmt: skip
         connection.execute(_UPDATE, values)
@@ -240,7 +238,7 @@ def _summary(row: tuple[Any, ...]) -> ChatSummary:
         is_edited=bool(is_edited),
         is_retracted=bool(is_retracted),
         tags=tuple((tag, confidence) for tag, confidence in json.loads(tags)),
-        traces=chat_traces.unpacked(traces),
+        traces=unpacked(traces),
     )
 
 
@@ -287,3 +285,43 @@ cross join chat_summaries s on s.session_id = j.value
 join chat_sessions c on c.id = s.session_id
 order by j.key
 """
+
+
+# ---- chat traces
+# Where each sentence of a chat's summary is from: questions of the chat, and frames that prove it.
+#
+# A trace has offsets and ids and no words, so that it tells nothing by itself. It goes with its summary.
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Characters ``[start, end)`` of a field. `turns` are numbers within the chat; () where it is unknown."""
+
+    start: int
+    end: int
+    turns: tuple[int, ...] = ()
+    frames: tuple[int, ...] = ()
+
+
+Traces = Mapping[str, tuple[Trace, ...]]
+"""By field, in the order of the text and without overlap."""
+
+
+def packed(traces: Traces) -> str:
+    """As a summary keeps it."""
+    return json.dumps(
+        {
+            field: [[each.start, each.end, each.turns, each.frames] for each in found]
+            for field, found in traces.items()
+        }
+    )
+
+
+def unpacked(text: str | None) -> Traces | None:
+    """What was kept; None for a summary that was not traced when it was made."""
+    if text is None:
+        return None
+    return {
+        field: tuple(Trace(start, end, tuple(turns), tuple(frames)) for start, end, turns, frames in found)
+        for field, found in json.loads(text).items()
+    }

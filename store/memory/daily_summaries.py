@@ -14,13 +14,11 @@ from typing import Literal
 
 import apsw
 
-from store.core.database import Database, rows, scalar
-from store.core.upserts import clean_text
-from store.frames.doomed import shown_in
-from store.memory import daily_hours, source_search
+from store.core.database import Database, clean_text, rows, scalar
+from store.frames.activity_intervals import shown_in
+from store.memory import daily_hours, retrievers
 from store.memory.observations import HOUR_MS
-from store.memory.retrievers import RetrievalQuery
-from store.memory.source_search import Question, TextStrategy
+from store.memory.retrievers import Question, RetrievalQuery, TextStrategy
 from store.search import query
 
 Source = Literal["rule", "model"]
@@ -159,9 +157,9 @@ def search(
     """
     condition = "(:start is null or m.end_ms > :start) and (:end is null or m.start_ms < :end)"
     values = {"start": start_ms, "end": end_ms}
-    question = Question(source_search.DAYS, asked, query.parse(asked.text), "hybrid", condition, values)
+    question = Question(retrievers.DAYS, asked, query.parse(asked.text), "hybrid", condition, values)
     with database.read(deadline_s) as connection:
-        found = source_search.find_texts(database, connection, question, limit)
+        found = retrievers.find_texts(database, connection, question, limit)
         loaded = get_many(connection, [number for _, number in found.ranked])
     return [loaded[number] for _, number in found.ranked], found.strategy, found.reason
 

@@ -2,19 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from store.chats.conversations import title_of
 from store.core.database import Database
-from store.memory import chat_summaries, insights, observations, summaries
+from store.memory import chat_summaries, documents, insights, observations
 from store.memory.chat_summaries import ChatSummary
+from store.memory.documents import DocType, SessionSummary, UserPrompt
 from store.memory.insights import Insight
-from store.memory.memory_filters import EntryType
 from store.memory.observations import Observation
-from store.memory.summaries import SessionSummary, UserPrompt
-from store.search import snippet
+from store.search import hits
 from store.search.query import Query
+
+# ---- memory filters
+# What a memory search may be narrowed by: columns and terms of entries, never words of the index.
+
+EntryType = Literal["observation", "session", "prompt", "insight", "chat"]
+ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "session", "prompt", "insight", "chat")
+RecordType = Literal["observation", "session", "prompt"]
+RECORD_TYPES: tuple[RecordType, ...] = ("observation", "session", "prompt")
+"""What happened by itself: of these a timeline and the recent context are made (R4.21)."""
+DOC_TYPES: dict[EntryType, DocType] = {
+    "observation": "observation",
+    "session": "session_summary",
+    "prompt": "user_prompt",
+    "insight": "insight",
+    "chat": "chat_summary",
+}
+
+MEMORY_WINDOW_DAYS = 90
+MEMORY_WINDOW_MS = MEMORY_WINDOW_DAYS * 86_400_000
+"""How far back a search without a range looks (C11), in the unit of the columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilters:
+    """Half-open range of what entries overlap, and what they carry; None means any.
+
+    `concept` and `kind` are whole and case-insensitive, `file` is a part of a path. All three are
+    things that only observations have; `frame_id` and `persona_id` are those of an insight.
+    """
+
+    start_ms: int | None = None
+    end_ms: int | None = None
+    project: str | None = None
+    concept: str | None = None
+    file: str | None = None
+    kind: str | None = None
+    frame_id: int | None = None
+    persona_id: int | None = None
+
+    @property
+    def has_range(self) -> bool:
+        return self.start_ms is not None or self.end_ms is not None
+
+    @property
+    def has_metadata(self) -> bool:
+        return bool(self.concept or self.file or self.kind)
+
+
+def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str, dict[str, Any]]:
+    """The filters as a condition on ``memory_documents d``, and the values it binds."""
+    parts = ["d.doc_type in (select value from json_each(:types))"]
+    values: dict[str, Any] = {"types": json.dumps([DOC_TYPES[each] for each in types])}
+    if filters.start_ms is not None:
+        parts.append("d.ended_ms > :start_ms")
+        values["start_ms"] = filters.start_ms
+    if filters.end_ms is not None:
+        parts.append("d.created_ms < :end_ms")
+        values["end_ms"] = filters.end_ms
+    for name in ("project", "concept", "file", "kind"):
+        wanted = getattr(filters, name)
+        if wanted:
+            parts.append(_CONDITIONS[name])
+            text = str(wanted).encode("utf-8", "replace").decode()  # SQLite takes no lone surrogates
+            values[name] = text.casefold() if name == "file" else text
+    for name in ("frame_id", "persona_id"):
+        number = getattr(filters, name)
+        if number is not None:
+            parts.append(_CONDITIONS[name])
+            values[name] = number
+    return " and ".join(parts), values
+
+
+_OF_OBSERVATION = (
+    "d.doc_type = 'observation' and exists (select 1 from observations o where o.id = d.sqlite_id and {})"
+)
+_OF_INSIGHT = "d.doc_type = 'insight' and exists (select 1 from insights i where i.id = d.sqlite_id and {})"
+_CONDITIONS = {
+    "frame_id": _OF_INSIGHT.format("i.frame_id = :frame_id"),
+    "persona_id": _OF_INSIGHT.format("i.persona_id = :persona_id"),
+    "project": "d.project = :project collate nocase",
+    "kind": _OF_OBSERVATION.format("coalesce(o.edits ->> 'kind', o.kind) = :kind collate nocase"),
+    # What a person wrote as concepts stands in place of the derived ones.
+    "concept": _OF_OBSERVATION.format(
+        """
+        iif(o.edits -> 'concepts' is null,
+            exists (
+                select 1 from observation_terms t
+                where t.observation_id = o.id and t.term = 'concept' and t.value = :concept collate nocase
+            ),
+            exists (
+                select 1 from json_each(o.edits, '$.concepts') e where e.value = :concept collate nocase
+            ))
+        """
+    ),
+    "file": _OF_OBSERVATION.format(
+        """
+        exists (
+            select 1 from observation_terms t
+            where t.observation_id = o.id and t.term = 'file'
+                and instr(recollect_casefold(t.value), :file)
+        )
+        """
+    ),
+}
+
 
 Key = tuple[EntryType, int]
 Body = Observation | SessionSummary | UserPrompt | Insight | ChatSummary
@@ -45,9 +151,9 @@ def load(database: Database, keys: Iterable[Key]) -> list[MemoryEntry]:
     found: dict[Key, MemoryEntry] = {}
     for observation in observations.get_many(database, ids("observation")):
         found["observation", observation.id] = of_observation(observation)
-    for session in summaries.get_sessions(database, ids("session")):
+    for session in documents.get_sessions(database, ids("session")):
         found["session", session.id] = of_session(session)
-    for prompt in summaries.get_prompts(database, ids("prompt")):
+    for prompt in documents.get_prompts(database, ids("prompt")):
         found["prompt", prompt.id] = of_prompt(prompt)
     for insight in insights.get_many(database, ids("insight")):
         found["insight", insight.id] = of_insight(insight)
@@ -82,5 +188,5 @@ def of_chat(body: ChatSummary) -> MemoryEntry:
 
 def with_snippet(entry: MemoryEntry, text: str, asked: Query, score: float) -> MemoryEntry:
     """The entry with the piece of its text that answers."""
-    shown = snippet.snippet(text, asked)
+    shown = hits.snippet(text, asked)
     return replace(entry, snippet=shown.text, highlights=shown.highlights, score=score)

@@ -1,6 +1,6 @@
 """Insights: narratives of a frame or a moment, every version of each, exactly one of them current.
 
-An insight is an answered turn of a conversation that has an anchor (`store.chats.anchors`): the turn holds
+An insight is an answered turn of a conversation that has an anchor (`store.chats.records`): the turn holds
 the evidence and the claims, the insight the title, the summary and the messages that made it. A later version
 of the same anchor (generated again, or amended) takes its place and changes nothing of it; deleting the
 current one lets the newest that is left be current (a trigger, so that no way of deleting forgets it).
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.chats.anchors import Anchor
 from store.chats.conversations import DELETED_ANSWER
+from store.chats.records import Anchor
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreError
 

@@ -6,14 +6,16 @@ words included; documents follow what the observation says with the person's edi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import apsw
 
-from store.core.database import rows, scalar
-from store.memory import documents
-from store.memory.observations import Draft, Fact, load
+from store.core.database import Database, rows, scalar
+from store.memory import documents, observations
+from store.memory.observations import Draft, Fact, Observation, load
 
 
 def put_hour(connection: apsw.Connection, hour: int, drafts: Iterable[Draft], now_ms: int) -> int:
@@ -160,3 +162,158 @@ where o.id = :id and (o.edits <> '{}' or o.is_hidden = 1) and exists (
     where f.id >= o.start_ms * 1024 and f.id < o.end_ms * 1024 + 1024 and f.app_name is o.app_name
 )
 """
+
+
+# ---- observation edits
+# What a person does to observations: write their own words, take them back, hide one for good.
+
+EDITABLE = ("title", "narrative", "facts", "concepts", "kind", "project")
+
+
+def edit(database: Database, observation_id: int, words: Mapping[str, Any], now_ms: int) -> bool:
+    """Let a person's words be these, by the fields `EDITABLE`; False when there is no such id.
+
+    A field that is missing, or reads as it is derived, follows the frames. Raises `ValueError` for
+    another field.
+    """
+    unknown = set(words) - set(EDITABLE)
+    if unknown:
+        raise ValueError(f"cannot be edited: {sorted(unknown)}; can: {', '.join(EDITABLE)}")
+    with database.write() as connection:
+        if not _is_there(connection, observation_id):
+            return False
+        derived = _derived(connection, observation_id)
+        kept = {name: value for name, value in words.items() if value != derived[name]}
+        _keep_edits(connection, observation_id, kept, now_ms)
+    return True
+
+
+def hide(database: Database, observation_id: int, now_ms: int) -> bool:
+    """Take an observation out of memory for good; False when there is none.
+
+    Its text goes; the empty row stays, so that deriving again does not bring it back.
+    """
+    with database.write() as connection:
+        if not _is_there(connection, observation_id):
+            return False
+        blank(connection, observation_id)
+        connection.execute(
+            "update observations set is_hidden = 1, edits = '{}', updated_ms = ? where id = ?",
+            (now_ms, observation_id),
+        )
+        put_documents(connection, observation_id)
+    database.checkpoint()
+    return True
+
+
+def _is_there(connection: apsw.Connection, observation_id: int) -> bool:
+    sql = "select 1 from observations where id = ? and is_hidden = 0"
+    return scalar(connection, sql, (observation_id,)) is not None
+
+
+def _derived(connection: apsw.Connection, observation_id: int) -> dict[str, Any]:
+    """The editable fields without the edits."""
+    [(kind, project, title, narrative)] = rows(
+        connection, "select kind, project, title, narrative from observations where id = ?", (observation_id,)
+    )
+    facts = rows(
+        connection,
+        "select text from observation_facts where observation_id = ? order by n",
+        (observation_id,),
+    )
+    concepts = rows(
+        connection,
+        "select value from observation_terms where observation_id = ? and term = 'concept' order by n",
+        (observation_id,),
+    )
+    return {
+        "title": title, "narrative": narrative, "kind": kind, "project": project,
+        "facts": [text for (text,) in facts], "concepts": [value for (value,) in concepts],
+    }  # fmt: skip
+
+
+def _keep_edits(
+    connection: apsw.Connection, observation_id: int, edits: Mapping[str, Any], now_ms: int
+) -> None:
+    connection.execute(
+        "update observations set edits = ?, updated_ms = ? where id = ?",
+        (json.dumps(edits, ensure_ascii=False, sort_keys=True), now_ms, observation_id),
+    )
+    put_documents(connection, observation_id)
+
+
+# ---- refinements
+# The queue of observations that a chat model may put into better words.
+#
+# Only observations of settled hours are in it, the newest first. What a model wrote is kept while
+# the frames stay as they are; a failure waits longer each time and is given up in the end, and the
+# rules' words stay.
+
+RETRY_AFTER_MS = (60_000, 600_000, 3_600_000)
+"""Waits between the tries at one observation; after the last try it is given up."""
+
+
+def due(database: Database, now_ms: int, limit: int) -> list[tuple[Observation, str]]:
+    """Observations to refine with the fingerprint of what they were made from, newest first."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            """
+            select o.id, o.fingerprint
+            from observations o
+            where o.refine_next_ms <= :now and o.is_hidden = 0 and o.fingerprint <> ''
+                and (o.hour + 1) * 3600000 < :now
+                and not exists (select 1 from memory_hours h where h.hour = o.hour)
+            order by o.start_ms desc, o.id desc
+            limit :limit
+            """,
+            {"now": now_ms, "limit": limit},
+        )
+        fingerprints = dict(found)
+        return [(one, fingerprints[one.id]) for one in observations.get_many(database, fingerprints)]
+
+
+def accept(
+    connection: apsw.Connection,
+    observation_id: int,
+    fingerprint: str,
+    *,
+    title: str,
+    narrative: str,
+    facts: Sequence[Fact],
+    concepts: Sequence[str],
+    now_ms: int,
+) -> bool:
+    """Keep a model's words; False when the frames changed meanwhile, and nothing is kept."""
+    connection.execute(
+        """
+        update observations
+        set title = :title, narrative = :narrative, source = 'model', refine_next_ms = null,
+            refine_error = null, updated_ms = :now
+        where id = :id and fingerprint = :fingerprint and is_hidden = 0
+        """,
+        {
+            "id": observation_id, "fingerprint": fingerprint, "title": title, "narrative": narrative,
+            "now": now_ms,
+        },
+    )  # fmt: skip
+    if not connection.changes():
+        return False
+    put_parts(connection, observation_id, facts, concepts)
+    put_documents(connection, observation_id)
+    return True
+
+
+def fail(connection: apsw.Connection, observation_id: int, fingerprint: str, error: str, now_ms: int) -> None:
+    """Note that a try failed, and when the next one is; `error` never holds screen text."""
+    waits = ", ".join(f"({n}, {wait})" for n, wait in enumerate(RETRY_AFTER_MS))
+    connection.execute(
+        f"""
+        with waits (attempts, wait_ms) as (values {waits})
+        update observations
+        set refine_error = :error, refine_attempts = refine_attempts + 1,
+            refine_next_ms = (select :now + wait_ms from waits where attempts = refine_attempts)
+        where id = :id and fingerprint = :fingerprint
+        """,
+        {"id": observation_id, "fingerprint": fingerprint, "error": error, "now": now_ms},
+    )

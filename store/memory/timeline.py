@@ -11,10 +11,9 @@ import apsw
 
 from store.core.database import Database, rows, scalar
 from store.memory import entries as memory_entries
-from store.memory.entries import Key, MemoryEntry
-from store.memory.memory_filters import RECORD_TYPES, RecordType
+from store.memory.documents import SessionSummary, UserPrompt
+from store.memory.entries import RECORD_TYPES, Key, MemoryEntry, RecordType
 from store.memory.observations import Observation
-from store.memory.summaries import SessionSummary, UserPrompt
 
 TIMELINE_DEPTH = 10
 MAX_DEPTH = 50

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, cast
 
 import apsw
 
-from store.core import ranking
+from store.core import full_text
 from store.core.database import rows, scalar
-from store.core.full_text import Condition, Phrase, match, matched_phrases, phrases, plain_words
-from store.core.ranking import Statistics
+from store.core.full_text import Condition, Phrase, Statistics, match, matched_phrases, phrases, plain_words
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.frames import frames
 from store.search.filters import Filters, Walk, where
@@ -27,7 +26,7 @@ FEW_FRAMES = 256
 LISTED_PREFIX = 3
 """The text index has lists for beginnings of words of one to so many letters."""
 
-_HALF_LIFE_IDS = ranking.RECENT_HALF_LIFE_MS * frames.ID_STEP
+_HALF_LIFE_IDS = full_text.RECENT_HALF_LIFE_MS * frames.ID_STEP
 _LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
 
 
@@ -182,7 +181,7 @@ class Finder:
     def statistics(self) -> Statistics:
         """What scores are made with, as the index is now."""
         tree = self._asked.tree
-        return Statistics(1.0, ()) if tree is None else ranking.statistics(self._connection, tree)
+        return Statistics(1.0, ()) if tree is None else full_text.statistics(self._connection, tree)
 
     def by_relevance(
         self, limit: int, offset: int, after: Ranked | None, statistics: Statistics

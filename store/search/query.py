@@ -11,7 +11,7 @@
 
 The operators work in capitals and when all of the text fits this grammar, as in SQLite FTS5.
 Otherwise the text is words and phrases only, all of which must match; the operators are words too
-(C24, SEA-6). `Query.reading` says which of the two it was, or that words were cut (`store.search.pieces`).
+(C24, SEA-6). `Query.reading` says which of the two it was, or that words were cut (`store.search.fuzzy`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Query:
     reading: Reading
     is_browse: bool
     whole: Node | None = None
-    """What was asked, where `tree` takes more than that (`store.search.pieces`): its matches come first."""
+    """What was asked, where `tree` takes more than that (`store.search.fuzzy`): its matches come first."""
 
     @cached_property
     def match(self) -> str | None:

@@ -15,7 +15,7 @@ import apsw
 
 from store.core import preferences
 from store.core.database import Database, scalar
-from store.search import names
+from store.search import filters
 
 MAX_SAVED = 50
 _KEY = "saved_searches"
@@ -75,7 +75,7 @@ _FILTERS = {"app": "app_name", "win": "window_name", "url": "browser_url"}
 def _names_what_goes(connection: apsw.Connection, saved: SavedSearch) -> bool:
     asked = parse_qs(urlsplit(saved.address).query)
     return any(
-        names.is_doomed(connection, column, value)
+        filters.is_doomed(connection, column, value)
         for name, column in _FILTERS.items()
         for value in asked.get(name, ())
     )

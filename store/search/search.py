@@ -9,7 +9,7 @@ newest, and so on. A word that is on every frame thus costs no more than others,
 says when it was so.
 
 Where the caller hands in what the question means, as a vector, frames are also found by meaning
-(`store.search.hybrid`) and both lists become one (`store.search.fusion`). When one half cannot answer the
+(`store.search.hybrid`) and both lists become one (`store.search.hybrid`). When one half cannot answer the
 other does, and `fallback_reason` says why.
 """
 
@@ -18,25 +18,24 @@ from __future__ import annotations
 import hashlib
 import logging
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
+import apsw
 import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database
-from store.core.ranking import Statistics
+from store.core.full_text import Statistics
 from store.core.times import now_ms
-from store.ocr import reading_queue
-from store.search import cursor as cursors
-from store.search import fusion, hybrid, pieces, query
-from store.search.cursor import BadCursor, Cursor
+from store.frames.frames import captured_ms_of
+from store.ocr import readings
+from store.search import fuzzy, hybrid, query
+from store.search import hits as cursors
 from store.search.filters import Filters
 from store.search.finder import RANKED_BLOCK, Block, Finder, Ranked
-from store.search.fusion import FusedPage
-from store.search.hits import Hit, of_rows, with_match_kind
-from store.search.hybrid import Mode, Order, SemanticQuery, SemanticResult
+from store.search.hits import BadCursor, Cursor, Hit, of_rows, spans, with_match_kind
+from store.search.hybrid import FusedPage, Mode, Order, SemanticQuery, SemanticResult, is_exact
 from store.search.query import Query
-from store.search.snippet import spans
 
 __all__ = ["BadCursor", "Filters", "Hit", "Order", "Page", "search", "spans"]
 
@@ -91,7 +90,7 @@ def search(
     that knew better. A list that began by words goes on by words (``first_page_by_words``).
 
     `in_pieces` has ``hybrid`` by relevance look for words without spaces in pieces, too, behind what
-    holds them whole (`store.search.pieces`); `Page.reading` and `Hit.matched` say so.
+    holds them whole (`store.search.fuzzy`); `Page.reading` and `Hit.matched` say so.
 
     Raises `BadCursor`, and `DeadlineExceeded` when the database takes longer than `deadline_s`.
     """
@@ -101,7 +100,7 @@ def search(
     order = _order(asked, order)
     words = asked
     if in_pieces and mode == "hybrid" and order == "relevance":
-        words = pieces.split_ngrams(asked) or asked
+        words = fuzzy.split_ngrams(asked) or asked
     log.debug("search read as %s, order %s", words.reading, order)
     key = _key(asked, filters, order, mode)
     place = None if cursor is None else cursors.decode(cursor, key)
@@ -123,7 +122,7 @@ def search(
         if words.whole is not None:
             as_asked = Finder(connection, asked, filters, end_ms).among(hit.frame_id for hit in hits)
             hits = tuple(hit if hit.frame_id in as_asked else with_match_kind(hit, "pieces") for hit in hits)
-        fresh_to_ms = reading_queue.index_fresh_to_ms(database)
+        fresh_to_ms = readings.index_fresh_to_ms(database)
     return Page(
         hits=hits,
         next_cursor=cursors.encode(found.next) if found.next else None,
@@ -186,7 +185,7 @@ def _by_meaning(
     if order != "relevance":
         rows = _near_by_time(leg, start, place, newest_first=order == "newest")[offset : offset + limit + 1]
     words = with_words.collect(TOTAL_LIMIT + 1) if with_words else 0
-    total = fusion.total(with_words, words, leg.near, TOTAL_LIMIT + 1)
+    total = hybrid.total(with_words, words, leg.near, TOTAL_LIMIT + 1)
     by_words = finder.among(row.id for row in rows) if finder else set[int]()
     following = None
     if len(rows) > limit:
@@ -195,7 +194,7 @@ def _by_meaning(
     newest = f"_newest_{RANKED_BLOCK}" if words > RANKED_BLOCK else ""
     strategy = f"rrf{newest}" if with_words else "cosine" if order == "relevance" else order
     is_whole = leg.is_whole if mode == "semantic" else True
-    shown = [replace(row, score=fusion.shown_score(row)) for row in rows[:limit]]
+    shown = [replace(row, score=hybrid.shown_score(row)) for row in rows[:limit]]
     how: Literal["hybrid", "semantic"] = "hybrid" if with_words else "semantic"
     return _Found(shown, following, total, how, strategy, frozenset(by_words), is_whole)
 
@@ -263,3 +262,139 @@ def _rows(
         )
         for each in finder.by_relevance(limit, offset, after, statistics)
     ]
+
+
+# ---- tolerant
+# Search that forgives: words without spaces are found in pieces, and words that look alike are found.
+#
+# Words without spaces are looked for in pieces, too (`store.search.fuzzy`). When the words of a question,
+# whole or in pieces, are on fewer than `LITTLE` frames, it is asked again with what they may have been
+# read as (`store.search.fuzzy`), under the very same filters. Frames that have only a look-alike say
+# ``lookalike`` in `Hit.matched`, and `Page.strategy` ends in ``+lookalike``. A cursor remembers that its
+# list was made this way.
+
+LITTLE = 3
+_MARK = "~"
+
+
+def fuzzy_search(
+    database: Database,
+    text: str,
+    filters: Filters,
+    *,
+    mode: Mode = "hybrid",
+    cursor: str | None = None,
+    deadline_s: float = 5.0,
+    **options: Any,
+) -> Page:
+    """As `store.search.search.search`; ``fts`` and ``semantic`` ask for one thing alone and have no second
+    pass.
+
+    Raises `BadCursor` and `DeadlineExceeded` as that does; the deadline is for both passes.
+    """
+    with database.read(deadline_s) as connection:
+        is_second = cursor is not None and cursor.startswith(_MARK)
+        asked = query.parse(text)
+        if not is_second:
+            page = search(database, text, filters, mode=mode, cursor=cursor, in_pieces=True, **options)
+            if cursor is not None or mode != "hybrid" or page.mode == "browse":
+                return page
+            if _tolerant_by_words(page) >= LITTLE:
+                return page
+        order = options.get("order")
+        # No vector: what the words alone find.
+        known = search(database, text, filters, order=order, limit=LITTLE, in_pieces=True)
+        if not is_second and known.total >= LITTLE:
+            return page
+        wider = fuzzy_query(connection, asked, is_by_time=order in ("newest", "oldest"))
+        if wider is None:
+            if is_second:
+                raise BadCursor("what looked alike is gone: search again")
+            return page
+        inner = cursor.removeprefix(_MARK) if cursor else None
+        page = search(database, wider, filters, mode=mode, cursor=inner, is_exact=is_exact(asked), **options)
+    return _marked(page, known)
+
+
+def fuzzy_query(connection: apsw.Connection, asked: Query, *, is_by_time: bool = False) -> str | None:
+    """What the second pass asks; None when no frame holds anything that looks alike."""
+    return fuzzy.expand_query(connection, asked if is_by_time else fuzzy.split_ngrams(asked) or asked)
+
+
+def _tolerant_by_words(page: Page) -> int:
+    return sum(bool({"text", "pieces"}.intersection(hit.matched)) for hit in page.hits)
+
+
+def _marked(page: Page, known: Page) -> Page:
+    """`page` with each hit saying how its words were found; `known` are those that need no look-alike."""
+    ways = {hit.frame_id: hit.matched[0] for hit in known.hits}
+    return replace(
+        page,
+        hits=tuple(with_match_kind(hit, ways.get(hit.frame_id, "lookalike")) for hit in page.hits),
+        next_cursor=_MARK + page.next_cursor if page.next_cursor else None,
+        strategy=f"{page.strategy}+lookalike",
+        reading=known.reading,
+    )
+
+
+# ---- arrivals
+# What has come since a list was shown: frames that the same search would list now.
+#
+# The list is of two legs (`store.search.search`, `store.search.search`), so both are asked here, too: by
+# words with the filters, or by what few words may have been read as; and the nearest by meaning.
+
+_DEADLINE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSearch:
+    """A search as the list of it was made; `query_vector` and the rest as for `store.search.search.search`."""
+
+    text: str
+    filters: Filters
+    order: Order | None = None
+    query_vector: npt.NDArray[np.floating] | None = None
+    vector_model: str | None = None
+    vector_problem: str | None = None
+
+
+def newest_id(database: Database, listed: ListedSearch) -> int | None:
+    """The newest frame of the list, None where there is none. Raises `DeadlineExceeded`."""
+    with database.read(_DEADLINE_S) as connection:
+        near, words = _legs(database, connection, listed)
+        by_words = Finder(connection, words, listed.filters, _end_ms(listed.filters)) if words else None
+        found = by_words.by_time(1, 0, None, newest_first=True) if by_words else []
+        return max([*found, *near], default=None)
+
+
+def count_new(database: Database, listed: ListedSearch, after_id: int, at_most: int = 100) -> int:
+    """How many frames of the list are newer than `after_id`, counted no further than `at_most`."""
+    filters = listed.filters
+    later = replace(filters, start_ms=max(filters.start_ms, captured_ms_of(after_id)))
+    with database.read(_DEADLINE_S) as connection:
+        near, words = _legs(database, connection, listed)
+        arrived = {frame_id for frame_id in near if frame_id > after_id}
+        if words:
+            finder = Finder(connection, words, later, _end_ms(later))
+            arrived |= set(finder.by_time(at_most, 0, after_id, newest_first=False))
+    return min(len(arrived), at_most)
+
+
+def _legs(
+    database: Database, connection: apsw.Connection, listed: ListedSearch
+) -> tuple[set[int], Query | None]:
+    """The frames near by meaning, and the question by words; None where it has no word."""
+    asked, filters, end_ms = query.parse(listed.text), listed.filters, _end_ms(listed.filters)
+    is_worded = asked.is_browse or asked.tree is not None
+    order: Order = listed.order or "relevance"
+    is_by_time = order != "relevance"
+    words = asked if is_by_time else fuzzy.split_ngrams(asked) or asked
+    by_words = words if is_worded else None
+    if words.tree is not None and Finder(connection, words, filters, end_ms).count(LITTLE) < LITTLE:
+        wider = fuzzy_query(connection, asked, is_by_time=is_by_time)
+        by_words = words if wider is None else query.parse(wider)
+    asking = SemanticQuery(
+        listed.query_vector, listed.vector_model, listed.vector_problem, is_exact=hybrid.is_exact(asked)
+    )
+    leg = hybrid.semantic_ids(database, connection, asked, filters, end_ms, asking, "hybrid", order)
+    return set(leg.near), by_words

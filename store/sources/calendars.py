@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, rows, scalar
-from store.core.upserts import Upserted, UpsertTable, clean_text, natural_key
+from store.core.database import Database, Upserted, UpsertTable, clean_text, natural_key, rows, scalar
 from store.sources import imports
 
 
@@ -77,7 +76,7 @@ _TABLE = UpsertTable(
 
 
 def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable[EventRecord]) -> Upserted:
-    """Put events; at most `store.core.upserts.BATCH` at once, inside `Database.write()`.
+    """Put events; at most `store.core.database.BATCH` at once, inside `Database.write()`.
 
     Raises `ValueError` for one that ends before it begins.
     """

@@ -8,16 +8,15 @@ entity they were stored for and are recalled with the other one, so undoing it n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, rows, scalar
-from store.core.upserts import clean_text
+from store.core.database import Database, clean_text, rows, scalar
 from store.frames.frames import ID_STEP
-from store.sources import predicates
 from store.sources.entities import Entity, EntityNotFound, Fact
 
 MAX_REASON_CHARS = 300
@@ -184,18 +183,18 @@ def conflicts(facts: Iterable[Fact]) -> list[list[Fact]]:
     """Facts that give one subject several different objects for the same predicate, group by group.
 
     That need not be wrong, as with what somebody likes: a person looks at them side by side. A predicate is
-    the same however it was written (`store.sources.predicates`).
+    the same however it was written (`store.sources.fact_curation`).
     """
     groups: dict[tuple[int, str], list[Fact]] = {}
     for fact in facts:
-        groups.setdefault((fact.subject_id, predicates.predicate_key(fact.predicate)[0]), []).append(fact)
+        groups.setdefault((fact.subject_id, predicate_key(fact.predicate)[0]), []).append(fact)
     alike = [part for group in groups.values() for part in _by_direction(group)]
     return [group for group in alike if len({_object(fact) for fact in group}) > 1]
 
 
 def _by_direction(group: list[Fact]) -> list[list[Fact]]:
     """Who is manager and who has one are two matters; without a verb it is what somebody has."""
-    verbs = [predicates.predicate_key(fact.predicate)[1] for fact in group]
+    verbs = [predicate_key(fact.predicate)[1] for fact in group]
     if not {"is", "has"} <= set(verbs):
         return [group]
     stands = [fact for fact, verb in zip(group, verbs, strict=True) if verb == "is"]
@@ -241,3 +240,42 @@ set merged_root = (
 )
 where merged_into is not null or merged_root is not null
 """
+
+
+# ---- predicates
+# What a predicate says, whoever wrote it: ``works_at``, ``Works at`` and ``worksAt`` are one.
+#
+# Models and people write the same relation in many ways. Only what is surely the same becomes one: how words
+# are joined and their case, articles, a leading "is" or "has", and a few names for what everybody has.
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ARTICLES = frozenset({"a", "an", "the"})
+
+_SAME = {
+    "works for": "works at",
+    "employed at": "works at",
+    "employed by": "works at",
+    "resides in": "lives in",
+    "e mail": "email",
+    "email address": "email",
+    "e mail address": "email",
+    "phone number": "phone",
+    "telephone": "phone",
+    "telephone number": "phone",
+    "date of birth": "birthday",
+    "birth date": "birthday",
+    "born on": "birthday",
+}
+
+
+def predicate_key(predicate: str) -> tuple[str, str]:
+    """(the relation, "is", "has" or "" before it). Facts with one relation speak of the same.
+
+    Except where one "is" what the other "has": Anna is manager, Anna has manager. `is` alone is a relation.
+    """
+    text = _HUMP.sub(" ", clean_text(predicate)).replace("_", " ")
+    words = [token.text for token in tokenizer.tokens(text)]
+    words = [word for word in words if word not in _ARTICLES] or words
+    verb = words[0] if len(words) > 1 and words[0] in ("is", "has") else ""
+    relation = " ".join(words[1:] if verb else words)
+    return _SAME.get(relation, relation), verb

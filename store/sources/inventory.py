@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from store.core.database import Database, rows, scalar
 
 MOST_PLACES = 20
 _M_PER_E7 = 111_194.93 / 1e7
-"""Metres in a ten-millionth of a degree of latitude, on the sphere of `store.sources.places`."""
+"""Metres in a ten-millionth of a degree of latitude, on the sphere of `store.sources.locations`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,21 @@ where p.name <> '' and exists (
 order by p.name collate nocase
 limit :limit
 """
+
+
+# ---- presence
+# Whether a source has anything at all: the probe behind the gates of tools (R0.47).
+
+Source = Literal["daily_summaries", "calendar_events", "location_points"]
+
+_PROBES: dict[Source, str] = {
+    "daily_summaries": "select 1 from daily_summaries limit 1",
+    "calendar_events": "select 1 from calendar_events limit 1",
+    "location_points": "select 1 from location_points limit 1",
+}
+
+
+def is_present(database: Database, source: Source) -> bool:
+    """Whether the source has a row."""
+    with database.read() as connection:
+        return scalar(connection, _PROBES[source]) is not None

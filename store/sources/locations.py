@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import apsw
 
-from store.core.database import Database, rows, scalar
-from store.core.upserts import Upserted, UpsertTable, clean_text
+from store.core import preferences, tokenizer
+from store.core.database import Database, Upserted, UpsertTable, clean_text, natural_key, rows, scalar
 from store.sources import imports
+from store.sources.imports import PLACES_ENABLED
 
 E7 = 10_000_000
 """Degrees are kept as whole numbers of this part, about a centimetre."""
@@ -48,7 +50,7 @@ _TABLE = UpsertTable(
 
 
 def upsert_points(connection: apsw.Connection, import_id: int, records: Iterable[PointRecord]) -> Upserted:
-    """Put points; at most `store.core.upserts.BATCH` at once, inside `Database.write()`.
+    """Put points; at most `store.core.database.BATCH` at once, inside `Database.write()`.
 
     Raises `ValueError` for a position that is not on the globe.
     """
@@ -124,4 +126,164 @@ from (
 where (n - 1) % :step = 0
 order by at_ms, id
 limit :limit
+"""
+
+
+# ---- places
+# A person's own places: an imported list of names and positions, looked up without any network.
+#
+# The preference ``places_enabled`` goes on with the first import and off with the last place; it can be
+# switched by hand (requirements, chapter 1).
+
+RADIUS_M = 100.0
+"""How far a place reaches when its file does not say."""
+
+_EARTH_M = 6_371_008.8
+"""Mean radius R1 of the Earth, in metres (Moritz, "Geodetic Reference System 1980")."""
+_CANDIDATES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRecord:
+    """A place as a file tells it. Without an `external_id` name and position are the key."""
+
+    name: str
+    latitude: float
+    longitude: float
+    category: str = ""
+    address: str = ""
+    note: str = ""
+    radius_m: float = RADIUS_M
+    external_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stored place."""
+
+    id: int
+    name: str
+    category: str
+    address: str
+    note: str
+    latitude: float
+    longitude: float
+    radius_m: float
+
+
+# -- writing ------------------------------------------------------------------------------
+
+_PLACES_TABLE = UpsertTable(
+    "places",
+    ["natural_key"],
+    ["name", "category", "address", "note", "latitude_e7", "longitude_e7", "radius_m"],
+)
+
+
+def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable[PlaceRecord]) -> Upserted:
+    """Put places; at most `store.core.database.BATCH` at once, inside `Database.write()`.
+
+    The first ones switch ``places_enabled`` on. Raises `ValueError` for a position that is not on the
+    globe, and for a radius that is not positive.
+    """
+    had_some = scalar(connection, "select 1 from places limit 1") is not None
+    done = Upserted()
+    for record in records:
+        latitude_e7, longitude_e7 = to_e7(record.latitude, record.longitude)
+        if not 0 < record.radius_m < math.inf:
+            raise ValueError(f"a place reaches further than {record.radius_m} m")
+        known_by = record.external_id or f"{record.name}\n{latitude_e7} {longitude_e7}"
+        values = {
+            "natural_key": natural_key("id" if record.external_id else "place", known_by),
+            "name": clean_text(record.name),
+            "category": clean_text(record.category),
+            "address": clean_text(record.address),
+            "note": clean_text(record.note),
+            "latitude_e7": latitude_e7,
+            "longitude_e7": longitude_e7,
+            "radius_m": float(record.radius_m),
+        }
+        done = done.and_one(_PLACES_TABLE.put(connection, import_id, values))
+    if done.added and not had_some:
+        preferences.put_preference(connection, PLACES_ENABLED, True)
+    imports.count(connection, import_id, done)
+    return done
+
+
+def delete_places(database: Database, import_id: int | None = None) -> int:
+    """Delete all places, or those of one import; returns how many went. Raises `ImportNotFound`."""
+    return imports.delete(database, "places", import_id).rows
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def are_enabled(database: Database) -> bool:
+    """Whether the person wants places to be looked up."""
+    return preferences.get_preference(database, PLACES_ENABLED, False) is True
+
+
+def nearest(
+    database: Database, latitude: float, longitude: float, limit: int = 3, deadline_s: float | None = None
+) -> list[tuple[float, Place]]:
+    """(metres, place) of the places nearest to a position. Raises `ValueError` off the globe."""
+    latitude_e7, longitude_e7 = to_e7(latitude, longitude)
+    values = {
+        "latitude": latitude_e7,
+        "longitude": longitude_e7,
+        "narrowing": math.cos(math.radians(latitude)),
+        "turn": 360 * E7,
+        "candidates": max(_CANDIDATES, limit),
+    }
+    with database.read(deadline_s) as connection:
+        found = [_place(*row) for row in rows(connection, _NEAR, values)]
+    away = [(distance_m(latitude, longitude, each.latitude, each.longitude), each) for each in found]
+    return sorted(away, key=lambda pair: (pair[0], pair[1].id))[:limit]
+
+
+def distance_m(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
+    """Metres between two positions on a sphere: the haversine formula (Sinnott, "Virtues of the
+    Haversine", Sky and Telescope 68, 1984), at most 0.6 % from the ellipsoid.
+    """
+    a, b = math.radians(latitude), math.radians(other_latitude)
+    turn = math.radians(other_longitude - longitude)
+    h = math.sin((b - a) / 2) ** 2 + math.cos(a) * math.cos(b) * math.sin(turn / 2) ** 2
+    return 2 * _EARTH_M * math.asin(min(1.0, math.sqrt(h)))
+
+
+def browse(database: Database, name: str = "", limit: int = 100, offset: int = 0) -> list[Place]:
+    """Places whose name, address or category holds `name`, in the order of their names."""
+    with database.read() as connection:
+        found = rows(
+            connection,
+            f"""
+            {_PLACES_SELECT}
+            where :name = ''
+                or instr(recollect_normal(name || char(10) || address || char(10) || category), :name) > 0
+            order by name collate nocase, id
+            limit :limit offset :offset
+            """,
+            {"name": tokenizer.normalise(name), "limit": limit, "offset": offset},
+        )
+    return [_place(*row) for row in found]
+
+
+def _place(number: int, name: str, category: str, address: str, note: str, *where: float) -> Place:
+    latitude_e7, longitude_e7, radius_m = where
+    return Place(number, name, category, address, note, latitude_e7 / E7, longitude_e7 / E7, radius_m)
+
+
+_PLACES_SELECT = "select id, name, category, address, note, latitude_e7, longitude_e7, radius_m from places"
+
+# A flat map around the position chooses; the haversine formula puts them in order.
+_NEAR = f"""
+{_PLACES_SELECT}
+order by
+    pow(latitude_e7 - :latitude, 2) + pow(
+        :narrowing * min(
+            abs(longitude_e7 - :longitude), :turn - abs(longitude_e7 - :longitude)
+        ),
+        2
+    )
+limit :candidates
 """

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, rows, scalar
-from store.core.upserts import Upserted, UpsertTable, clean_text, natural_key
+from store.core.database import Database, Upserted, UpsertTable, clean_text, natural_key, rows, scalar
+from store.memory import retrievers
+from store.memory.retrievers import Mode, Question, RetrievalQuery, TextStrategy
+from store.search import hits as snippet
+from store.search import query
 from store.sources import imports
 
 SMS_DAYS_RADIUS = 4
@@ -104,7 +107,7 @@ _TABLE = UpsertTable(
 def upsert_messages(
     connection: apsw.Connection, import_id: int, records: Iterable[MessageRecord]
 ) -> Upserted:
-    """Put messages and their contacts; at most `store.core.upserts.BATCH` at once, inside `Database.write()`."""
+    """Put messages and their contacts; at most `store.core.database.BATCH` at once, inside `Database.write()`."""
     done = Upserted()
     known: dict[tuple[str, str], int | None] = {}
     for record in records:
@@ -283,3 +286,52 @@ group by c.id
 order by messages desc, c.id
 limit :limit
 """
+
+
+# ---- message search
+# Imported messages by what they say (R0.60 to R0.67); see `store.memory.retrievers` for the ways to find.
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message that was found, and the piece of it that answers with (start, end) of the words in it."""
+
+    message: Message
+    score: float
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePage:
+    """Hits best first; `reading` is how the text was understood (C24)."""
+
+    hits: tuple[MessageHit, ...]
+    strategy: TextStrategy
+    fallback_reason: str | None
+    reading: str
+
+
+def search_messages(
+    database: Database,
+    asked: RetrievalQuery,
+    filters: Filters = EVERY_MESSAGE,
+    *,
+    mode: Mode = "hybrid",
+    limit: int = 20,
+    deadline_s: float | None = 5.0,
+) -> MessagePage:
+    """The messages that answer best, never one outside the filters. Blank text gives the newest.
+
+    Raises `DeadlineExceeded`.
+    """
+    parsed = query.parse(asked.text)
+    question = Question(retrievers.MESSAGES, asked, parsed, mode, filters.condition(), filters.values())
+    with database.read(deadline_s) as connection:
+        found = retrievers.find_texts(database, connection, question, limit)
+        loaded = get_many(connection, [number for _, number in found.ranked])
+    hits = []
+    for score, number in found.ranked:
+        shown = snippet.snippet(loaded[number].body, parsed)
+        hits.append(MessageHit(loaded[number], round(score, 6), shown.text, shown.highlights))
+    return MessagePage(tuple(hits), found.strategy, found.reason, parsed.reading)

@@ -29,7 +29,7 @@ from typing import Any
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
 from store.core.paths import DIRECTORY_MODE, FILE_MODE, sync_directory
-from store.spool.toolbar_words import Toolbar
+from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import apsw
 
+from store.chats import attachments
 from store.core import tokenizer
 from store.core.database import Database, rows, scalar
-from store.core.errors import MediaGone
+from store.core.errors import AttachmentGone, MediaGone
 from store.frames.frames import ID_STEP, get_many
 from store.frames.media import Media
 from store.spool import residual_files
 from store.spool.queue import Spool
 from store.timeline import ledger, segments
-from store.verify import verify_attachments, verify_memory, verify_sources
 
 _UNDER_WAY_S = 60.0
 _AT_ONCE = 1_000
@@ -44,12 +45,12 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
             *_index(connection),
             *_vectors(connection),
             *_activity(connection),
-            *verify_memory.memory_problems(connection),
-            *verify_sources.source_problems(connection),
+            *memory_problems(connection),
+            *source_problems(connection),
         ]
         counts = _counts(connection)
     problems += _pictures(database, media)
-    problems += verify_attachments.attachment_problems(database)
+    problems += attachment_problems(database)
     problems += _ledger(database)
     counts["pictures"] = len(media.files())
     counts["waiting in the spool"] = len(spool.waiting())
@@ -274,3 +275,193 @@ def _ledger(database: Database) -> Iterator[str]:
         yield f"{lost} of {found.looks} looks are not accounted for."
     elif lost < 0:
         yield f"{-lost} decisions were made without a look."
+
+
+# ---- verify attachments
+# Does every attached file have its row, and every row its very file.
+
+
+def attachment_problems(database: Database) -> Iterator[str]:
+    """Every difference as a sentence. Reads every file."""
+    on_disk = attachments.files(database.data_dir)
+    with database.read() as connection:
+        known = rows(connection, "select sha256, min(id) from attachments group by sha256")
+        trash = {sha256 for (sha256,) in rows(connection, "select sha256 from attachment_trash")}
+    for sha256, number in known:
+        try:
+            attachments.exact(database.data_dir, sha256)
+        except AttachmentGone as error:
+            yield f"The file of attachment {number} is {error.reason}."
+    if trash:
+        yield f"{len(trash)} files of deleted chats wait to be removed."
+    expected = {sha256 for sha256, _ in known} | trash
+    orphans = [path for path in on_disk if path.name not in expected and _verify_attachments_is_settled(path)]
+    if orphans:
+        yield f"{len(orphans)} files in the attachments folder belong to no question."
+
+
+def _verify_attachments_is_settled(path: Path) -> bool:
+    """Whether a file is older than one whose row is being entered."""
+    try:
+        return time.time() - path.stat().st_mtime > _UNDER_WAY_S
+    except FileNotFoundError:
+        return False
+
+
+# ---- verify memory
+# Does memory agree with itself and with the frames: documents, words, and quoted lines.
+#
+# Observations are derived again when frames change, which ingest does a moment later: hours that
+# wait for it (`memory_hours`) are under way and not a difference.
+
+
+def memory_problems(connection: apsw.Connection) -> Iterator[str]:
+    """Every difference as a sentence."""
+    for sentence, sql in _QUESTIONS.items():
+        number = scalar(connection, sql)
+        if number:
+            yield f"{number} {sentence}."
+    lines = rows(connection, _FACTS)
+    untrue = sum(not _stands(text, reading) for text, reading in lines)
+    if untrue:
+        yield f"{untrue} facts of memory do not stand on the frames they name."
+
+
+def _stands(line: str, text: str) -> bool:
+    """Whether a line's words stand in a text, one after the other."""
+    words, there = ([token.text for token in tokenizer.tokens(each)] for each in (line, text))
+    return any(there[at : at + len(words)] == words for at in range(len(there) - len(words) + 1))
+
+
+_QUESTIONS = {
+    "memory documents are not in their index":
+        """
+        select count(*) from memory_documents d
+        where not exists (select 1 from memory_fts_docsize i where i.id = d.id)
+        """,
+    "rows of the memory index have no document":
+        """
+        select count(*) from memory_fts_docsize i
+        where not exists (select 1 from memory_documents d where d.id = i.id)
+        """,
+    "memory documents belong to nothing":
+        """
+        select count(*) from memory_documents d
+        where not case d.doc_type
+            when 'observation' then
+                exists (select 1 from observations o where o.id = d.sqlite_id and o.is_hidden = 0)
+            when 'session_summary' then exists (select 1 from session_summaries s where s.id = d.sqlite_id)
+            when 'insight' then
+                exists (select 1 from insights i where i.id = d.sqlite_id and i.is_current = 1)
+            when 'chat_summary' then exists (
+                select 1 from chat_summaries c where c.session_id = d.sqlite_id and c.is_retracted = 0
+            )
+            else exists (select 1 from messages m where m.id = d.sqlite_id and m.role = 'user')
+        end
+        """,
+    "current insights are not in memory":
+        """
+        select count(*) from insights i
+        where i.is_current = 1 and not exists (
+            select 1 from memory_documents d where d.doc_type = 'insight' and d.sqlite_id = i.id
+        )
+        """,
+    "summaries of chats are not in memory":
+        """
+        select count(*) from chat_summaries c
+        where c.is_retracted = 0 and trim(concat(c.request, c.learned)) <> '' and not exists (
+            select 1 from memory_documents d where d.doc_type = 'chat_summary' and d.sqlite_id = c.session_id
+        )
+        """,
+    "frames or moments have insights of which none, or more than one, is current":
+        """
+        select count(*) from (
+            select 1 from insights
+            group by anchor_kind, frame_id, iif(anchor_kind = 'moment', start_ms, 0),
+                iif(anchor_kind = 'moment', end_ms, 0)
+            having sum(is_current) <> 1
+        )
+        """,
+    "insights say something else than the answer they are":
+        """
+        select count(*) from insights i join turns t on t.id = i.turn_id where t.answer_md <> i.summary
+        """,
+    "vectors belong to no memory document":
+        """
+        select count(distinct v.thing_id) from vectors v
+        where v.kind = 'document'
+            and not exists (select 1 from memory_documents d where d.id = v.thing_id)
+        """,
+    "observations name frames that do not exist":
+        """
+        select count(distinct m.observation_id) from observation_frames m
+        where not exists (select 1 from frames f where f.id = m.frame_id)
+        """,
+}  # fmt: skip
+
+# A reading that was replaced has put its hour on the list.
+_FACTS = """
+select f.text, coalesce(r.text, '')
+from observation_facts f
+join observations o on o.id = f.observation_id
+left join readings r on r.frame_id = f.frame_id and r.is_current = 1
+where not exists (select 1 from memory_hours h where h.hour = o.hour)
+"""
+
+
+# ---- verify sources
+# Do imported sources and what is remembered agree with their indexes, vectors and frames.
+
+
+def source_problems(connection: apsw.Connection) -> Iterator[str]:
+    """Every difference as a sentence."""
+    for sentence, sql in _VERIFY_SOURCES_QUESTIONS.items():
+        number = scalar(connection, sql)
+        if number:
+            yield f"{number} {sentence}."
+
+
+_VERIFY_SOURCES_QUESTIONS = {
+    "messages are not in their index":
+        """
+        select count(*) from text_messages m
+        where not exists (select 1 from text_messages_fts_docsize i where i.id = m.id)
+        """,
+    "rows of the index of messages have no message":
+        """
+        select count(*) from text_messages_fts_docsize i
+        where not exists (select 1 from text_messages m where m.id = i.id)
+        """,
+    "summaries of days are not in their index":
+        """
+        select count(*) from daily_summaries s
+        where not exists (select 1 from daily_summaries_fts_docsize i where i.id = s.id)
+        """,
+    "rows of the index of days have no summary":
+        """
+        select count(*) from daily_summaries_fts_docsize i
+        where not exists (select 1 from daily_summaries s where s.id = i.id)
+        """,
+    "vectors belong to no message and no day":
+        """
+        select count(distinct v.kind || v.thing_id) from vectors v
+        where (v.kind = 'message' and not exists (select 1 from text_messages m where m.id = v.thing_id))
+            or (v.kind = 'day' and not exists (select 1 from daily_summaries s where s.id = v.thing_id))
+        """,
+    "facts and entities name frames that do not exist":
+        """
+        select
+            (select count(*) from facts f where f.source_frame_id is not null
+                and not exists (select 1 from frames r where r.id = f.source_frame_id))
+            + (select count(*) from entity_frames e
+                where not exists (select 1 from frames r where r.id = e.frame_id))
+        """,
+    "points of days name frames that do not exist":
+        """
+        select count(*) from daily_quotes q where not exists (select 1 from frames r where r.id = q.frame_id)
+        """,
+    "tags are of frames that do not exist":
+        """
+        select count(*) from frame_tags t where not exists (select 1 from frames r where r.id = t.frame_id)
+        """,
+}  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 from assistant.core.cancellation import CancelToken
 from assistant.core.errors import ModeUnavailable, TimeRangeRequired
 from assistant.turns.turn import ApprovalEvent, DeltaEvent, TurnEvent, TurnServices, run_turn, stored_turn
-from store.chats import conversations, tool_calls, tool_log, tool_modes, tool_permissions
+from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
 from store.core.database import Database
 from store.deletion import deletion
@@ -284,7 +284,7 @@ def test_a_tool_that_asks_runs_only_after_approval(
     assert [(call.state, json.loads(call.arguments)) for call in seen] == [("pending", {"path": path})]
     assert ran.calls[0].state == "completed"
     assert "the plan for monday" in stub.requests[1]["messages"][3]["content"]
-    events = [event.event for event in tool_log.latest_events(asking.database)]
+    events = [event.event for event in tool_calls.latest_events(asking.database)]
     assert events == ["completed", "approved"]
 
 
@@ -324,7 +324,7 @@ def test_always_and_off_are_kept(asking: TurnServices, stub: StubModel, folder: 
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("Not read.")
     decided(asking, lambda call: tool_calls.approve(asking.database, call.id, "always", NOW_MS))
     assert run(asking).calls[0].decided_by == "always"
-    tool_modes.choose(asking.database, "read_file", "off", NOW_MS)
+    tool_permissions.choose(asking.database, "read_file", "off", NOW_MS)
     ran = run(asking)
     assert ran.calls[0].state == "failed"
     assert "read_file" not in [each["function"]["name"] for each in stub.requests[-1]["tools"]]
@@ -365,7 +365,7 @@ def test_only_an_approved_call_with_its_own_arguments_runs_and_once(database: Da
     with pytest.raises(NotPending):
         tool_calls.approve(database, late.id, "once", NOW_MS + 10)
     # Three claims, a decision twice, and one that came too late.
-    assert [event.event for event in tool_log.latest_events(database)].count("refused") == 5
+    assert [event.event for event in tool_calls.latest_events(database)].count("refused") == 5
 
 
 def test_a_call_that_nobody_decided_expires(

@@ -13,7 +13,7 @@ import pytest
 from assistant.core.cancellation import CancelToken
 from assistant.turns.turn import FinalEvent, TurnRequest, TurnResult, TurnServices, run_turn
 from engines.chat.addresses import host_of
-from store.chats import tool_modes
+from store.chats import tool_permissions
 from store.core.database import Database
 from store.egress import egress_log
 from tests.assistant.agents import agent_deps, asked, decided, run
@@ -111,7 +111,7 @@ def test_a_description_that_never_ends_is_over_in_time(
 
 def test_stop_ends_a_description(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:
     frame = afternoon.show(9, "a chart")
-    tool_modes.choose(deps.database, "describe_frame", "auto", 1, [host_of(stub.base_url)])
+    tool_permissions.choose(deps.database, "describe_frame", "auto", 1, [host_of(stub.base_url)])
     stub.call(("describe_frame", {"frame_id": frame.id})).drip()
     with no_thread_left():
         result, took_s = stopped(deps, asked(), stub)

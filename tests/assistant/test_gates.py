@@ -12,16 +12,15 @@ import pytest
 
 from assistant.tools.gates import GATES, ToolGateOpts, of_turn
 from assistant.tools.registry import offered, registry
-from store.chats import tool_modes
+from store.chats import tool_permissions
 from store.core import preferences
 from store.core.database import Database
 from store.core.settings import ToolsSettings
 from store.memory import daily_summaries
-from store.sources import calendars, places
+from store.sources import calendars, locations
 from store.sources.calendars import EventRecord
 from store.sources.imports import PLACES_ENABLED
-from store.sources.locations import PointRecord
-from store.sources.places import PlaceRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import put_events, put_places, put_points
@@ -133,7 +132,7 @@ def test_r0_48_a_source_is_probed_once_a_turn_and_only_when_asked(database: Data
 
 def test_r0_48_a_tool_that_is_off_is_not_probed_for(database: Database) -> None:
     for tool in ("get_calendar_events", "get_location_history", "search_rag", "get_place_at"):
-        tool_modes.choose(database, tool, "off", NOW_MS)
+        tool_permissions.choose(database, tool, "off", NOW_MS)
     with statements(database) as ran:
         offered(database, registry(ToolsSettings()), of_turn(database, has_vision=False))
     assert not [sql for sql in ran if sql.startswith("select 1 from") or "places" in sql]
@@ -186,7 +185,7 @@ def test_r0_49_what_is_imported_or_deleted_counts_in_the_next_turn(
         preferences.set_preference(database, PLACES_ENABLED, False)
         assert turn() & GATES.keys() == {"get_location_history", "search_rag"}
         preferences.set_preference(database, PLACES_ENABLED, True)
-        places.delete_places(database)
+        locations.delete_places(database)
         assert "get_place_at" not in turn()
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from assistant.formats.parsing import FORMATS
 from assistant.turns.requested_calls import result_text
 from assistant.turns.turn import TurnServices
-from store.chats import tool_modes
+from store.chats import tool_permissions
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
@@ -83,7 +83,7 @@ def hostile(
 ) -> Iterator[TurnServices]:
     """A turn's deps in which no tool has to ask: only the model's own words could make a call."""
     for name in ("read_file", "list_directory", "web_search"):
-        tool_modes.choose(database, name, "auto", NOW_MS, [search.host])
+        tool_permissions.choose(database, name, "auto", NOW_MS, [search.host])
     tools = {"web_search": True, "web_search_url": search.url}
     with agent_deps(database, stub, form, read_file_roots=(str(folder),), **tools) as deps:
         yield deps

@@ -19,9 +19,9 @@ from assistant.turns import anchor_facts, turn
 from assistant.turns.identity import NEUTRAL
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer, run_turn
-from store.chats import anchors, conversations, personas
-from store.chats.anchors import Anchor
-from store.chats.persona_words import BUILT_IN, PersonaText
+from store.chats import conversations, personas, records
+from store.chats.personas import BUILT_IN, PersonaText
+from store.chats.records import Anchor
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.paths import DataDir
@@ -30,7 +30,7 @@ from store.frames import tags
 from store.frames.media import Media
 from store.memory import insights
 from store.memory.insights import Insight
-from store.sources import entities, imports, locations, presence
+from store.sources import entities, imports, inventory, locations
 from store.sources.entities import Provenance
 from store.sources.locations import PointRecord
 from tests.assistant.agents import agent_deps, offered, run
@@ -53,13 +53,13 @@ def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
 
 def frame_anchor(afternoon: Afternoon, text: str = "retention set to 14 days", **changes: Any) -> Anchor:
     frame = afternoon.show(5, text, **changes)
-    return anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
 
 
 def tell(deps: TurnServices, anchor: Anchor, **changes: Any) -> Insight:
     """An insight of an anchor, as the page asks for it."""
     values: dict[str, Any] = {"timezone": SHANGHAI, "now_ms": NOW_MS, "anchor": anchor, **changes}
-    label = anchor_facts.of(deps.database, anchors.AnchoredChat(anchor), ZoneInfo(SHANGHAI)).label
+    label = anchor_facts.of(deps.database, records.AnchoredChat(anchor), ZoneInfo(SHANGHAI)).label
     result = answer(deps, TurnRequest(message=label, **values))
     assert result.error is None, result.error
     return held(deps, result)
@@ -263,7 +263,7 @@ def test_a_model_without_tools_tells_from_the_frames_around(
     frame = afternoon.show(5, "retention set to 14 days")
     afternoon.show(8, "three minutes later")
     stub.reply(reply("You set retention [[e1]].", ("e1", "retention set to 14 days"))).reply("Retention")
-    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     result = answer(replace(deps, agent=None), TurnRequest(LABEL, SHANGHAI, NOW_MS, anchor=anchor))
     message = last_of(stub, 0)
     assert "three minutes later" in message and f"frame id: {frame.id}" in message
@@ -509,7 +509,7 @@ def test_r0_69_the_risks_stay_in_one_sentence_and_one_trivial_query_a_source() -
     """The neutral default can be tuned in one place; what a probe costs is one row at most."""
     sources = [path for path in Path("webapp").rglob("*.py") if NEUTRAL[:40] in path.read_text()]
     assert [path.name for path in sources] == ["identity.py"]
-    for source, probe in presence._PROBES.items():
+    for source, probe in inventory._PROBES.items():
         assert probe == f"select 1 from {source} limit 1"
 
 
@@ -531,7 +531,7 @@ def test_nothing_of_a_deleted_frame_is_left_of_its_insight(
 ) -> None:
     """Nor of what was sent for it, of its title, of an amendment, or of an answer that went on from it."""
     frame = put_secret(database, data_dir, START_MS)
-    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     for said in (f"You read {SECRET} [[e1]].", f"On {SECRET}", f"Because of {SECRET}.", f"{SECRET}!", SECRET):
         stub.reply(said)
     insight = tell(deps, anchor)

@@ -14,7 +14,7 @@ from store.core.paths import DataDir
 from store.core.settings import ToolsSettings
 from store.frames import tags
 from store.memory import daily_summaries
-from store.privacy import privacy
+from store.privacy import rules
 from store.sources import entities
 from store.sources.entities import Provenance
 from tests.assistant.helpers import NOW_MS
@@ -40,7 +40,7 @@ def summaries(told: dict[str, Any]) -> list[str]:
 
 
 def exclude(data_dir: DataDir, app: str) -> None:
-    privacy.save_rules(data_dir, [privacy.Rule(app=app)])
+    rules.save_rules(data_dir, [rules.Rule(app=app)])
 
 
 # -- days ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from assistant.core.strings import text
 from assistant.turns.turn import TurnResult, TurnServices
-from store.chats import tool_modes
+from store.chats import tool_permissions
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
@@ -23,7 +23,7 @@ OPENINGS = {text("unconfirmed", "en"), text("unconfirmed", "zh")}
 @pytest.fixture
 def deps(database: Database, stub: StubModel, tmp_path: Path) -> Iterator[TurnServices]:
     (tmp_path / "plan.txt").write_text("Release 4 ships on Friday.", encoding="utf-8")
-    tool_modes.choose(database, "read_file", "auto", NOW_MS)
+    tool_permissions.choose(database, "read_file", "auto", NOW_MS)
     with agent_deps(database, stub, read_file_roots=(str(tmp_path),)) as made:
         yield made
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.language.time_phrases import MOMENT_MARGIN_MS, Calendar, Found, Refusal, in_field, in_message
-from store.core import days
+from store.core import times
 from tests.factories import CASES
 
 DOCUMENT = json.loads((CASES / "time_phrases.json").read_text(encoding="utf-8"))
@@ -210,6 +210,6 @@ def test_every_moment_lies_in_today(day: int, minute: int, day_start_min: int) -
     today = in_field("today", calendar)
     assert isinstance(today, Found)
     assert (today.start_ms, today.end_ms) == (
-        days.day_of(now_ms, calendar.zone, day_start_min).start_ms,
+        times.day_of(now_ms, calendar.zone, day_start_min).start_ms,
         now_ms,
     )

@@ -13,8 +13,7 @@ from store.core.database import Database
 from store.egress import access_log
 from store.sources import messages
 from store.sources.calendars import EventRecord
-from store.sources.locations import PointRecord
-from store.sources.places import PlaceRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
 from tests.sources import message, put_events, put_messages, put_places, put_points

@@ -12,7 +12,7 @@ import pytest
 
 from assistant.tools.registry import registry
 from assistant.turns.turn import TurnServices
-from store.chats import tool_modes, tool_permissions
+from store.chats import tool_permissions
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import ToolsSettings
@@ -121,7 +121,7 @@ def test_a_rule_holds_for_its_host_alone(
 def test_a_tool_turned_down_forgets_its_rules(deps: TurnServices, stub: StubModel) -> None:
     stub.call(ASK).reply("Once.")
     decided(deps, "always")
-    tool_modes.choose(deps.database, "web_search", "ask", NOW_MS)
+    tool_permissions.choose(deps.database, "web_search", "ask", NOW_MS)
     assert tool_permissions.rules(deps.database) == []
 
 
@@ -203,7 +203,7 @@ def test_it_may_be_called_so_often_in_a_minute(
     """R2.48."""
     stub.call(*[("web_search", {"query": f"q{n}"}) for n in range(3)]).reply("Enough.")
     with searching(database, stub, search.url, network_calls_per_minute=2) as deps:
-        tool_modes.choose(database, "web_search", "auto", NOW_MS, [search.host])
+        tool_permissions.choose(database, "web_search", "auto", NOW_MS, [search.host])
         ran = run(deps)
     assert [call.state for call in ran.calls] == ["completed", "completed", "failed"]
     assert ran.calls[2].error.startswith("At most 2 calls a minute; ask again in ")
@@ -217,7 +217,7 @@ def test_running_by_itself_is_for_the_host_it_was_chosen_for(
     search.finds({"title": "x", "url": "https://e.org/x", "content": "x"})
     with StubSearch() as other:
         other.finds({"title": "y", "url": "https://e.org/y", "content": "y"})
-        tool_modes.choose(database, "web_search", "auto", NOW_MS, [search.host])
+        tool_permissions.choose(database, "web_search", "auto", NOW_MS, [search.host])
         for server, asks in ((search, False), (other, True)):
             stub.anew().call(ASK).reply("Done.")
             with searching(database, stub, server.url) as deps:

@@ -18,7 +18,7 @@ from capture.windows.idle import Activity
 from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.privacy.privacy import Rule, save_rules
+from store.privacy.rules import Rule, save_rules
 from store.spool.process_state import FOREVER_MS, Pause, read_capture_state, write_pause
 from store.spool.queue import Spool
 from tests.capture.fakes import (

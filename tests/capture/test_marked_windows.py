@@ -10,8 +10,8 @@ from pathlib import Path
 from capture.windows import processes
 from capture.windows.private_windows import PrivateWindowDetector, ToolbarsRead
 from capture.windows.protocol import WindowInfo
-from store.spool import toolbar_words
-from store.spool.toolbar_words import ToolbarHints
+from store.spool import window_hints
+from store.spool.window_hints import ToolbarHints
 from tests.capture.fakes import FakeWindows, window
 
 ORDINARY = ("chromium", "https://example.org")
@@ -101,9 +101,9 @@ def test_what_toolbars_said_is_known_by_the_window_s_key() -> None:
 def test_the_file_is_read_when_it_changed(tmp_path: Path) -> None:
     words = ToolbarsRead(tmp_path)
     assert words() == ToolbarHints()
-    toolbar_words.record_toolbar(tmp_path, "a", is_private=True)
+    window_hints.record_toolbar(tmp_path, "a", is_private=True)
     assert words().private == ("a",)
-    toolbar_words.toolbars_path(tmp_path).write_text("nonsense")
+    window_hints.toolbars_path(tmp_path).write_text("nonsense")
     assert words() == ToolbarHints()  # every toolbar is read again
 
 

@@ -11,7 +11,7 @@ from capture.screens.protocol import Monitor
 from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.privacy.privacy import Rule, RuleSet, save_rules
+from store.privacy.rules import Rule, RuleSet, save_rules
 from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
 
 MASKED = RuleSet((Rule(app="Vault", action="mask"),))

@@ -10,8 +10,8 @@ from capture.core.geometry import Rect
 from capture.privacy import Verdict, judge
 from capture.screens.protocol import Monitor
 from capture.windows.protocol import WindowInfo
-from store.privacy.privacy import RuleSet
-from store.spool.toolbar_words import Toolbar
+from store.privacy.rules import RuleSet
+from store.spool.window_hints import Toolbar
 from tests.capture.fakes import window
 
 DESK = Monitor("DP-1", Rect(0, 0, 1920, 1080), scale=1.0)

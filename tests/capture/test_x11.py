@@ -33,7 +33,7 @@ from capture.windows.x11 import X11Windows
 from capture.windows.x11_reading import compound_text
 from store.core.paths import DataDir
 from store.core.settings import CaptureSettings, PrivacySettings
-from store.privacy.privacy import Rule, save_rules
+from store.privacy.rules import Rule, save_rules
 from store.spool.queue import Spool
 from tests.capture.fakes import Spooled, spooled
 

@@ -8,7 +8,7 @@ from store.chats import attachments
 from store.chats.conversations import StoredEvidence
 from store.egress import providers
 from store.egress.providers import Provider
-from store.memory import chat_digests, chat_sessions, context_preferences
+from store.memory import chat_digests, chat_sessions
 from store.search.filters import Filters
 from store.search.search import search
 from tests.stub_model import StubModel
@@ -71,7 +71,7 @@ def ask(page: Page, origin: str) -> str:
 
 def pages(own: Services, chat: str, session_id: int) -> dict[str, str]:
     """Addresses of what there is to look at; the verbose log is on from here."""
-    context_preferences.set_verbose(own.database, True, own.clock())
+    chat_sessions.set_verbose(own.database, True, own.clock())
     chat_id = int(chat.rpartition("/")[2])
     session = chat_sessions.latest_of_chat(own.database, chat_id)
     topic = chat_digests.topics(own.database)[0].id

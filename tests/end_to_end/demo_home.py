@@ -20,10 +20,10 @@ from zoneinfo import ZoneInfo
 
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
-from store.core import zones
+from store.core import preferences
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from store.core.zones import DayClock
+from store.core.preferences import DayClock
 from store.frames import apps, frames
 from store.frames.frames import Still
 from store.frames.media import Media
@@ -84,7 +84,7 @@ def fill(data_dir: DataDir, days: int = 3, seed: int = 7) -> Database:
 
 def remember(database: Database) -> None:
     """Let ingest's rules make memory of what is there, days among it; and people as chats store them."""
-    zones.choose_day_clock(database, DayClock(ZONE))
+    preferences.choose_day_clock(database, DayClock(ZONE))
     days = DailySummaryWriter(database, lambda: _ms(NOW))
     loop = ObservationLoop(database, lambda: _ms(NOW), threading.Event(), days=days)
     while loop.step():

@@ -8,12 +8,11 @@ from playwright.sync_api import Page
 
 from store.chats import conversations
 from store.core.database import Database
-from store.sources import entities, fact_curation, import_names, imports
+from store.sources import entities, fact_curation, imports
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
-from store.sources.locations import PointRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
-from store.sources.places import PlaceRecord
 from tests.end_to_end import demo_home
 from tests.sources import put_events, put_messages, put_places, put_points
 
@@ -66,7 +65,7 @@ def _remember(database: Database) -> None:
         with database.write() as connection:
             imports.finish(connection, each.id, each.started_ms + 1_000)
         chosen = set(PEOPLE[:2]) if each.kind == "messages" else None
-        import_names.accept_names(database, each, chosen, NOW_MS)
+        imports.accept_names(database, each, chosen, NOW_MS)
     chat = conversations.create(database, "Who works where?", NOW_MS)
     turn = conversations.add_turn(
         database, chat, mode="agent", model="m", question="Who works where?", start_ms=None, end_ms=None,

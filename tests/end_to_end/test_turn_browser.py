@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, WebSocket, expect
 from simple_websocket import Client
 
 from assistant.core.records import DeltaEvent
-from store.chats import drafts
+from store.chats import conversations
 from tests.end_to_end.programs import PATIENCE_S, eventually
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
 from webapp.api.following import MAX_FOLLOWERS
@@ -295,7 +295,9 @@ def test_a_draft_survives_and_is_gone_once_sent(visitor: Talk, site: TalkSite) -
         page.locator("#message").press_sequentially("How many", delay=5)
     page.locator("#message").press_sequentially(" are there?", delay=5)
     page.goto("about:blank")  # at once: what was written last goes out with the page
-    eventually(lambda: drafts.get_draft(site.own.database, None) == "How many are there?", what="the draft")
+    eventually(
+        lambda: conversations.get_draft(site.own.database, None) == "How many are there?", what="the draft"
+    )
     visitor.go("/chat")
     expect(page.locator("#message")).to_have_value("How many are there?")
     page.get_by_role("button", name="Send", exact=True).click()

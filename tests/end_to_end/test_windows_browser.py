@@ -19,7 +19,7 @@ from store.core.settings import ContextSettings, Settings
 from store.core.times import now_ms
 from store.egress import providers
 from store.egress.providers import Provider
-from store.memory import chat_sessions, chat_summaries, context_preferences
+from store.memory import chat_sessions, chat_summaries
 from store.memory.chat_sessions import ChatSession
 from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
@@ -160,14 +160,14 @@ def test_r1_40_the_console_says_it_only_while_it_is_wanted(page: Page, site: Sit
     ask(page, QUESTIONS[0])
     ask(page, QUESTIONS[1])
     assert [line for line in said if "recollect context" in line] == []
-    context_preferences.set_verbose(site.database, True, now_ms())
+    chat_sessions.set_verbose(site.database, True, now_ms())
     try:
         page.reload()
         session_of(page, site)
         with page.expect_console_message(lambda message: "recollect context" in message.text):
             ask(page, QUESTIONS[2])
     finally:
-        context_preferences.set_verbose(site.database, False, now_ms())
+        chat_sessions.set_verbose(site.database, False, now_ms())
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -182,12 +182,12 @@ def test_the_pages_are_accessible_and_fit_every_width(
         ask(page, message)
     chat = page.url.split("#")[0]
     session_id = session_of(page, site).id
-    context_preferences.set_verbose(site.database, True, now_ms())
+    chat_sessions.set_verbose(site.database, True, now_ms())
     try:
         page.reload()
         check_drawer(page)
     finally:
-        context_preferences.set_verbose(site.database, False, now_ms())
+        chat_sessions.set_verbose(site.database, False, now_ms())
     page.goto(f"{site.origin}/memory/topics")
     topic = page.locator(".memory-list a").first.get_attribute("href")
     for path in (

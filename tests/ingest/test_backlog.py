@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ingest.core.home import Home
 from ingest.reading.backlog import FRESH_IN_A_ROW, FRESH_MS, Backlog
-from store.ocr import reading_queue, readings
+from store.ocr import readings
 from tests.factories import NOON_MS, store_frame, text_draft
 
 NOW_MS = NOON_MS + 10 * FRESH_MS
@@ -49,7 +49,7 @@ def test_a_frame_that_was_read_postponed_or_deleted_meanwhile_is_passed_over(hom
         backlog.offer(frame.id, frame.captured_ms)
     with home.database.write() as connection:
         readings.add(connection, read.id, text_draft("words"), (), NOW_MS)
-        reading_queue.mark_reading_failed(connection, postponed.id, "not now", NOW_MS + 1)
+        readings.mark_reading_failed(connection, postponed.id, "not now", NOW_MS + 1)
         connection.execute("delete from frames where id = ?", (deleted.id,))
     assert backlog.take() == kept
     assert backlog.take() is None

@@ -18,13 +18,13 @@ from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.daily_telling import DAILY_RETRY_MS
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Endpoint, Refiner
-from store.core import zones
+from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
-from store.core.zones import DayClock
+from store.core.preferences import DayClock
 from store.deletion import deletion
 from store.frames.media import Media
-from store.memory import daily_hours, daily_summaries, observation_edits, observations
+from store.memory import daily_hours, daily_summaries, observation_writer, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
@@ -42,7 +42,7 @@ SECRET = "xylophonequark"
 
 @pytest.fixture(autouse=True)
 def utc(database: Database) -> None:
-    zones.choose_day_clock(database, DayClock(ZoneInfo("UTC")))
+    preferences.choose_day_clock(database, DayClock(ZoneInfo("UTC")))
 
 
 def loop_of(database: Database, clock: Clock, model: Scripted | None = None) -> ObservationLoop:
@@ -134,8 +134,8 @@ def test_a_persons_words_win_and_what_they_hid_is_not_told(
     shoot(NOON_MS + 5 * MINUTE, window_name="two")
     work(database, clock)
     one, two = observations.between(database, 0, 2 * NOON_MS)
-    observation_edits.edit(database, one.id, {"narrative": "Planned the week."}, clock())
-    observation_edits.hide(database, two.id, clock())
+    observation_writer.edit(database, one.id, {"narrative": "Planned the week."}, clock())
+    observation_writer.hide(database, two.id, clock())
     work(database, clock)
     assert "12:00 Planned the week." in day(database).text and "two" not in day(database).text
 
@@ -147,16 +147,16 @@ def test_days_follow_the_clock_of_the_person(database: Database, shoot: Shoot, c
     """Half past eleven at night in Berlin is Friday there, and Saturday where a day begins in Auckland."""
     shoot(NOON_MS + 10 * HOUR_MS, window_name="late")
     clock.now_ms = NOON_MS + 48 * HOUR_MS
-    zones.choose_day_clock(database, DayClock(BERLIN))
+    preferences.choose_day_clock(database, DayClock(BERLIN))
     work(database, clock)
     assert [each.day for each in daily_summaries.listed(database)] == ["2026-11-20"]
     assert "23:00 late" in day(database).text
-    zones.choose_day_clock(database, DayClock(AUCKLAND))
+    preferences.choose_day_clock(database, DayClock(AUCKLAND))
     work(database, clock)
     assert [(each.day, each.zone) for each in daily_summaries.listed(database)] == [
         ("2026-11-21", "Pacific/Auckland")
     ]
-    zones.choose_day_clock(database, DayClock(BERLIN, day_start_min=4 * 60))
+    preferences.choose_day_clock(database, DayClock(BERLIN, day_start_min=4 * 60))
     shoot(NOON_MS + 14 * HOUR_MS, window_name="later")  # three at night
     work(database, clock)
     found = day(database)
@@ -168,7 +168,7 @@ def test_another_clock_asks_no_model_again(database: Database, shoot: Shoot, clo
     frame = shoot(NOON_MS, f"{LINE}\nretention")
     model = Scripted(REFINED, told(("Set the policy.", frame.id, LINE)))
     work(database, clock, model)
-    zones.choose_day_clock(database, DayClock(CALCUTTA))
+    preferences.choose_day_clock(database, DayClock(CALCUTTA))
     work(database, clock, model)
     assert "17:30 Set the policy." in day(database).text
     assert len(model.asked) == 2
@@ -177,7 +177,7 @@ def test_another_clock_asks_no_model_again(database: Database, shoot: Shoot, clo
 def test_an_hour_of_a_half_hour_zone_is_part_of_two_days(
     database: Database, shoot: Shoot, clock: Clock
 ) -> None:
-    zones.choose_day_clock(database, DayClock(CALCUTTA))
+    preferences.choose_day_clock(database, DayClock(CALCUTTA))
     midnight = NOON_MS + 6 * HOUR_MS + 30 * MINUTE
     shoot(midnight - 20 * MINUTE, window_name="before")
     shoot(midnight + 20 * MINUTE, window_name="after")
@@ -194,8 +194,8 @@ def test_an_hour_of_a_half_hour_zone_is_part_of_two_days(
 def test_a_day_on_which_clocks_change_has_as_many_hours_as_it_lasts(
     database: Database, shoot: Shoot, clock: Clock, on: date, length: int
 ) -> None:
-    zones.choose_day_clock(database, DayClock(BERLIN))
-    start_ms = zones.days.day(on, BERLIN).start_ms
+    preferences.choose_day_clock(database, DayClock(BERLIN))
+    start_ms = preferences.days.day(on, BERLIN).start_ms
     shoot(start_ms, window_name="first")
     shoot(start_ms + (length - 1) * HOUR_MS, window_name="last")
     clock.now_ms = start_ms + 48 * HOUR_MS

@@ -20,11 +20,11 @@ from store.embeddings import vectors
 from store.frames.media import Media
 from store.memory import daily_summaries
 from store.memory.retrievers import RetrievalQuery
-from store.ocr import reading_queue, readings
+from store.ocr import readings
 from store.search import search
 from store.search.filters import Filters
-from store.sources import message_search
-from store.spool.ingest_state import read_ingest_state
+from store.sources import messages
+from store.spool.process_state import read_ingest_state
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame, text_draft
@@ -108,7 +108,7 @@ def test_messages_and_days_have_vectors_and_messages_wait_for_the_screen(home: H
     assert set(desk.texts[2:]) == {"see you at lunch", "ok"}
     assert (vectors.count_missing(home.database), found_by(home, "login")) == (0, [frame_id])
     [vector] = FakeEmbedder().embed(["pizza"])
-    page = message_search.search_messages(home.database, RetrievalQuery("pizza", vector, "fake"))
+    page = messages.search_messages(home.database, RetrievalQuery("pizza", vector, "fake"))
     assert [hit.message.body for hit in page.hits] == ["see you at lunch"]
     problems = verify(home.database, Media(home.data_dir.media), Spool(home.data_dir.spool)).problems
     assert [each for each in problems if "vector" in each] == []
@@ -281,4 +281,4 @@ def test_worker_ends_though_nothing_can_be_embedded(home: Home) -> None:
     state = read_ingest_state(home.data_dir.spool)
     assert state is not None
     assert (state.read, state.to_embed, state.embedder_problem) == (1, 1, "not installed")
-    assert reading_queue.count_pending(home.database) == 0
+    assert readings.count_pending(home.database) == 0

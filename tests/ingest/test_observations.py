@@ -19,7 +19,7 @@ from store.core.settings import ChatModelSettings, ChatSettings
 from store.deletion import deletion
 from store.frames.frames import FrameRow
 from store.frames.media import Media
-from store.memory import observation_edits, observations, refinements, search
+from store.memory import observation_writer, observations, search
 from store.memory.observations import HOUR_MS, Fact, Observation
 from store.memory.retrievers import RetrievalQuery
 from store.ocr import readings
@@ -251,7 +251,7 @@ def test_edits_survive_deriving_again(database: Database, shoot: Shoot, clock: C
     shoot(NOON_MS)
     derive(database, clock)
     [one] = everything(database)
-    observation_edits.edit(database, one.id, {"title": "Mine", "project": "p"}, clock())
+    observation_writer.edit(database, one.id, {"title": "Mine", "project": "p"}, clock())
     shoot(NOON_MS + MINUTE, "fresh words of retention\nand retention")
     derive(database, clock)
     [after] = everything(database)
@@ -262,7 +262,7 @@ def test_edits_survive_deriving_again(database: Database, shoot: Shoot, clock: C
 def test_what_was_hidden_stays_hidden(database: Database, shoot: Shoot, clock: Clock) -> None:
     shoot(NOON_MS)
     derive(database, clock)
-    observation_edits.hide(database, everything(database)[0].id, clock())
+    observation_writer.hide(database, everything(database)[0].id, clock())
     shoot(NOON_MS + MINUTE)
     derive(database, clock)
     assert everything(database) == []
@@ -323,7 +323,7 @@ def test_an_edit_that_only_the_deleted_frames_said_goes_and_others_stay(
     harmless, about = everything(database)
     words = {"title": "My own title", "narrative": f"I read of {SECRET}."}
     for one in (harmless, about):
-        observation_edits.edit(database, one.id, words, clock())
+        observation_writer.edit(database, one.id, words, clock())
     deletion.delete_frames(database, Media(data_dir.media), [secret.id])
     assert home_has(data_dir, SECRET) == []
     derive(database, clock)
@@ -393,9 +393,9 @@ def test_a_bad_answer_is_tried_again_later_and_given_up_in_the_end(
     derive(database, clock, model)
     [one] = everything(database)
     assert (one.source, one.refine_error, len(model.asked)) == ("rule", "model_malformed", 1)
-    clock.now_ms += refinements.RETRY_AFTER_MS[0]
+    clock.now_ms += observation_writer.RETRY_AFTER_MS[0]
     derive(database, clock, model)
-    clock.now_ms += refinements.RETRY_AFTER_MS[1]
+    clock.now_ms += observation_writer.RETRY_AFTER_MS[1]
     derive(database, clock, model)
     assert (everything(database)[0].source, len(model.asked)) == ("model", 3)
     hopeless = Scripted("still no json")
@@ -403,7 +403,7 @@ def test_a_bad_answer_is_tried_again_later_and_given_up_in_the_end(
     for _ in range(10):
         derive(database, clock, hopeless)
         clock.now_ms += 2 * HOUR_MS
-    assert len(hopeless.asked) == 1 + len(refinements.RETRY_AFTER_MS)
+    assert len(hopeless.asked) == 1 + len(observation_writer.RETRY_AFTER_MS)
     assert everything(database)[0].source == "rule"
 
 

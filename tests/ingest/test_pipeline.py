@@ -10,8 +10,8 @@ from ingest.core.validation import InvalidImage
 from ingest.worker.pipeline import Result, TryLater, store_entry
 from store.frames import frames, media
 from store.frames import tags as frame_tags
-from store.ocr import reading_queue
-from store.privacy.privacy import Rule, save_rules
+from store.ocr import readings
+from store.privacy.rules import Rule, save_rules
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import ledger, segments
 from store.verify.verify import verify
@@ -91,7 +91,7 @@ def test_a_still_minute_of_a_clip_keeps_a_real_frame_every_30_seconds(home: Home
     for seconds in range(0, 60, 5):
         queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, source="import")
         store_entry(home, taken(home), NOON_MS)
-    kept = reading_queue.pending_frames(home.database, NOON_MS, 99)
+    kept = readings.pending_frames(home.database, NOON_MS, 99)
     assert [frame.captured_ms - NOON_MS for frame in kept] == [0, 30_000]
 
 

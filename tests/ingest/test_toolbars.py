@@ -20,9 +20,9 @@ from ingest.reading.chips import shows_incognito
 from ingest.reading.incognito_badge import AGAIN_MS, READINGS, BadgeReader
 from ingest.worker.pipeline import Result, TryLater, store_entry
 from store.frames import frames
-from store.spool import toolbar_words
+from store.spool import window_hints
 from store.spool.queue import Capture, DecisionRun, LookReport
-from store.spool.toolbar_words import Toolbar
+from store.spool.window_hints import Toolbar
 from store.timeline import ledger
 from store.verify import verify
 from tests.factories import NOON_MS, picture
@@ -188,7 +188,7 @@ def test_a_private_window_is_never_stored_and_capture_is_told(
     with served(toolbars, engine):
         assert outcomes(store_all(home, toolbars)) == ["excluded", "excluded"]
     assert engine.reads == 1  # the second frame of the window needs no reading
-    assert toolbar_words.read(home.data_dir.spool).private == ("7.1.a",)
+    assert window_hints.read(home.data_dir.spool).private == ("7.1.a",)
     assert home.media.files() == []
     known = frames.outcome(home.database, record.capture_id)
     assert known is not None and (known.outcome, known.reason) == ("excluded", "private_window")
@@ -209,7 +209,7 @@ def test_an_ordinary_window_is_read_a_few_times_and_then_once_a_minute(
         put(at_ms=NOON_MS + AGAIN_MS + 10_000)
         store_all(home, toolbars)
     assert engine.reads == each * (READINGS + 1)
-    assert toolbar_words.read(home.data_dir.spool).seen == ("7.1.a",)
+    assert window_hints.read(home.data_dir.spool).seen == ("7.1.a",)
 
 
 def test_frames_stored_before_a_chip_was_read_are_taken_back(home: Home, put: Callable[..., Capture]) -> None:
@@ -293,7 +293,7 @@ def test_a_busy_reader_makes_the_frame_wait(
 
 def test_each_window_in_the_picture_counts(home: Home, put: Callable[..., Capture]) -> None:
     toolbars = BadgeReader(home.data_dir)
-    toolbar_words.record_toolbar(home.data_dir.spool, "7.1.b", is_private=True)
+    window_hints.record_toolbar(home.data_dir.spool, "7.1.b", is_private=True)
     put(WINDOW, replace(WINDOW, window="7.1.b"))
     assert outcomes(store_all(home, toolbars)) == ["excluded"]
 

@@ -13,8 +13,8 @@ from ingest.worker import memory, worker
 from ingest.worker.worker import RESTART_EXIT_CODE, Worker
 from store.core.settings import OcrSettings, Settings
 from store.frames import frames
-from store.ocr import reading_queue
-from store.spool import ingest_state
+from store.ocr import readings
+from store.spool import process_state
 from store.verify.verify import verify
 from tests.factories import NOON_MS, picture, store_frame
 from tests.ingest.conftest import ScriptedEngine, opener, queue
@@ -61,7 +61,7 @@ def test_once_stores_and_reads_everything_and_ends(home: Home) -> None:
     assert made.run(once=True) == 0
     assert made.shortfall() == ""
     assert verify(home.database, home.media, home.spool).counts["frames read"] == 25
-    state = ingest_state.read_ingest_state(home.data_dir.spool)
+    state = process_state.read_ingest_state(home.data_dir.spool)
     assert state is not None
     assert (state.state, state.stored, state.read, state.waiting, state.pending) == ("stopped", 25, 25, 0, 0)
     assert (state.engine, state.languages, state.engine_problem) == ("scripted", ("eng",), "")
@@ -81,7 +81,7 @@ def test_several_readers_read_each_frame_once(home: Home) -> None:
 
     Worker(many, open_engine).run(once=True)
     assert len(engines) == 3
-    assert reading_queue.count_pending(home.database) == 0
+    assert readings.count_pending(home.database) == 0
     with home.database.read() as connection:
         assert connection.execute("select count(*) from readings").fetchone() == (40,)
 
@@ -95,9 +95,9 @@ def test_storing_goes_on_while_a_read_takes_its_time(home: Home) -> None:
     assert engine.is_reading.wait(60)
     record = queue(home, picture(3), captured_ms=NOON_MS + 1)
     until(lambda: frames.by_capture_id(home.database, record.capture_id))
-    assert reading_queue.count_pending(home.database) == 2
+    assert readings.count_pending(home.database) == 2
     engine.may_end.set()
-    until(lambda: reading_queue.count_pending(home.database) == 0)
+    until(lambda: readings.count_pending(home.database) == 0)
     made.stop()
     thread.join(60)
     assert codes == [0] and made.was_stopped
@@ -113,7 +113,7 @@ def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> N
     thread.join(60)
     assert codes == [0] and made.is_reading
     assert frames.get(home.database, frame.id).reading_state == "pending"
-    state = ingest_state.read_ingest_state(home.data_dir.spool)
+    state = process_state.read_ingest_state(home.data_dir.spool)
     assert state is not None and (state.state, state.pending) == ("stopped", 1)
     engine.may_end.set()
 
@@ -186,8 +186,8 @@ def test_there_is_one_worker_per_home(home: Home) -> None:
 
 
 def test_a_state_file_that_is_unusable_is_no_state(home: Home) -> None:
-    assert ingest_state.read_ingest_state(home.data_dir.spool) is None
-    path = home.data_dir.spool / ingest_state.FILE_NAME
+    assert process_state.read_ingest_state(home.data_dir.spool) is None
+    path = home.data_dir.spool / process_state.FILE_NAME
     for content in (b"", b"{", b"[]", b'{"pid": 1}', b'{"languages": []}'):
         path.write_bytes(content)
-        assert ingest_state.read_ingest_state(home.data_dir.spool) is None
+        assert process_state.read_ingest_state(home.data_dir.spool) is None

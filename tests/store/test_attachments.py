@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from store.chats import attachment_files, attachments, conversations
+from store.chats import attachments, conversations
 from store.core.database import Database, scalar
 from store.core.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
 from store.core.paths import DataDir
@@ -22,7 +22,7 @@ SECRET = "the launch code is zebra-4711"
 
 def test_a_file_is_kept_under_its_hash_and_served_byte_for_byte(database: Database) -> None:
     found = attach(database, b"\x00bytes", "some words")
-    path = attachment_files.path_of(database.data_dir, found.sha256)
+    path = attachments.path_of(database.data_dir, found.sha256)
     assert path.read_bytes() == b"\x00bytes" == attachments.content(database, found)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert (found.characters, found.size_bytes, found.chat_id, found.turn) == (10, 6, None, None)
@@ -36,7 +36,7 @@ def test_the_same_file_twice_is_one_on_the_disk_until_both_are_gone(database: Da
     attachments.remove(database, one.id)
     assert attachments.content(database, two) == b"plan"
     attachments.remove(database, two.id)
-    assert attachment_files.files(database.data_dir) == []
+    assert attachments.files(database.data_dir) == []
     assert attachments.usage(database) == (0, 0)
     with pytest.raises(AttachmentNotFound):
         attachments.get(database, two.id)
@@ -85,13 +85,13 @@ def test_a_chat_that_goes_leaves_a_file_that_another_has(database: Database) -> 
 def test_what_nobody_asked_about_goes_after_a_day(database: Database, data_dir: DataDir) -> None:
     kept, forgotten = attach(database), attach(database, b"other")
     chat_id, _ = ask(database, kept.id)
-    abandoned = attachment_files.stage(data_dir, b"half").path
-    under_way = attachment_files.stage(data_dir, b"now").path
+    abandoned = attachments.stage(data_dir, b"half").path
+    under_way = attachments.stage(data_dir, b"now").path
     os.utime(abandoned, (time.time() - 7200,) * 2)
     assert attachments.sweep(database, NOON_MS + attachments.UNSENT_MS) == 0
     assert attachments.sweep(database, NOON_MS + attachments.UNSENT_MS + 1) == 1
     assert [each.id for each in attachments.of_chat(database, chat_id)] == [kept.id]
-    assert not attachment_files.path_of(data_dir, forgotten.sha256).exists()
+    assert not attachments.path_of(data_dir, forgotten.sha256).exists()
     assert (abandoned.exists(), under_way.exists()) == (False, True)
 
 
@@ -99,9 +99,9 @@ def test_a_crash_before_the_file_went_is_finished_by_the_next_start(database: Da
     chat_id, _ = ask(database, attach(database).id)
     with database.write() as connection:  # the rows are gone, and the process dies
         connection.execute("delete from conversations where id = ?", (chat_id,))
-    assert len(attachment_files.files(database.data_dir)) == 1
+    assert len(attachments.files(database.data_dir)) == 1
     attachments.sweep(database, NOON_MS)
-    assert attachment_files.files(database.data_dir) == []
+    assert attachments.files(database.data_dir) == []
 
 
 def test_a_file_entered_again_is_taken_out_of_the_trash(database: Database) -> None:
@@ -119,7 +119,7 @@ def test_verify_finds_every_difference(database: Database, data_dir: DataDir, ha
     ask(database, found.id)
     report = verify(database, Media(data_dir.media), Spool(data_dir.spool))
     assert (report.problems, report.counts["attached files"]) == ((), 1)
-    path = attachment_files.path_of(data_dir, found.sha256)
+    path = attachments.path_of(data_dir, found.sha256)
     if harm == "missing":
         path.unlink()
     elif harm == "altered":
@@ -128,7 +128,7 @@ def test_verify_finds_every_difference(database: Database, data_dir: DataDir, ha
         path.rename(data_dir.home / "elsewhere")
         path.symlink_to(data_dir.home / "elsewhere")
     else:
-        stray = attachment_files.path_of(data_dir, "0" * 64)
+        stray = attachments.path_of(data_dir, "0" * 64)
         stray.parent.mkdir()
         stray.write_bytes(b"stray")
         os.utime(stray, (time.time() - 120,) * 2)
@@ -146,4 +146,4 @@ def test_ids_are_never_given_twice(database: Database) -> None:
 
 def test_only_a_hash_becomes_a_path(data_dir: DataDir) -> None:
     with pytest.raises(ValueError, match="SHA-256"):
-        attachment_files.path_of(data_dir, "../../etc/passwd")
+        attachments.path_of(data_dir, "../../etc/passwd")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from store.core.database import Database
-from store.sources import entities, fact_curation, predicates
+from store.sources import entities, fact_curation
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS
 
@@ -57,5 +57,5 @@ def test_the_same_object_in_other_words_is_no_clash(database: Database) -> None:
 
 @pytest.mark.parametrize("text", ["", "is", "has", "the", "_", "…", "a_", "\0"])
 def test_any_text_has_a_key(text: str) -> None:
-    relation, verb = predicates.predicate_key(text)
+    relation, verb = fact_curation.predicate_key(text)
     assert verb == "" and isinstance(relation, str)

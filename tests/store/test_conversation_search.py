@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from store.chats import conversations
-from store.chats.conversation_search import MAX_WORDS, find_chats
+from store.chats.conversations import MAX_WORDS, find_chats
 from store.core.database import Database
 
 

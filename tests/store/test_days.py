@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.core import days
+from store.core import times
 from tests.factories import CASES
 
 VECTORS = json.loads((CASES / "local_days.json").read_text(encoding="utf-8"))
@@ -21,7 +21,7 @@ ZONES = sorted({case["tz"] for case in VECTORS["days"]})
 @pytest.mark.parametrize("case", VECTORS["days"], ids=lambda c: f"{c['tz']}-{c['date']}-{c['day_start']}")
 def test_a_local_day_has_the_bounds_of_the_vector(case: dict[str, Any]) -> None:
     hours, minutes = map(int, case["day_start"].split(":"))
-    found = days.day(date.fromisoformat(case["date"]), ZoneInfo(case["tz"]), hours * 60 + minutes)
+    found = times.day(date.fromisoformat(case["date"]), ZoneInfo(case["tz"]), hours * 60 + minutes)
     expected = case["expect"]
     assert (found.start_ms, found.end_ms, found.exists) == (
         expected["start_ms"],
@@ -33,7 +33,7 @@ def test_a_local_day_has_the_bounds_of_the_vector(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", VECTORS["walls"], ids=lambda c: f"{c['tz']}-{c['wall']}")
 def test_a_wall_time_starts_early_and_ends_late(case: dict[str, Any]) -> None:
     wall, zone = datetime.fromisoformat(case["wall"]), ZoneInfo(case["tz"])
-    found = (days.wall_to_ms(wall, zone), days.wall_to_ms(wall, zone, later=True))
+    found = (times.wall_to_ms(wall, zone), times.wall_to_ms(wall, zone, later=True))
     assert found == (case["expect"]["start_ms"], case["expect"]["end_ms"])
 
 
@@ -43,14 +43,14 @@ def test_a_wall_time_starts_early_and_ends_late(case: dict[str, Any]) -> None:
     start_min=st.sampled_from([0, 180, 240, 360]),
 )
 def test_days_tile(on: date, zone: str, start_min: int) -> None:
-    today = days.day(on, ZoneInfo(zone), start_min)
-    tomorrow = days.day(on + timedelta(days=1), ZoneInfo(zone), start_min)
+    today = times.day(on, ZoneInfo(zone), start_min)
+    tomorrow = times.day(on + timedelta(days=1), ZoneInfo(zone), start_min)
     assert today.end_ms == tomorrow.start_ms or not today.exists
 
 
 @given(ms=st.integers(600_000_000_000, 2_100_000_000_000), zone=st.sampled_from(ZONES))
 def test_every_instant_lies_in_the_day_found_for_it(ms: int, zone: str) -> None:
-    found = days.day_of(ms, ZoneInfo(zone))
+    found = times.day_of(ms, ZoneInfo(zone))
     assert found.start_ms <= ms < found.end_ms
 
 
@@ -64,5 +64,5 @@ def test_every_instant_lies_in_the_day_found_for_it(ms: int, zone: str) -> None:
     ],
 )
 def test_a_day_has_a_tick_for_each_hour_that_existed(zone: str, on: date, marks: int) -> None:
-    day = days.day(on, ZoneInfo(zone))
-    assert len(days.hour_marks(day.start_ms, day.end_ms, ZoneInfo(zone))) == marks
+    day = times.day(on, ZoneInfo(zone))
+    assert len(times.hour_marks(day.start_ms, day.end_ms, ZoneInfo(zone))) == marks

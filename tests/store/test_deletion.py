@@ -18,7 +18,7 @@ from store.core import migrations
 from store.core.database import Database, open_database, rows, scalar
 from store.core.errors import FrameNotFound
 from store.core.paths import DataDir
-from store.deletion import chat_hooks, deletion, erasure
+from store.deletion import chat_hooks, deletion
 from store.frames import frames, text_index
 from store.frames.media import Media
 from store.search import saved_searches
@@ -143,7 +143,7 @@ def test_planted_word_and_picture_are_nowhere_in_the_home_folder(
     merge_worth: int,
 ) -> None:
     """DEL-4, DEL-5: planted everywhere, deleted, then the bytes of the whole folder are searched."""
-    monkeypatch.setattr(erasure, "_MERGE_WORTH", merge_worth)
+    monkeypatch.setattr(deletion, "_MERGE_WORTH", merge_worth)
     put_secret(database, data_dir, NOON_MS + 5)
     frame = put_secret(database, data_dir)
     for n in range(50):
@@ -356,7 +356,7 @@ def test_nothing_to_delete_is_no_error(database: Database, media: Media) -> None
 def test_preview_counts_what_a_deletion_removes(
     database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erasure, "FRAMES_AT_ONCE", 2)
+    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
     for n in range(5):
         put(database, data_dir, NOON_MS + n, f"text {n}", app_name="Code")
     spool.put(capture(NOON_MS + 9), webp(noise(9)))
@@ -599,7 +599,7 @@ def test_no_statement_of_a_deletion_reads_a_large_table(
 def test_frames_go_in_several_transactions(
     database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erasure, "FRAMES_AT_ONCE", 2)
+    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
     ids = [put(database, data_dir, NOON_MS + n, f"word{n}").id for n in range(5)]
     receipt = deletion.delete_frames(database, media, ids)
     assert (receipt.frames, receipt.verified) == (5, True)

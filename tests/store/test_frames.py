@@ -11,7 +11,7 @@ from store.core.errors import FrameNotFound
 from store.core.paths import DataDir
 from store.core.times import MAX_EPOCH_SECONDS, to_ms, to_seconds
 from store.frames import frames
-from store.ocr import reading_queue
+from store.ocr import readings
 from tests.factories import NOON_MS, store_frame
 
 
@@ -85,11 +85,11 @@ def test_a_failed_reading_waits_for_its_next_try_and_can_be_given_up(
     """OCR-2: failure is a state with a reason, never empty text."""
     frame = store_frame(database, data_dir, NOON_MS)
     with database.write() as connection:
-        reading_queue.mark_reading_failed(connection, frame.id, "engine died", NOON_MS + 1000)
-    assert reading_queue.pending_frames(database, NOON_MS, 10) == []
-    assert [f.id for f in reading_queue.pending_frames(database, NOON_MS + 1000, 10)] == [frame.id]
+        readings.mark_reading_failed(connection, frame.id, "engine died", NOON_MS + 1000)
+    assert readings.pending_frames(database, NOON_MS, 10) == []
+    assert [f.id for f in readings.pending_frames(database, NOON_MS + 1000, 10)] == [frame.id]
     with database.write() as connection:
-        reading_queue.mark_reading_failed(connection, frame.id, "engine died", None)
+        readings.mark_reading_failed(connection, frame.id, "engine died", None)
     given_up = frames.get(database, frame.id)
     assert (given_up.status, given_up.reading_error, given_up.reading_attempts) == (
         "failed",
@@ -101,23 +101,23 @@ def test_a_failed_reading_waits_for_its_next_try_and_can_be_given_up(
 def test_frames_wait_while_no_engine_can_read_them(database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir)
     with database.write() as connection:
-        reading_queue.mark_unavailable(connection, frame.id, "no OCR engine")
-    assert reading_queue.pending_frames(database, NOON_MS, 10) == []
+        readings.mark_unavailable(connection, frame.id, "no OCR engine")
+    assert readings.pending_frames(database, NOON_MS, 10) == []
     with database.write() as connection:
-        assert reading_queue.requeue_unavailable(connection) == 1
-    assert [f.id for f in reading_queue.pending_frames(database, NOON_MS, 10)] == [frame.id]
+        assert readings.requeue_unavailable(connection) == 1
+    assert [f.id for f in readings.pending_frames(database, NOON_MS, 10)] == [frame.id]
 
 
 def test_the_index_is_fresh_up_to_the_last_frame_before_one_that_waits(
     database: Database, data_dir: DataDir
 ) -> None:
-    assert reading_queue.index_fresh_to_ms(database) is None
+    assert readings.index_fresh_to_ms(database) is None
     store_frame(database, data_dir, NOON_MS, text="read")
-    assert reading_queue.index_fresh_to_ms(database) == NOON_MS
+    assert readings.index_fresh_to_ms(database) == NOON_MS
     store_frame(database, data_dir, NOON_MS + 1000)
     store_frame(database, data_dir, NOON_MS + 2000, text="read early")
-    assert reading_queue.index_fresh_to_ms(database) == NOON_MS
-    assert reading_queue.count_pending(database) == 1
+    assert readings.index_fresh_to_ms(database) == NOON_MS
+    assert readings.count_pending(database) == 1
 
 
 def test_the_list_of_waiting_frames_is_read_from_its_index(database: Database) -> None:

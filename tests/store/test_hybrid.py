@@ -16,7 +16,7 @@ from store.core.paths import DataDir
 from store.embeddings import vectors
 from store.frames.frames import captured_ms_of
 from store.frames.media import Media
-from store.search import fusion
+from store.search import hybrid
 from store.search.search import BadCursor, Filters, Page, search
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
@@ -191,7 +191,7 @@ def test_nothing_embedded_yet_is_said(database: Database) -> None:
 def test_frames_that_the_index_has_no_room_for_are_told(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.embeddings.vector_index.MAX_BYTES", 5 * (16 + 8))
+    monkeypatch.setattr("store.embeddings.knn.MAX_BYTES", 5 * (16 + 8))
     found = [add(database, "the login system", n) for n in range(20)]
     page = ask(database, "authentication setup")
     since_ms = page.meaning_since_ms
@@ -211,7 +211,7 @@ def test_filters_that_leave_no_frame_are_not_taken_for_missing_vectors(database:
 
 def test_index_being_loaded_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     frame_id = add(database, "login system")
-    monkeypatch.setattr("store.embeddings.vector_index.is_ready", lambda *_: False)
+    monkeypatch.setattr("store.embeddings.knn.is_ready", lambda *_: False)
     page = ask(database, "login")
     assert (ids(page), page.fallback_reason) == ([frame_id], "index_building")
 
@@ -344,7 +344,7 @@ _ids = st.lists(st.integers(0, 50), unique=True)
 @given(_ids, _ids)
 @settings(deadline=None)
 def test_fusion_holds_each_once_and_prefers_what_both_hold(words: list[int], near: list[int]) -> None:
-    found = fusion.fused(words, near)
+    found = hybrid.fused(words, near)
     assert {number for _, number in found} == {*words, *near}
     assert len(found) == len({*words, *near})
     places = {number: place for place, (_, number) in enumerate(found)}

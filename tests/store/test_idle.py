@@ -12,7 +12,7 @@ from store.core.database import Database, rows
 from store.frames import frames
 from store.frames.frames import Still
 from store.spool.queue import DecisionRun, LookReport
-from store.timeline import gaps, idle, ledger, segments, visits
+from store.timeline import gaps, ledger, segments
 from tests.factories import NOON_MS, capture
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -83,7 +83,7 @@ def test_ten_minutes_active_ten_idle_ten_locked_are_three_totals_of_ten(database
         (10 * MINUTE, 20 * MINUTE, "idle"),
         (20 * MINUTE, 30 * MINUTE, "locked"),
     ]
-    assert idle.duration_ms(database, NOON_MS, NOON_MS + 30 * MINUTE) == 10 * MINUTE
+    assert gaps.duration_ms(database, NOON_MS, NOON_MS + 30 * MINUTE) == 10 * MINUTE
     assert ledger.reconcile(database, NOON_MS, LATER_MS).difference == 0
     by_reason = {each.reason: each for each in ledger.daily(database, NOON_MS, LATER_MS)}
     assert (by_reason["idle"].looks, by_reason["idle"].duration_ms) == (0, 10 * MINUTE)
@@ -170,7 +170,7 @@ def test_sessions_and_hours_know_of_idle_time_that_is_told_late(database: Databa
     rest(database, 10 * MINUTE, 40 * MINUTE)
     with database.read() as connection:
         assert [hour for (hour,) in rows(connection, "select hour from memory_hours")] == [NOON_MS // HOUR]
-    parts = gaps.merge_intervals(visits.spans(database, NOON_MS, NOON_MS + HOUR))
+    parts = gaps.merge_intervals(segments.spans(database, NOON_MS, NOON_MS + HOUR))
     assert parts == [
         (NOON_MS, NOON_MS + 10 * MINUTE),
         (NOON_MS + 40 * MINUTE, NOON_MS + 50 * MINUTE),
@@ -202,7 +202,7 @@ def test_totals_never_exceed_the_time_that_was_not_idle(database: Database) -> N
         whole = gaps.clipped(gaps.merge_intervals(stretches), start_ms, end_ms)
         found = segments.totals(database, NOON_MS + start_ms, NOON_MS + end_ms)
         idle_ms = sum(end - start for start, end in whole)
-        assert idle.duration_ms(database, NOON_MS + start_ms, NOON_MS + end_ms) == idle_ms
+        assert gaps.duration_ms(database, NOON_MS + start_ms, NOON_MS + end_ms) == idle_ms
         assert sum(total.duration_ms for total in found.by_app) == found.covered_ms
         assert found.covered_ms <= found.wall_ms - idle_ms
         used = [

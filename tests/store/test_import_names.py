@@ -6,12 +6,11 @@ import pytest
 
 from store.chats import conversations
 from store.core.database import Database
-from store.sources import entities, fact_curation, import_names, imports, messages, places
+from store.sources import entities, fact_curation, imports, locations, messages
 from store.sources.entities import Entity, Provenance
-from store.sources.import_names import AcceptedNames, Forgotten, Name
-from store.sources.imports import Import
+from store.sources.imports import AcceptedNames, Forgotten, Import, Name
+from store.sources.locations import PlaceRecord
 from store.sources.messages import MessageRecord
-from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import put_messages, put_places
 
@@ -50,15 +49,15 @@ def by_a_person(database: Database, name: str, description: str = "") -> int:
 
 def test_an_import_alone_remembers_nobody(database: Database, source: Import) -> None:
     assert everybody(database) == {}
-    assert import_names.names(database, source) == [
+    assert imports.names(database, source) == [
         Name("Anna Bauer", 2, None, False),
         Name("Bob", 1, None, False),
     ]
 
 
 def test_names_are_remembered_once_with_the_import_they_stand_in(database: Database, source: Import) -> None:
-    done = import_names.accept_names(database, source, None, NOON_MS)
-    again = import_names.accept_names(database, source, None, NOON_MS + 1)
+    done = imports.accept_names(database, source, None, NOON_MS)
+    again = imports.accept_names(database, source, None, NOON_MS + 1)
     assert (done, again) == (AcceptedNames(added=2), AcceptedNames(known=2))
     found = everybody(database)
     assert {name: (each.kind, each.origin, each.description) for name, each in found.items()} == {
@@ -71,34 +70,34 @@ def test_names_are_remembered_once_with_the_import_they_stand_in(database: Datab
 
 
 def test_only_those_that_are_chosen_and_only_names_of_the_file(database: Database, source: Import) -> None:
-    assert import_names.accept_names(database, source, {"Bob"}, NOON_MS) == AcceptedNames(added=1)
+    assert imports.accept_names(database, source, {"Bob"}, NOON_MS) == AcceptedNames(added=1)
     assert set(everybody(database)) == {"Bob"}
     with pytest.raises(LookupError, match="Eve"):
-        import_names.accept_names(database, source, {"Eve"}, NOON_MS)
+        imports.accept_names(database, source, {"Eve"}, NOON_MS)
 
 
 def test_who_is_known_by_the_name_gets_the_import_as_well(database: Database, source: Import) -> None:
     anna = by_a_person(database, "ANNA BAUER", "my sister")
-    assert import_names.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=1, noted=1)
+    assert imports.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=1, noted=1)
     found = entities.get(database, anna)
     assert (found.name, found.origin, found.description) == ("ANNA BAUER", "person", "my sister")
     assert [by.import_id for by in found.imports] == [source.id]
-    assert import_names.names(database, source)[0] == Name("Anna Bauer", 2, anna, True)
+    assert imports.names(database, source)[0] == Name("Anna Bauer", 2, anna, True)
 
 
 def test_places_become_places(database: Database) -> None:
     put_places(database, [PlaceRecord("Home", 48.1, 11.5), PlaceRecord("Old Mill", 48.2, 11.6)])
     [source] = imports.listed(database, "places")
-    assert import_names.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=2)
+    assert imports.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=2)
     assert {each.kind for each in everybody(database).values()} == {"place"}
-    places.delete_places(database)
+    locations.delete_places(database)
     assert everybody(database) == {}
 
 
 def test_what_is_known_from_the_import_alone_goes_with_it(database: Database, source: Import) -> None:
     described = by_a_person(database, "Anna Bauer", "my sister")
-    import_names.accept_names(database, source, None, NOON_MS)
-    assert import_names.would_go(database, source) == Forgotten(gone=1, kept=1)
+    imports.accept_names(database, source, None, NOON_MS)
+    assert imports.would_go(database, source) == Forgotten(gone=1, kept=1)
     deleted = imports.delete(database, "messages", source.id)
     assert (deleted.rows, deleted.entities, deleted.kept) == (6, 1, 1)
     assert {name: (each.id, each.imports) for name, each in everybody(database).items()} == {
@@ -108,7 +107,7 @@ def test_what_is_known_from_the_import_alone_goes_with_it(database: Database, so
 
 @pytest.mark.parametrize("more", ["fact", "retracted", "frame", "description", "chat", "merge", "import"])
 def test_who_more_is_known_of_stays(database: Database, source: Import, more: str) -> None:
-    import_names.accept_names(database, source, {"Bob"}, NOON_MS)
+    imports.accept_names(database, source, {"Bob"}, NOON_MS)
     bob = everybody(database)["Bob"].id
     with database.write() as connection:
         if more in ("fact", "retracted"):
@@ -133,7 +132,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
             fact_curation.merge(connection, bob, robert, NOON_MS)
     elif more == "import":
         later = messages_import(database, sent("Bob", 99, "+49170222"))
-        assert import_names.accept_names(database, later, None, NOON_MS) == AcceptedNames(noted=1)
+        assert imports.accept_names(database, later, None, NOON_MS) == AcceptedNames(noted=1)
     deleted = imports.delete(database, "messages", source.id)
     assert (deleted.entities, deleted.kept) == (0, 1)
     assert "Bob" in {alias for each in everybody(database).values() for alias in
@@ -141,7 +140,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
 
 
 def test_the_whole_source_forgets_as_its_imports_do(database: Database, source: Import) -> None:
-    import_names.accept_names(database, source, None, NOON_MS)
+    imports.accept_names(database, source, None, NOON_MS)
     messages.delete_messages(database)
     assert everybody(database) == {}
     with database.read() as connection:
@@ -152,5 +151,5 @@ def test_other_sources_name_nobody(database: Database) -> None:
     with database.write() as connection:
         number = imports.begin(connection, "location", "track.gpx", "gpx", NOON_MS)
     source = imports.get(database, number)
-    assert import_names.names(database, source) == []
-    assert import_names.accept_names(database, source, None, NOON_MS) == AcceptedNames()
+    assert imports.names(database, source) == []
+    assert imports.accept_names(database, source, None, NOON_MS) == AcceptedNames()

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.chats import anchors, conversations
-from store.chats.anchors import Anchor, AnchoredChat
+from store.chats import conversations, records
 from store.chats.conversations import DELETED_ANSWER, StoredEvidence
+from store.chats.records import Anchor, AnchoredChat
 from store.core.database import Database, rows, scalar
 from store.core.paths import DataDir
 from store.deletion import deletion
-from store.frames import kept
-from store.frames.kept import RetentionReason
+from store.frames import tags
 from store.frames.media import Media
+from store.frames.tags import RetentionReason
 from store.memory import insights, search
-from store.memory.insight_search import search_insights
 from store.memory.insights import Insight, InsightFilter, InsightNotFound
 from store.memory.retrievers import RetrievalQuery
+from store.memory.search import search_insights
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS, store_frame
@@ -117,11 +117,11 @@ def test_frames_and_moments_of_the_same_time_are_different_anchors(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS, "notes")
-    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     of_frame, of_moment = told(database, anchor), told(database, Anchor("moment", NOON_MS, NOON_MS + 1))
     assert current_ids(database) == [of_moment.id, of_frame.id]
     # The frame stayed on the screen for longer: it is the same anchor.
-    longer = told(database, anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms + 5_000))
+    longer = told(database, records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms + 5_000))
     assert [each.id for each in insights.versions(database, anchor)] == [longer.id, of_frame.id]
     assert [each.id for each in insights.list_insights(database, InsightFilter(frame_id=frame.id))] == [
         longer.id
@@ -214,7 +214,7 @@ def test_deleting_a_frame_takes_its_insight_every_version_and_every_word(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = put_secret(database, data_dir)
-    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     first = told(database, anchor, f"You read {SECRET}.", title=SECRET, evidence=(cited(frame),))
     told(database, anchor, f"{SECRET} again.", title=SECRET, evidence=(cited(frame, None),), amends=first.id)
     assert places_with(data_dir, [SECRET.encode()])
@@ -222,7 +222,7 @@ def test_deleting_a_frame_takes_its_insight_every_version_and_every_word(
     receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     assert (receipt.verified, receipt.counts.insights, receipt.left) == (True, 2, ())
     assert insights.list_insights(database, InsightFilter(all_versions=True)) == []
-    assert anchors.anchor_of_chat(database, first.chat_id) is None
+    assert records.anchor_of_chat(database, first.chat_id) is None
     assert places_with(data_dir, [SECRET.encode()]) == []
 
 
@@ -270,7 +270,7 @@ def test_what_was_deleted_while_the_title_was_made_is_not_stored(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = put_secret(database, data_dir)
-    anchor = anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    anchor = records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     chat_id = conversations.create(database, "What?", LATER_MS, "", AnchoredChat(anchor))
     turn = conversations.add_turn(
         database, chat_id, mode="agent", model="m", question="What?", start_ms=None, end_ms=None,
@@ -302,12 +302,12 @@ def test_the_frame_of_an_insight_is_kept_from_retention_until_the_insight_goes(
     database: Database, data_dir: DataDir
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS, "notes")
-    insight = told(database, anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms))
-    assert kept.retention_reason(database, frame.id) == RetentionReason(None, 0, 1)
+    insight = told(database, records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms))
+    assert tags.retention_reason(database, frame.id) == RetentionReason(None, 0, 1)
     with database.read() as connection:
-        assert rows(connection, kept.KEPT) == [(frame.id,)]
+        assert rows(connection, tags.KEPT) == [(frame.id,)]
     insights.delete(database, insight.id)
-    assert not kept.retention_reason(database, frame.id).is_kept
+    assert not tags.retention_reason(database, frame.id).is_kept
 
 
 def test_verify_says_what_does_not_agree(database: Database, data_dir: DataDir) -> None:

@@ -10,10 +10,10 @@ from store.core.database import Database, rows
 from store.core.errors import FrameNotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
-from store.frames import kept
-from store.frames.kept import PinnedUsage, RetentionReason
+from store.frames import tags
 from store.frames.media import Media
-from store.ocr import reading_queue, readings
+from store.frames.tags import PinnedUsage, RetentionReason
+from store.ocr import readings
 from tests.factories import NOON_MS, store_frame, text_draft
 
 LATER_MS = NOON_MS + 60_000
@@ -40,36 +40,36 @@ def test_pinned_and_cited_frames_are_kept_and_counted_once(database: Database, d
     chat_id, _ = cite(database, both.id)
     cite(database, cited.id)
     for frame in (both, pinned):
-        kept.pin(database, frame.id, LATER_MS)
-    kept.pin(database, pinned.id, LATER_MS + 5)
+        tags.pin(database, frame.id, LATER_MS)
+    tags.pin(database, pinned.id, LATER_MS + 5)
 
     with database.read() as connection:
-        ids = {frame_id for (frame_id,) in rows(connection, kept.KEPT)}
+        ids = {frame_id for (frame_id,) in rows(connection, tags.KEPT)}
     assert ids == {both.id, cited.id, pinned.id}
     size = both.size_bytes + cited.size_bytes + pinned.size_bytes
-    assert kept.pinned_usage(database) == PinnedUsage(pinned=2, cited=2, frames=3, picture_bytes=size)
-    assert kept.retention_reason(database, both.id) == RetentionReason(LATER_MS, 1)
-    assert kept.retention_reason(database, pinned.id) == RetentionReason(LATER_MS, 0)
-    assert not kept.retention_reason(database, loose.id).is_kept
+    assert tags.pinned_usage(database) == PinnedUsage(pinned=2, cited=2, frames=3, picture_bytes=size)
+    assert tags.retention_reason(database, both.id) == RetentionReason(LATER_MS, 1)
+    assert tags.retention_reason(database, pinned.id) == RetentionReason(LATER_MS, 0)
+    assert not tags.retention_reason(database, loose.id).is_kept
 
-    assert kept.unpin(database, both.id)
-    assert not kept.unpin(database, both.id)
-    assert kept.retention_reason(database, both.id).is_kept
+    assert tags.unpin(database, both.id)
+    assert not tags.unpin(database, both.id)
+    assert tags.retention_reason(database, both.id).is_kept
     conversations.delete(database, chat_id)
-    assert not kept.retention_reason(database, both.id).is_kept
+    assert not tags.retention_reason(database, both.id).is_kept
 
 
 def test_pin_of_an_unknown_frame_is_refused(database: Database) -> None:
     with pytest.raises(FrameNotFound):
-        kept.pin(database, 5, NOON_MS)
+        tags.pin(database, 5, NOON_MS)
 
 
 def test_a_deletion_that_is_asked_for_takes_the_pin(database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir)
-    kept.pin(database, frame.id, LATER_MS)
+    tags.pin(database, frame.id, LATER_MS)
     receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
     assert (receipt.counts.pins, receipt.verified) == (1, True)
-    assert kept.pinned_usage(database) == PinnedUsage(0, 0, 0, 0)
+    assert tags.pinned_usage(database) == PinnedUsage(0, 0, 0, 0)
 
 
 def test_nothing_is_said_about_a_quote_between_a_new_reading_and_its_check(
@@ -115,15 +115,15 @@ def test_a_frame_that_is_read_again_keeps_its_reading_meanwhile(
 ) -> None:
     frame = store_frame(database, data_dir, text="retention set to 14 days")
     newest = store_frame(database, data_dir, LATER_MS, text="later words")
-    assert reading_queue.read_again(database, frame.id)
-    assert not reading_queue.read_again(database, frame.id)
-    assert not reading_queue.read_again(database, 5)
-    [waiting] = reading_queue.pending_frames(database, LATER_MS, 10)
+    assert readings.read_again(database, frame.id)
+    assert not readings.read_again(database, frame.id)
+    assert not readings.read_again(database, 5)
+    [waiting] = readings.pending_frames(database, LATER_MS, 10)
     assert waiting.id == frame.id
-    assert reading_queue.index_fresh_to_ms(database) == newest.captured_ms
+    assert readings.index_fresh_to_ms(database) == newest.captured_ms
     with database.write() as connection:
-        reading_queue.mark_reading_failed(connection, frame.id, "no luck", None)
-    assert reading_queue.pending_frames(database, LATER_MS, 10) == []
+        readings.mark_reading_failed(connection, frame.id, "no luck", None)
+    assert readings.pending_frames(database, LATER_MS, 10) == []
     kept_reading = readings.current_reading(database, frame.id)
     assert kept_reading is not None
     assert kept_reading.text == "retention set to 14 days"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from store.core.database import Database, rows
-from store.egress import launch
+from store.egress import access_log
 
 
 def use(database: Database, code: str, expires_ms: int, now_ms: int) -> bool:
     with database.write() as connection:
-        return launch.use_login_code(connection, code, expires_ms, now_ms)
+        return access_log.use_login_code(connection, code, expires_ms, now_ms)
 
 
 def test_code_is_good_once(database: Database) -> None:

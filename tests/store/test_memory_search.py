@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from store.chats import conversations
 from store.core.database import Database, rows, scalar
 from store.embeddings import vectors
-from store.memory import documents, observation_edits, observation_writer, search
+from store.memory import documents, observation_writer, search
 from store.memory.backfill import backfill
-from store.memory.documents import DocumentId, parse_id
-from store.memory.memory_filters import MEMORY_WINDOW_MS, MemoryFilters
+from store.memory.documents import DocumentId, get_prompts, get_sessions, parse_id
+from store.memory.entries import MEMORY_WINDOW_MS, MemoryFilters
 from store.memory.observations import Fact
 from store.memory.retrievers import RetrievalQuery
 from store.memory.search import MemoryPage
-from store.memory.summaries import get_prompts, get_sessions
 from tests.factories import CASES, NOON_MS
 from tests.memories import draft, put_observation, put_session
 from tests.store.plans import plans
@@ -445,7 +444,7 @@ def test_a_hundred_nearer_documents_of_other_kinds_lose_none_that_is_asked_for(d
 def test_filters_follow_what_a_person_wrote(database: Database) -> None:
     number = put_observation(database, concepts=["old"], kind="coding", project="a")
     words = {"concepts": ["new"], "kind": "writing", "project": "b"}
-    observation_edits.edit(database, number, words, NOON_MS)
+    observation_writer.edit(database, number, words, NOON_MS)
     for filters, found in (
         (MemoryFilters(concept="old"), 0), (MemoryFilters(concept="NEW"), 1),
         (MemoryFilters(kind="coding"), 0), (MemoryFilters(kind="writing"), 1),
@@ -481,7 +480,7 @@ def test_a_search_by_words_walks_the_index_first(database: Database) -> None:
 
 def test_r4_37_facts_know_their_frames(database: Database) -> None:
     number = put_observation(database, facts=[("a line", 7), ("mine", 8)])
-    observation_edits.edit(database, number, {"facts": ["mine", "theirs"]}, NOON_MS)
+    observation_writer.edit(database, number, {"facts": ["mine", "theirs"]}, NOON_MS)
     page = search.search_memory(database, RetrievalQuery("theirs"), now_ms=NOON_MS)
     body: Sequence[Fact] = page.entries[0].body.facts  # type: ignore[union-attr]
     assert list(body) == [Fact("mine", 8), Fact("theirs", None)]

@@ -6,7 +6,7 @@ import pytest
 
 from store.chats import conversations
 from store.core.database import Database, scalar
-from store.memory import observation_edits
+from store.memory import observation_writer
 from store.memory.timeline import (
     BadAnchor,
     ContextTimeline,
@@ -111,7 +111,7 @@ def test_an_assistants_message_and_a_hidden_observation_are_no_anchors(
 ) -> None:
     with database.write() as connection:
         connection.execute("update messages set role = 'assistant' where id = ?", (mixed["prompt"],))
-    observation_edits.hide(database, mixed["second"], NOON_MS)
+    observation_writer.hide(database, mixed["second"], NOON_MS)
     for anchor in (f"prompt:{mixed['prompt']}", mixed["second"]):
         with pytest.raises(UnknownAnchor):
             get_context_timeline(database, anchor)

@@ -9,17 +9,14 @@ from typing import Any
 
 import pytest
 
-from store.core.database import Database, open_database
+from store.core.database import Database, clean_text, open_database
 from store.core.paths import DataDir
-from store.core.upserts import clean_text
 from store.embeddings import vectors
 from store.embeddings.vectors import quantize
-from store.memory import daily_summaries, source_search
-from store.memory.retrievers import RetrievalQuery
-from store.memory.source_search import Corpus, Mode
-from store.sources import message_search, messages
-from store.sources.message_search import MessagePage
-from store.sources.messages import Filters
+from store.memory import daily_summaries, retrievers
+from store.memory.retrievers import Corpus, Mode, RetrievalQuery
+from store.sources import messages
+from store.sources.messages import Filters, MessagePage
 from tests.factories import CASES, NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.sources import message, put_messages
@@ -36,7 +33,7 @@ def query_of(case: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def embed(database: Database, corpus: Corpus = source_search.MESSAGES) -> FakeEmbedder:
+def embed(database: Database, corpus: Corpus = retrievers.MESSAGES) -> FakeEmbedder:
     """Vectors for everything that waits for some."""
     embedder = FakeEmbedder()
     vectors.activate_model(database, embedder.name, embedder.dimension)
@@ -76,7 +73,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Data
 @pytest.mark.parametrize("case", _SHARED["cases"], ids=lambda case: case["id"])
 def test_c24_every_query_finds_what_the_cases_say(corpora: dict[str, Database], case: dict[str, Any]) -> None:
     texts = _SHARED["corpora"][case["corpus"]]
-    page = message_search.search_messages(corpora[case["corpus"]], RetrievalQuery(query_of(case)), limit=100)
+    page = messages.search_messages(corpora[case["corpus"]], RetrievalQuery(query_of(case)), limit=100)
     by_text = {clean_text(text["text"]): text["id"] for text in texts}
     found = sorted(by_text[hit.message.body] for hit in page.hits)
     assert found == (sorted(by_text.values()) if case.get("browse") else case["match"])
@@ -91,9 +88,9 @@ def test_r0_67_a_weak_match_inside_is_never_lost_to_500_strong_ones_outside(
     put_messages(database, [*strong, weak])
     embedder = embed(database)
     filters = Filters(NOON_MS - 2 * DAY_MS, NOON_MS)
-    page = message_search.search_messages(database, asking("dinner", embedder), filters, mode=mode, limit=20)
+    page = messages.search_messages(database, asking("dinner", embedder), filters, mode=mode, limit=20)
     assert said(page) == [weak.body]
-    everything = message_search.search_messages(database, asking("dinner", embedder), mode=mode, limit=20)
+    everything = messages.search_messages(database, asking("dinner", embedder), mode=mode, limit=20)
     assert weak.body not in said(everything)
 
 
@@ -103,7 +100,7 @@ def test_r0_66_contact_is_filtered_inside_the_query(database: Database, mode: Mo
     put_messages(database, [message("is there any dinner left or not", NOON_MS, "222")])
     [one] = messages.contacts(database, "222")
     embedder = embed(database)
-    page = message_search.search_messages(
+    page = messages.search_messages(
         database, asking("dinner", embedder), Filters(contact_id=one.id), mode=mode, limit=5
     )
     assert [hit.message.contact_id for hit in page.hits] == [one.id]
@@ -112,33 +109,33 @@ def test_r0_66_contact_is_filtered_inside_the_query(database: Database, mode: Mo
 def test_r0_60_hybrid_finds_what_only_one_of_the_two_finds(database: Database) -> None:
     put_messages(database, [message("shall we have pizza"), message("lunch box"), message("car repair")])
     embedder = embed(database)
-    page = message_search.search_messages(database, asking("lunch", embedder))
+    page = messages.search_messages(database, asking("lunch", embedder))
     assert (set(said(page)), page.strategy) == ({"lunch box", "shall we have pizza"}, "hybrid")
     assert said(page)[0] == "lunch box", "both ways find it"
-    by_words = message_search.search_messages(database, asking("lunch", embedder), mode="fts5")
+    by_words = messages.search_messages(database, asking("lunch", embedder), mode="fts5")
     assert (said(by_words), by_words.strategy) == (["lunch box"], "fts5")
-    by_meaning = message_search.search_messages(database, asking("meal", embedder), mode="semantic")
+    by_meaning = messages.search_messages(database, asking("meal", embedder), mode="semantic")
     assert set(said(by_meaning)) == {"lunch box", "shall we have pizza"}
 
 
 def test_r0_60_without_embeddings_hybrid_is_words_and_semantic_says_why(database: Database) -> None:
     put_messages(database, [message("lunch box")])
-    page = message_search.search_messages(database, RetrievalQuery("lunch"))
+    page = messages.search_messages(database, RetrievalQuery("lunch"))
     assert (said(page), page.strategy, page.fallback_reason) == (["lunch box"], "fts5", "no_embeddings")
-    semantic = message_search.search_messages(database, RetrievalQuery("lunch"), mode="semantic")
+    semantic = messages.search_messages(database, RetrievalQuery("lunch"), mode="semantic")
     assert (said(semantic), semantic.fallback_reason) == ([], "no_embeddings")
 
 
 def test_exact_words_are_not_joined_by_what_means_the_same(database: Database) -> None:
     put_messages(database, [message("lunch box"), message("pizza")])
-    page = message_search.search_messages(database, asking('"lunch"', embed(database)))
+    page = messages.search_messages(database, asking('"lunch"', embed(database)))
     assert (said(page), page.fallback_reason) == (["lunch box"], "exact_query")
 
 
 def test_subjects_are_searched_and_snippets_show_the_words(database: Database) -> None:
     put_messages(database, [message("x " * 500 + "the kraken wakes", subject="Invoice 7")])
-    assert len(message_search.search_messages(database, RetrievalQuery("invoice")).hits) == 1
-    [hit] = message_search.search_messages(database, RetrievalQuery("kraken")).hits
+    assert len(messages.search_messages(database, RetrievalQuery("invoice")).hits) == 1
+    [hit] = messages.search_messages(database, RetrievalQuery("kraken")).hits
     assert [hit.snippet[start:end] for start, end in hit.highlights] == ["kraken"]
 
 
@@ -146,9 +143,7 @@ def test_no_search_reads_the_table_of_messages(database: Database) -> None:
     put_messages(database, [message("lunch box", address="111")])
     found = plans(
         database,
-        lambda: message_search.search_messages(
-            database, RetrievalQuery("lunch"), Filters(NOON_MS, NOON_MS + 1, 1)
-        ),
+        lambda: messages.search_messages(database, RetrievalQuery("lunch"), Filters(NOON_MS, NOON_MS + 1, 1)),
     )
     assert not [plan for plan in found if plan.startswith("SCAN m")]
 
@@ -163,7 +158,7 @@ def test_days_are_found_by_words_meaning_and_range(database: Database) -> None:
             daily_summaries.put(
                 connection, date(2026, 11, 20 + n), "UTC", start_ms, start_ms + DAY_MS, text, "rule", 1
             )
-    embedder = embed(database, source_search.DAYS)
+    embedder = embed(database, retrievers.DAYS)
     found, strategy, _ = daily_summaries.search(database, asking("lunch", embedder))
     assert ([day.text for day in found], strategy) == (["lunch alone", "pizza with Anna"], "hybrid")
     found, strategy, reason = daily_summaries.search(database, RetrievalQuery("report"))

@@ -13,7 +13,7 @@ from store.core.database import Database, open_database, rows
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames.media import Media
-from store.search import names
+from store.search import filters
 from store.search.search import Filters, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, ids
@@ -78,14 +78,14 @@ def test_a_deleted_frame_leaves_no_title(database: Database, data_dir: DataDir) 
 
 def test_more_names_than_are_listed_are_still_found(database: Database) -> None:
     with database.write() as connection:
-        for number in range(names.MAX_NAMES + 5):
+        for number in range(filters.MAX_NAMES + 5):
             add_frame(connection, "word", NOON_MS + number, window_name=f"page {number}")
         add_frame(connection, "word", NOON_MS + 5000, window_name="other")
-        assert names.containing(connection, "window_name", "page") is None
-        assert names.containing(connection, "window_name", "PAGE 204") == ["page 204"]
+        assert filters.containing(connection, "window_name", "page") is None
+        assert filters.containing(connection, "window_name", "PAGE 204") == ["page 204"]
     many = replace(ALWAYS, window_name="page")
     for text in ("", "word"):
-        assert search(database, text, many).total == names.MAX_NAMES + 5
+        assert search(database, text, many).total == filters.MAX_NAMES + 5
         assert len(ids(search(database, text, replace(many, window_name="page 20")))) == 6
 
 

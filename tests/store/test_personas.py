@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from store.chats import conversations, personas
-from store.chats.persona_words import BUILT_IN, PersonaInvalid, PersonaText
-from store.chats.personas import BuiltInPersona, Persona, UnknownPersona
+from store.chats.personas import (
+    BUILT_IN,
+    BuiltInPersona,
+    Persona,
+    PersonaInvalid,
+    PersonaText,
+    UnknownPersona,
+)
 from store.core import preferences
 from store.core.database import Database
 

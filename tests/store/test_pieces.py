@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from store.core.database import Database
 from store.core.full_text import match
-from store.search import arrivals, pieces, query, tolerant
-from store.search.arrivals import ListedSearch
+from store.search import fuzzy, query, search
 from store.search.query import Query
+from store.search.search import ListedSearch
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
 
 
 def cut(text: str) -> Query | None:
-    return pieces.split_ngrams(query.parse(text))
+    return fuzzy.split_ngrams(query.parse(text))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_words_apart_are_found_behind_whole_ones_and_say_so(database: Database) 
         "青禾上个月的账单仍未结清",
         "青禾没有",
     )
-    page = tolerant.fuzzy_search(database, "青禾账单", ALWAYS)
+    page = search.fuzzy_search(database, "青禾账单", ALWAYS)
     assert ids(page)[0] == whole
     assert sorted(ids(page)[1:]) == [apart, also_apart]
     assert [hit.matched for hit in page.hits] == [("text",), ("pieces",), ("pieces",)]
@@ -82,7 +82,7 @@ def test_words_apart_are_found_behind_whole_ones_and_say_so(database: Database) 
 def test_more_whole_words_come_before_fewer(database: Database) -> None:
     """However often the one stands there."""
     one, both = add_texts(database, "青禾账单 " * 30 + "登录不失败", "青禾账单 登录失败 " + "and more " * 300)
-    assert ids(tolerant.fuzzy_search(database, "青禾账单 登录失败", ALWAYS)) == [both, one]
+    assert ids(search.fuzzy_search(database, "青禾账单 登录失败", ALWAYS)) == [both, one]
 
 
 @pytest.mark.parametrize(
@@ -92,17 +92,17 @@ def test_exact_modes_and_an_order_by_time_take_words_as_they_stand(
     database: Database, options: dict[str, str]
 ) -> None:
     whole, _ = add_texts(database, "青禾账单", "青禾的账单")
-    page = tolerant.fuzzy_search(database, "青禾账单", ALWAYS, **options)
+    page = search.fuzzy_search(database, "青禾账单", ALWAYS, **options)
     assert (ids(page), page.reading) == ([whole], "words")
 
 
 def test_a_walk_sees_each_once(database: Database) -> None:
     """SEA-2, SEA-9."""
     made = add_texts(database, *["青禾的账单", "青禾账单", "青禾 2 账单", "账单"] * 3)
-    page = tolerant.fuzzy_search(database, "青禾账单", ALWAYS, limit=2)
+    page = search.fuzzy_search(database, "青禾账单", ALWAYS, limit=2)
     seen = ids(page)
     while page.next_cursor:
-        page = tolerant.fuzzy_search(database, "青禾账单", ALWAYS, limit=2, cursor=page.next_cursor)
+        page = search.fuzzy_search(database, "青禾账单", ALWAYS, limit=2, cursor=page.next_cursor)
         seen += ids(page)
     assert seen[:3] == [made[9], made[5], made[1]]
     assert sorted(seen) == sorted(each for n, each in enumerate(made) if n % 4 != 3)
@@ -112,12 +112,12 @@ def test_pieces_have_the_same_filters(database: Database) -> None:
     with database.write() as connection:
         kept = add_frame(connection, "青禾的账单", app_name="Code")
         add_frame(connection, "青禾的账单", NOON_MS + 1, app_name="Zoom")
-    assert ids(tolerant.fuzzy_search(database, "青禾账单", replace(ALWAYS, app_name="code"))) == [kept]
+    assert ids(search.fuzzy_search(database, "青禾账单", replace(ALWAYS, app_name="code"))) == [kept]
 
 
 def test_look_alikes_of_pieces_are_found_and_told_apart(database: Database) -> None:
     apart, alike = add_texts(database, "周末去开会", "周未不开会")
-    page = tolerant.fuzzy_search(database, "周末开会", ALWAYS)
+    page = search.fuzzy_search(database, "周末开会", ALWAYS)
     assert {hit.frame_id: hit.matched for hit in page.hits} == {apart: ("pieces",), alike: ("lookalike",)}
     assert page.reading == "pieces"
 
@@ -127,5 +127,5 @@ def test_frames_that_arrive_with_the_pieces_are_counted(database: Database) -> N
         first = add_frame(connection, "青禾账单")
         add_frame(connection, "青禾的账单", NOON_MS + 1000)
         add_frame(connection, "青禾", NOON_MS + 2000)
-    assert arrivals.count_new(database, ListedSearch("青禾账单", ALWAYS), first) == 1
-    assert arrivals.count_new(database, ListedSearch("青禾账单", ALWAYS, order="newest"), first) == 0
+    assert search.count_new(database, ListedSearch("青禾账单", ALWAYS), first) == 1
+    assert search.count_new(database, ListedSearch("青禾账单", ALWAYS, order="newest"), first) == 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.defaults import PASSWORD_MANAGERS, private_state
-from store.privacy.privacy import (
+from store.privacy.rules import (
     OwnChoices,
     Rule,
     RuleInvalid,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from store.core.database import Database, open_database
 from store.core.errors import DeadlineExceeded
 from store.core.paths import DataDir
-from store.ocr import reading_queue
-from store.search import snippet
+from store.ocr import readings
+from store.search import hits
 from store.search.search import Filters, search
 from tests.factories import CASES, NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
@@ -284,9 +284,7 @@ def test_a_page_says_up_to_when_the_index_is_fresh(database: Database) -> None:
     with database.write() as connection:
         add_frame(connection, "read", NOON_MS)
         add_frame(connection, None, NOON_MS + 1000)
-    assert (
-        search(database, "", ALWAYS).index_fresh_to_ms == reading_queue.index_fresh_to_ms(database) == NOON_MS
-    )
+    assert search(database, "", ALWAYS).index_fresh_to_ms == readings.index_fresh_to_ms(database) == NOON_MS
 
 
 def test_a_hit_shows_the_frame_and_the_words(database: Database) -> None:
@@ -326,7 +324,7 @@ def test_a_page_of_long_texts_is_small(database: Database) -> None:
         connection.execute("update readings set text = ?", (text,))
     for query_text in ("", "needle"):
         (hit,) = search(database, query_text, ALWAYS).hits
-        assert len(hit.snippet) <= snippet.SNIPPET_CHARS
+        assert len(hit.snippet) <= hits.SNIPPET_CHARS
 
 
 def test_a_deadline_stops_the_search_and_the_connection_lives_on(database: Database) -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from store.search import cursor as cursors
-from store.search.cursor import Cursor
+from store.search import hits as cursors
+from store.search.hits import Cursor
 from store.search.search import BadCursor, Filters, Order, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, ids, walk

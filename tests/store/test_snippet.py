@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from store.core import tokenizer
 from store.search import query
-from store.search.snippet import SNIPPET_CHARS, snippet, spans
+from store.search.hits import SNIPPET_CHARS, snippet, spans
 
 FILLER = "and so the page went on with many more words " * 20
 

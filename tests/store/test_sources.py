@@ -9,17 +9,15 @@ import pytest
 from store.chats import conversations, tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core import preferences
-from store.core.database import Database, rows, scalar
-from store.core.upserts import Upserted
+from store.core.database import Database, Upserted, rows, scalar
 from store.embeddings import vectors
-from store.sources import calendars, entities, imports, locations, messages, places
+from store.sources import calendars, entities, imports, locations, messages
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
 from store.sources.imports import ImportNotFound
-from store.sources.locations import PointRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import Filters, MessageRecord
-from store.sources.places import PlaceRecord
-from store.verify import verify_sources
+from store.verify import verify
 from tests.factories import NOON_MS
 from tests.sources import message, put_events, put_messages, put_places, put_points
 
@@ -171,9 +169,9 @@ def test_position_off_the_globe_is_refused(database: Database, position: tuple[f
 
 def test_distance_is_that_of_the_globe() -> None:
     """A degree of a great circle is 111.195 km on a sphere of 6,371.0088 km."""
-    assert places.distance_m(0, 0, 0, 1) == pytest.approx(111_195.08, abs=0.01)
-    assert places.distance_m(52.52, 13.405, 48.8566, 2.3522) == pytest.approx(877_464, abs=200)
-    assert places.distance_m(0, 179.9, 0, -179.9) == pytest.approx(22_239.0, abs=1)
+    assert locations.distance_m(0, 0, 0, 1) == pytest.approx(111_195.08, abs=0.01)
+    assert locations.distance_m(52.52, 13.405, 48.8566, 2.3522) == pytest.approx(877_464, abs=200)
+    assert locations.distance_m(0, 179.9, 0, -179.9) == pytest.approx(22_239.0, abs=1)
 
 
 def test_nearest_place_across_the_date_line_and_near_a_pole(database: Database) -> None:
@@ -186,23 +184,23 @@ def test_nearest_place_across_the_date_line_and_near_a_pole(database: Database) 
             PlaceRecord("Svalbard", 78.0, 15.0),
         ],
     )
-    assert [place.name for _, place in places.nearest(database, -17.0, 179.9, 2)] == ["Fiji", "West"]
-    assert places.nearest(database, 89.0, -170.0, 1)[0][1].name == "North"
+    assert [place.name for _, place in locations.nearest(database, -17.0, 179.9, 2)] == ["Fiji", "West"]
+    assert locations.nearest(database, 89.0, -170.0, 1)[0][1].name == "North"
 
 
 def test_first_place_switches_places_on_and_the_last_one_off(database: Database) -> None:
-    assert not places.are_enabled(database)
+    assert not locations.are_enabled(database)
     put_places(database, [PlaceRecord("Home", *BERLIN)])
-    assert places.are_enabled(database)
+    assert locations.are_enabled(database)
     preferences.set_preference(database, imports.PLACES_ENABLED, False)
     put_places(database, [PlaceRecord("Work", 52.5, 13.4)])
-    assert not places.are_enabled(database), "what a person switched off stays off"
+    assert not locations.are_enabled(database), "what a person switched off stays off"
     preferences.set_preference(database, imports.PLACES_ENABLED, True)
     first, last = (made.id for made in imports.listed(database, "places"))
-    places.delete_places(database, first)
-    assert places.are_enabled(database)
-    places.delete_places(database, last)
-    assert not places.are_enabled(database)
+    locations.delete_places(database, first)
+    assert locations.are_enabled(database)
+    locations.delete_places(database, last)
+    assert not locations.are_enabled(database)
 
 
 # -- taking back --------------------------------------------------------------------------
@@ -299,6 +297,6 @@ def test_verify_finds_what_does_not_agree(database: Database, break_it: str, pro
         connection.execute(
             "insert into embedding_models (id, name, dimension, is_active) values (1, 'm', 1, 1)"
         )
-        assert list(verify_sources.source_problems(connection)) == []
+        assert list(verify.source_problems(connection)) == []
         connection.execute(break_it)
-        assert [problem in each for each in verify_sources.source_problems(connection)] == [True]
+        assert [problem in each for each in verify.source_problems(connection)] == [True]

@@ -10,7 +10,7 @@ import pytest
 
 from store.core.database import Database, rows, scalar
 from store.core.paths import DataDir
-from store.deletion import deletion, erasure
+from store.deletion import deletion
 from store.frames import frames, text_index
 from store.frames.media import Media
 from store.ocr import readings
@@ -138,7 +138,7 @@ def test_the_new_index_erases_words_as_the_old_one_did(database: Database, data_
 def test_deleted_words_are_in_neither_index(
     database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch, merge_worth: int
 ) -> None:
-    monkeypatch.setattr(erasure, "_MERGE_WORTH", merge_worth)
+    monkeypatch.setattr(deletion, "_MERGE_WORTH", merge_worth)
     ids = [put(database, data_dir, n, f"xylophonequark number{n}") for n in range(4)]
     kept = [put(database, data_dir, 10 + n, f"something else {n}") for n in range(4)]
     text_index.rebuild_some(database, 6)

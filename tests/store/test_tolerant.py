@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from store.search import fuzzy, query, tolerant
+from store.search import fuzzy, query, search
 from store.search.filters import Filters
 from store.search.search import BadCursor, Page
 from tests.factories import NOON_MS
@@ -27,10 +27,10 @@ def database_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dat
 
 
 def walked(database: Database, text: str, limit: int) -> list[tuple[int, tuple[str, ...]]]:
-    page = tolerant.fuzzy_search(database, text, ALWAYS, limit=limit)
+    page = search.fuzzy_search(database, text, ALWAYS, limit=limit)
     hits = list(page.hits)
     while page.next_cursor:
-        page = tolerant.fuzzy_search(database, text, ALWAYS, limit=limit, cursor=page.next_cursor)
+        page = search.fuzzy_search(database, text, ALWAYS, limit=limit, cursor=page.next_cursor)
         hits += page.hits
     return [(hit.frame_id, hit.matched) for hit in hits]
 
@@ -61,7 +61,7 @@ def marked(page: Page) -> dict[int, str]:
 )
 def test_what_looks_alike_is_found_and_marked(database: Database, text: str, asked: str) -> None:
     found, _ = add_texts(database, text, "something else")
-    page = tolerant.fuzzy_search(database, asked, ALWAYS)
+    page = search.fuzzy_search(database, asked, ALWAYS)
     assert (marked(page), page.total) == ({found: "lookalike"}, 1)
     assert page.strategy.endswith("+lookalike")
     assert page.hits[0].highlights
@@ -69,15 +69,15 @@ def test_what_looks_alike_is_found_and_marked(database: Database, text: str, ask
 
 def test_exact_hits_stay_exact_beside_look_alikes(database: Database) -> None:
     exact, alike = add_texts(database, "a modern flat", "a modem flat")
-    assert marked(tolerant.fuzzy_search(database, "modern flat", ALWAYS)) == {
+    assert marked(search.fuzzy_search(database, "modern flat", ALWAYS)) == {
         exact: "text",
         alike: "lookalike",
     }
 
 
 def test_enough_exact_hits_need_no_second_pass(database: Database) -> None:
-    made = add_texts(database, *["modern"] * tolerant.LITTLE, "modem")
-    page = tolerant.fuzzy_search(database, "modern", ALWAYS)
+    made = add_texts(database, *["modern"] * search.LITTLE, "modem")
+    page = search.fuzzy_search(database, "modern", ALWAYS)
     assert sorted(ids(page)) == made[:-1]
     assert "lookalike" not in page.strategy
 
@@ -85,7 +85,7 @@ def test_enough_exact_hits_need_no_second_pass(database: Database) -> None:
 @pytest.mark.parametrize("mode", ["fts", "semantic"])
 def test_the_exact_modes_stay_exact(database: Database, mode: str) -> None:
     add_texts(database, "modem")
-    assert not tolerant.fuzzy_search(database, "modern", ALWAYS, mode=mode).hits  # type: ignore[arg-type]
+    assert not search.fuzzy_search(database, "modern", ALWAYS, mode=mode).hits  # type: ignore[arg-type]
 
 
 def test_the_second_pass_has_the_same_filters(database: Database) -> None:
@@ -94,7 +94,7 @@ def test_the_second_pass_has_the_same_filters(database: Database) -> None:
         add_frame(connection, "modem", NOON_MS + 1, app_name="Zoom")
         add_frame(connection, "modem", NOON_MS + 5000, app_name="Code")
     narrow = replace(ALWAYS, app_name="code", end_ms=NOON_MS + 1000)
-    assert ids(tolerant.fuzzy_search(database, "modern", narrow)) == [found]
+    assert ids(search.fuzzy_search(database, "modern", narrow)) == [found]
 
 
 def test_a_walk_through_look_alikes_sees_each_once(database: Database) -> None:
@@ -103,26 +103,26 @@ def test_a_walk_through_look_alikes_sees_each_once(database: Database) -> None:
     seen = walked(database, "modern", 2)
     assert sorted(frame for frame, _ in seen) == made[:-1]
     assert [matched for frame, matched in seen if frame in (made[0], made[8])] == [("text",)] * 2
-    assert tolerant.fuzzy_search(database, "modern", ALWAYS, limit=2).total == 9
+    assert search.fuzzy_search(database, "modern", ALWAYS, limit=2).total == 9
 
 
 def test_a_cursor_of_a_second_pass_belongs_to_its_question(database: Database) -> None:
     add_texts(database, *["modem"] * 3, "c1oud")
-    page = tolerant.fuzzy_search(database, "modern", ALWAYS, limit=1)
+    page = search.fuzzy_search(database, "modern", ALWAYS, limit=1)
     for text, filters in (("cloud", ALWAYS), ("modern", Filters(1, 2)), ("nothing", ALWAYS)):
         with pytest.raises(BadCursor):
-            tolerant.fuzzy_search(database, text, filters, limit=1, cursor=page.next_cursor)
+            search.fuzzy_search(database, text, filters, limit=1, cursor=page.next_cursor)
 
 
 def test_what_is_excluded_is_excluded_exactly(database: Database) -> None:
     _, kept = add_texts(database, "modem flat", "modem fiat house")
-    assert ids(tolerant.fuzzy_search(database, "modern NOT flat", ALWAYS)) == [kept]
+    assert ids(search.fuzzy_search(database, "modern NOT flat", ALWAYS)) == [kept]
 
 
 @given(st.text(alphabet='rnmvwcl1i0od己已日 "*()+#ORANDT', max_size=60))
 def test_any_text_can_be_expanded(database_of_module: Database, text: str) -> None:
     """SEA-6."""
-    page = tolerant.fuzzy_search(database_of_module, text, ALWAYS)
+    page = search.fuzzy_search(database_of_module, text, ALWAYS)
     assert page.total >= 0
 
 

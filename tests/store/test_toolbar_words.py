@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from store.spool import toolbar_words
-from store.spool.toolbar_words import MAX_WINDOWS, ToolbarHints, read, record_toolbar
+from store.spool import window_hints
+from store.spool.window_hints import MAX_WINDOWS, ToolbarHints, read, record_toolbar
 
 
 def test_a_private_window_stays_one_whatever_is_said_later(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_private_window_stays_one_whatever_is_said_later(tmp_path: Path) -> No
 
 
 def test_the_oldest_windows_make_room(tmp_path: Path) -> None:
-    toolbar_words.toolbars_path(tmp_path).write_text(
+    window_hints.toolbars_path(tmp_path).write_text(
         f'{{"private": [], "seen": {[str(n) for n in range(MAX_WINDOWS)]}}}'.replace("'", '"')
     )
     record_toolbar(tmp_path, "new", is_private=False)
@@ -32,7 +32,7 @@ def test_the_oldest_windows_make_room(tmp_path: Path) -> None:
     "content", ["", "[]", "{}", '{"private": 1, "seen": []}', '{"private": [], "seen": [1]}']
 )
 def test_an_unusable_file_is_said_and_written_anew(tmp_path: Path, content: str) -> None:
-    toolbar_words.toolbars_path(tmp_path).write_text(content)
+    window_hints.toolbars_path(tmp_path).write_text(content)
     with pytest.raises(ValueError, match=r"unusable|Expecting"):
         read(tmp_path)
     record_toolbar(tmp_path, "a", is_private=True)

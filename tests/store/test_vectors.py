@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from store.core.database import Database, rows, scalar
-from store.embeddings import knn, vector_index, vectors
-from store.embeddings.knn import SemanticUnavailable
-from store.embeddings.vector_index import SignIndex
+from store.embeddings import knn, vectors
+from store.embeddings.knn import SemanticUnavailable, SignIndex
 from tests.store.plans import plans
 from tests.store.searching import add_frame
 
@@ -135,7 +134,7 @@ def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPat
     [one] = directions(1)
     fill(database, np.stack([one] * 100))
     monkeypatch.setattr(knn, "RESCORED", 4)
-    monkeypatch.setattr(vector_index, "_STEP_ROWS", 16)
+    monkeypatch.setattr(knn, "_STEP_ROWS", 16)
     assert near_ids(database, one, low=10, high=13) == [12, 11, 10]
     odd = list(range(1, 100, 2))
 
@@ -178,7 +177,7 @@ def test_large_index_is_loaded_beside_the_questions(
 ) -> None:
     made = directions(30)
     fill(database, made)
-    monkeypatch.setattr(vector_index, "AT_ONCE_ROWS", 10)
+    monkeypatch.setattr(knn, "AT_ONCE_ROWS", 10)
     with pytest.raises(SemanticUnavailable, match="index_building"):
         near_ids(database, made[3])
     for thread in threading.enumerate():
@@ -230,7 +229,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 70))
 def test_smallest_are_the_smallest(distances: list[int], count: int) -> None:
-    places, is_all = vector_index._smallest(np.arange(len(distances)), np.array(distances, np.uint16), count)
+    places, is_all = knn._smallest(np.arange(len(distances)), np.array(distances, np.uint16), count)
     chosen = sorted(distances[place] for place in places)
     assert is_all is (len(distances) <= count)
     assert len(chosen) >= min(count, len(distances))

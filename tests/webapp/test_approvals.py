@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from assistant.tools.registry import APPROVAL_LIFETIME_MS
-from store.chats import tool_calls, tool_log
+from store.chats import tool_calls
 from store.core.database import Database
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, csrf_of
@@ -58,7 +58,7 @@ def state(database: Database, body: dict[str, Any]) -> str:
 
 
 def events(database: Database) -> list[str]:
-    return [event.event for event in tool_log.latest_events(database)]
+    return [event.event for event in tool_calls.latest_events(database)]
 
 
 def test_the_question_says_what_it_does_and_where_that_goes(waiting: dict[str, Any], folder: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from store.chats import conversations, personas, prompts
-from store.chats.persona_words import BUILT_IN
+from store.chats.personas import BUILT_IN
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, Settings

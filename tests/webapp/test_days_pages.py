@@ -10,10 +10,10 @@ from datetime import date
 import pytest
 from flask import Flask
 
-from store.core import zones
+from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
-from store.memory import daily_hours, daily_retelling, daily_summaries
+from store.memory import daily_hours, daily_summaries
 from store.memory.observations import HOUR_MS
 from tests import days
 from tests.factories import NOON_MS, store_frame
@@ -112,7 +112,7 @@ def test_a_model_that_failed_is_named_and_rules_stand_in(
         [(hour, fingerprint)] = rows(
             connection, "select hour, fingerprint from daily_hours where source = 'rule'"
         )
-        daily_retelling.fail_rewrite(connection, hour, fingerprint, "model_unreachable", 300_000, NOON_MS)
+        daily_hours.fail_rewrite(connection, hour, fingerprint, "model_unreachable", 300_000, NOON_MS)
     html = page(browser, FRIDAY)
     assert "could not tell this hour (model_unreachable)" in html and "Changed retention" in html
 
@@ -125,7 +125,7 @@ def test_a_browser_elsewhere_may_have_days_counted_by_its_clock(
     form = {"csrf_token": csrf_of(app, browser), "next": "//elsewhere.example"}
     answer = browser.post("/days/clock", data=form)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/days")
-    assert zones.day_clock(database).zone.key == "Asia/Shanghai"
+    assert preferences.day_clock(database).zone.key == "Asia/Shanghai"
     assert "counted by" not in page(browser, "/days")
 
 

@@ -20,9 +20,8 @@ from store.egress import access_log, providers
 from store.egress.access_log import Access
 from store.egress.providers import Provider
 from store.embeddings import vectors
-from store.spool import ingest_state
-from store.spool.ingest_state import IngestState
-from store.spool.process_state import CaptureState, write_capture_state
+from store.spool import process_state
+from store.spool.process_state import CaptureState, IngestState, write_capture_state
 from tests.store.searching import add_frame
 from webapp.ops import doctor
 
@@ -150,7 +149,7 @@ def test_meaning_in_one_language_says_how_to_have_more(
 
 def test_meaning_tells_what_stops_ingest(data_dir: DataDir) -> None:
     state = IngestState(1, now_ms(), now_ms(), embedder_problem="the disk is full")
-    ingest_state.write_ingest_state(data_dir.spool, state)
+    process_state.write_ingest_state(data_dir.spool, state)
     check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, "the disk is full" in check.sentence) == ("!", True)
 

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from flask import Flask
 
-from store.core import zones
-from store.core.zones import zone_named
+from store.core import preferences
+from store.core.preferences import zone_named
 from webapp.core import formatting
 from webapp.core.moments import clock_on, end_moment, moment
 from webapp.core.viewer import viewer
@@ -30,7 +30,7 @@ def test_one_instant_reads_differently_in_two_zones(zone: ZoneInfo, expected: tu
     """TL-2: two zones show the same frame under different labels."""
     found = tuple(
         each(FRI_1432, zone)
-        for each in (formatting.iso, formatting.clock, formatting.moment, zones.utc_offset)
+        for each in (formatting.iso, formatting.clock, formatting.moment, preferences.utc_offset)
     )
     assert found == expected
 

@@ -11,7 +11,7 @@ from store.chats import conversations
 from store.chats.conversations import StoredEvidence
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.frames import kept, tags
+from store.frames import tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.timeline.segments import heartbeat
@@ -120,7 +120,7 @@ def test_pinning_from_the_page(app: Flask, browser: Actor, frame: FrameRow, data
     assert "for the pictures of 1 frame: 1 pinned, 0 cited" in browser.get("/status").text
     assert "You pinned this frame" in browser.get(f"/frames/{frame.id}/delete").text
     browser.post(f"/frames/{frame.id}/pin", data={**form, "pinned": "0", "next": "//evil.example"})
-    assert not kept.retention_reason(database, frame.id).is_kept
+    assert not tags.retention_reason(database, frame.id).is_kept
     assert browser.post("/frames/5/pin", data=form).status_code == 404
     assert browser.post(f"/frames/{frame.id}/pin", data={"pinned": "1"}).status_code == 403
 

@@ -12,9 +12,8 @@ import pytest
 
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.spool import ingest_state
-from store.spool.ingest_state import IngestState
-from store.spool.process_state import CaptureState, write_capture_state
+from store.spool import process_state
+from store.spool.process_state import CaptureState, IngestState, write_capture_state
 from tests.factories import capture, picture, store_frame, webp
 from tests.webapp.conftest import Actor, Clock
 from webapp.core.services import Services
@@ -36,7 +35,7 @@ def alive(own: Services, now: Clock) -> Callable[..., None]:
         )
         write_capture_state(own.data_dir.spool, replace(well, **(capture_changes or {})))
         worker = IngestState(pid=2, started_ms=now() - 60_000, written_ms=now() - 1_000, state="running")
-        ingest_state.write_ingest_state(own.data_dir.spool, replace(worker, **ingest_changes))
+        process_state.write_ingest_state(own.data_dir.spool, replace(worker, **ingest_changes))
 
     return write
 

@@ -8,8 +8,8 @@ import pytest
 
 from store.sources import entities, imports
 from store.sources.entities import Provenance
+from store.sources.locations import PlaceRecord
 from store.sources.messages import MessageRecord
-from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import put_events, put_messages, put_places
 from tests.webapp.conftest import Actor

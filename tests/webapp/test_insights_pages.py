@@ -10,8 +10,8 @@ import pytest
 from flask import Flask
 
 from store.chats import conversations, personas
-from store.chats.anchors import Anchor
-from store.chats.persona_words import BUILT_IN, PersonaText
+from store.chats.personas import BUILT_IN, PersonaText
+from store.chats.records import Anchor
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames.frames import FrameRow

@@ -11,8 +11,7 @@ import pytest
 from flask import Flask
 
 from store.chats import conversations, personas
-from store.chats.persona_words import PersonaText
-from store.chats.personas import Persona
+from store.chats.personas import Persona, PersonaText
 from store.core.database import Database, scalar
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, Settings

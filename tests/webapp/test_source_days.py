@@ -6,14 +6,13 @@ import re
 
 import pytest
 
-from store.core import zones
+from store.core import preferences
 from store.core.database import Database
-from store.core.zones import DayClock
+from store.core.preferences import DayClock
 from store.sources import inventory
 from store.sources.calendars import EventRecord
 from store.sources.inventory import SourceCounts
-from store.sources.locations import PointRecord
-from store.sources.places import PlaceRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from tests.factories import NOON_MS
 from tests.sources import message, put_events, put_messages, put_places, put_points
 from tests.webapp.conftest import Actor
@@ -74,8 +73,8 @@ def test_a_day_without_anything_is_still_none(browser: Actor, filled: Database) 
 
 def test_each_item_leads_to_a_day_that_counts_it(browser: Actor, filled: Database) -> None:
     """Also when days are counted by another clock than the viewer's."""
-    for clock in (DayClock(zones.ZoneInfo("UTC")), DayClock(zones.ZoneInfo("Asia/Tokyo"), 240)):
-        zones.choose_day_clock(filled, clock)
+    for clock in (DayClock(preferences.ZoneInfo("UTC")), DayClock(preferences.ZoneInfo("Asia/Tokyo"), 240)):
+        preferences.choose_day_clock(filled, clock)
         listed = page(browser, "/sources/messages?tz=UTC")
         addresses = re.findall(r'href="(/days/[\d-]+)"><time', listed)
         assert len(addresses) == 3

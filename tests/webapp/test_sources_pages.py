@@ -12,9 +12,8 @@ from bench.exports import WRITERS
 from store.sources import imports
 from store.sources.calendars import EventRecord
 from store.sources.imports import KINDS, Kind
-from store.sources.locations import PointRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
-from store.sources.places import PlaceRecord
 from tests.factories import NOON_MS
 from tests.sources import put_events, put_messages, put_places, put_points
 from tests.webapp.conftest import Actor

@@ -13,8 +13,7 @@ from flask import Flask
 from assistant.turns.identity import NEUTRAL
 from assistant.turns.prompts import EVIDENCE_RULES
 from store.chats import conversations, personas
-from store.chats.persona_words import BUILT_IN, PersonaText
-from store.chats.personas import Persona
+from store.chats.personas import BUILT_IN, Persona, PersonaText
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, Settings

@@ -12,8 +12,8 @@ from flask import Flask
 
 from assistant.tools.gates import GATES, LACKS
 from assistant.tools.tool import RISKS
-from store.chats import tool_log, tool_modes, tool_permissions
-from store.chats.tool_log import ToolEvent
+from store.chats import tool_calls, tool_permissions
+from store.chats.tool_calls import ToolEvent
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
@@ -106,7 +106,7 @@ def test_a_tool_that_is_switched_off_is_gone_in_the_next_turn(
     assert "calculator" in offered()
     answer = browser.post(f"{PAGE}/calculator", data={**form, "mode": "auto"})
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{PAGE}#calculator")
-    assert tool_modes.chosen(database) == {"calculator": "off"}
+    assert tool_permissions.chosen(database) == {"calculator": "off"}
     assert "calculator" not in offered()
     row = row_of(browser.get(PAGE).text, "calculator")
     assert " checked" not in row and '<option value="auto" selected>' in row
@@ -133,7 +133,7 @@ def test_what_is_no_choice_changes_nothing(
 ) -> None:
     assert browser.post(f"{PAGE}/{name}", data={**form, **data}).status_code == status
     assert browser.post(f"{PAGE}/{name}", data=data).status_code == 403  # without the token of the form
-    assert tool_modes.chosen(database) == {}
+    assert tool_permissions.chosen(database) == {}
 
 
 def test_standing_approvals_are_listed_and_taken_back(
@@ -167,8 +167,8 @@ def test_saving_without_a_change_keeps_the_approvals(
 
 def test_the_last_runs_and_decisions_are_told(browser: Actor, database: Database) -> None:
     with database.write() as connection:
-        tool_log.record_event(connection, ToolEvent(NOON_MS, "calculator", "completed", 12))
-        tool_log.record_event(connection, ToolEvent(NOON_MS, "read_file", "refused"))
+        tool_calls.record_event(connection, ToolEvent(NOON_MS, "calculator", "completed", 12))
+        tool_calls.record_event(connection, ToolEvent(NOON_MS, "read_file", "refused"))
     html = browser.get(PAGE).text
     assert "refused: not as approved, or decided before" in html and "12 ms" in html
     assert "Last used: never" not in row_of(html, "calculator")

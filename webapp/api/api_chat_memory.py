@@ -10,7 +10,7 @@ from assistant.context import digests, session_closing, topics
 from assistant.context.background import VERSION, prepare
 from assistant.context.context_loading import ContextRequest
 from store.core.times import to_seconds
-from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries, context_packs
+from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary
 from webapp.api import chat_memory
@@ -220,7 +220,7 @@ def export() -> ExportAnswer:
     own = services()
     days, now_ms = own.settings.context.recent_days, own.clock()
     summaries: list[ChatSummary] = []
-    ids = chat_choosing.everything(own.database)
+    ids = chat_digests.everything(own.database)
     for at in range(0, len(ids), EXPORTED_AT_ONCE):
         summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
     return ExportAnswer(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assistant.turns.transcript import TranscriptMessage, transcript
 from store.chats import conversations
-from store.chats.conversation_search import find_chats
+from store.chats.conversations import find_chats
 from store.chats.tool_calls import State, ToolCall
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid

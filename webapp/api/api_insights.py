@@ -10,11 +10,11 @@ from pydantic_core import PydanticCustomError
 
 from assistant.core.records import TurnRequest
 from assistant.turns import anchor_facts
-from store.chats import anchors
-from store.chats.anchors import Anchor
+from store.chats import records
+from store.chats.records import Anchor
 from store.core.times import to_ms
 from store.frames import frames
-from store.memory import insight_search, insights
+from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.insights import NOT_FOUND, InsightAnswer, InsightSummary, insight_answer, summary_of
@@ -142,7 +142,7 @@ def _found(query: InsightsQuery, wanted: InsightFilter) -> tuple[list[Insight], 
         raise _no_cursor()
     first = int(match[1])
     asking = own.embedder.asking(query.q)
-    found = insight_search.search_insights(own.database, asking, wanted, limit=query.limit, offset=first)
+    found = search.search_insights(own.database, asking, wanted, limit=query.limit, offset=first)
     after = first + query.limit
     return found.insights, f"q-{after}" if after < found.total else None, found.total
 
@@ -264,7 +264,7 @@ def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | Runnin
 def _anchor(body: InsightRequest) -> Anchor:
     if body.frame_id is not None:
         frame = frames.get(services().database, body.frame_id)
-        return anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+        return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     assert body.start_time is not None and body.end_time is not None  # validated
     return Anchor("moment", to_ms(body.start_time), to_ms(body.end_time))
 

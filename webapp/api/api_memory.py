@@ -9,11 +9,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 from pydantic_core import PydanticCustomError
 
 from store.core.times import to_ms, to_seconds
-from store.memory import observation_edits, observations
+from store.memory import observation_writer, observations
 from store.memory import search as memory
 from store.memory import timeline as memory_timeline
-from store.memory.entries import MemoryEntry
-from store.memory.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
+from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters
 from store.memory.observations import Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from webapp.api.endpoint import endpoint, invalid
@@ -257,7 +256,7 @@ def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
     """They win over rules and models, and stay when the hour is derived again."""
     own = services()
     words = body.model_dump(exclude_none=True)
-    observation_edits.edit(own.database, observation_id, words, own.clock())
+    observation_writer.edit(own.database, observation_id, words, own.clock())
     return observation_of(observation_or_404(observation_id))
 
 
@@ -275,7 +274,7 @@ class HiddenAnswer(Answer):
 def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
     own = services()
-    if not observation_edits.hide(own.database, observation_id, own.clock()):
+    if not observation_writer.hide(own.database, observation_id, own.clock()):
         raise _not_found(observation_id)
     return HiddenAnswer(hidden=True)
 

@@ -6,9 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from store.privacy import privacy
-from store.privacy.privacy import OwnChoices
-from store.privacy.rules import Rule, RuleInvalid, WindowFacts, as_document, validate
+from store.privacy import rules as privacy
+from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Text
 from webapp.core.errors import FieldError, Problem

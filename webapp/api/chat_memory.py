@@ -9,8 +9,7 @@ from assistant.context import tracing
 from store.core.database import Database
 from store.memory import chat_summaries
 from store.memory.chat_digests import Line
-from store.memory.chat_summaries import ChatSummary
-from store.memory.chat_traces import Trace, Traces
+from store.memory.chat_summaries import ChatSummary, Trace, Traces
 
 
 @dataclass(frozen=True, slots=True)

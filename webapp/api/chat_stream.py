@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 from assistant.context.prepared import PreparedContext
 from assistant.turns.live import LiveTurn
 from store.chats import conversations
-from store.memory import context_preferences
+from store.memory import chat_sessions
 from webapp.api.chats import number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.event_stream import event_body
@@ -86,7 +86,7 @@ def topic_headers(prepared: PreparedContext) -> dict[str, str]:
         told["Topic"] = quote(prepared.topic.tag, safe="")
         told["Topic-Title"] = quote(prepared.topic.title, safe=" ")
         told["Topic-Score"] = f"{prepared.topic.score:.2f}"
-    is_verbose = context_preferences.verbose_until_ms(own.database, own.clock()) is not None
+    is_verbose = chat_sessions.verbose_until_ms(own.database, own.clock()) is not None
     is_debugged = is_verbose or _asks("Context-Debug", "1")
     if is_debugged or _asks("Context", "preview"):
         told["Context"] = "v2" if prepared.system_augmentation else "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from store.sources import import_names, imports
+from store.sources import imports
 from store.sources.imports import Import, ImportNotFound
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.entities import Limit, Offset
@@ -51,7 +51,7 @@ class RememberedAnswer(Answer):
 )  # fmt: skip
 def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     """Those in most rows first. Calendars and positions name nobody."""
-    found = import_names.names(services().database, import_or_404(import_id))
+    found = imports.names(services().database, import_or_404(import_id))
     shown = found[query.offset : query.offset + query.limit]
     return NamesAnswer(
         data=[
@@ -72,7 +72,7 @@ def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
     source = import_or_404(import_id)
     chosen = None if body.names is None else set(body.names)
     try:
-        done = import_names.accept_names(own.database, source, chosen, own.clock())
+        done = imports.accept_names(own.database, source, chosen, own.clock())
     except LookupError as error:
         problem = FieldError("names", f"{str(error.args[0])[:100]!r} is no name of this import")
         raise invalid(422, "invalid_request", [problem]) from error

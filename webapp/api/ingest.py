@@ -15,10 +15,10 @@ from store.core.times import to_ms
 from store.frames import frames
 from store.frames.frames import IngestOutcome
 from store.frames.media import decode
-from store.privacy import privacy
+from store.privacy import rules as privacy
 from store.privacy.rules import WindowFacts
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
-from store.timeline import outcomes
+from store.timeline import ledger
 from webapp.api.endpoint import endpoint, invalid, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.core.errors import FieldError, Problem
@@ -178,7 +178,7 @@ def _is_excluded(capture: Capture) -> bool:
     if found.action == "keep" or found.reason == "unknown_window":
         return False
     with own.database.write() as connection:
-        outcomes.record_skipped(connection, capture, "excluded", found.reason)
+        ledger.record_skipped(connection, capture, "excluded", found.reason)
     return True
 
 

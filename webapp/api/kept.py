@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from store.core.times import to_seconds
-from store.frames import frames, kept
-from store.ocr import reading_queue
+from store.frames import frames, tags
+from store.ocr import readings
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer
 from webapp.core.services import services
@@ -34,7 +34,7 @@ class PinStateAnswer(Answer):
 def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
     own = services()
-    kept.pin(own.database, frame_id, own.clock())
+    tags.pin(own.database, frame_id, own.clock())
     return _answer(frame_id)
 
 
@@ -48,7 +48,7 @@ def pin(frame_id: int) -> PinStateAnswer:
 def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
     database = services().database
-    kept.unpin(database, frames.get(database, frame_id).id)
+    tags.unpin(database, frames.get(database, frame_id).id)
     return _answer(frame_id)
 
 
@@ -80,12 +80,12 @@ class ReadAgainAnswer(Answer):
 def read_again(frame_id: int) -> ReadAgainAnswer:
     """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
     database = services().database
-    reading_queue.read_again(database, frames.get(database, frame_id).id)
+    readings.read_again(database, frames.get(database, frame_id).id)
     return ReadAgainAnswer(frame_id=frame_id)
 
 
 def _answer(frame_id: int) -> PinStateAnswer:
-    found = kept.retention_reason(services().database, frame_id)
+    found = tags.retention_reason(services().database, frame_id)
     return PinStateAnswer(
         frame_id=frame_id,
         kept=found.is_kept,

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from store.core.times import to_seconds
 from store.memory.chat_summaries import ChatSummary
+from store.memory.documents import SessionSummary
 from store.memory.entries import MemoryEntry
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.memory.summaries import SessionSummary
 from webapp.api.values import Answer
 
 

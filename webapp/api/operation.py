@@ -10,8 +10,8 @@ from pydantic import RootModel
 
 from store.chats import attachments
 from store.core.times import to_seconds
-from store.frames import kept
-from store.timeline import stats as store_stats
+from store.frames import tags
+from store.timeline import totals as store_stats
 from webapp.api.endpoint import endpoint
 from webapp.api.openapi import openapi_document
 from webapp.api.values import Answer
@@ -106,7 +106,7 @@ def stats() -> StatsAnswer:
     own = services()
     entries, used = own.spool.usage()
     found = store_stats.store_stats(own.database)
-    held = kept.pinned_usage(own.database)
+    held = tags.pinned_usage(own.database)
     files, files_bytes = attachments.usage(own.database)
     return StatsAnswer(
         frames=found.frames,

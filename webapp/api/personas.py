@@ -8,8 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from store.chats import personas
-from store.chats.persona_words import MAX_NAME_CHARS, MAX_PROMPT_CHARS, PersonaInvalid, PersonaText
-from store.chats.personas import Persona
+from store.chats.personas import MAX_NAME_CHARS, MAX_PROMPT_CHARS, Persona, PersonaInvalid, PersonaText
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request

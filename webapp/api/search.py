@@ -10,7 +10,8 @@ from pydantic_core import PydanticCustomError
 
 from store.core.times import to_ms, to_seconds
 from store.search import search as frames_search
-from store.search import suggestions, tolerant
+from store.search import search as tolerant
+from store.search import suggestions
 from store.search.search import BadCursor, Filters, Hit, Page
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.frames import frame_url

@@ -9,8 +9,8 @@ from pydantic import Field
 from store.frames import frames
 from store.ocr import readings
 from store.ocr.readings import Line, Reading, Word
+from store.search import hits
 from store.search import query as search_query
-from store.search import snippet
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Text
 from webapp.core.services import services
@@ -75,7 +75,7 @@ def text(frame_id: int, query: TextQuery) -> TextAnswer:
 
 
 def _lines(reading: Reading, searched: str) -> list[LineAnswer]:
-    spans = snippet.spans(reading.text, search_query.parse(searched)) if searched.strip() else []
+    spans = hits.spans(reading.text, search_query.parse(searched)) if searched.strip() else []
     return [_line(line, [span for span in spans if _overlap(line, span)]) for line in reading.lines]
 
 

@@ -14,10 +14,9 @@ from assistant.tools import gates
 from assistant.tools.registry import modes, not_set_up
 from assistant.tools.tool import Risk
 from assistant.turns import destinations
-from store.chats import tool_calls, tool_log, tool_modes, tool_permissions
+from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
-from store.chats.tool_modes import Mode
-from store.chats.tool_permissions import Rule
+from store.chats.tool_permissions import Mode, Rule
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request
@@ -110,7 +109,7 @@ def change(name: str, body: ToolChange) -> ToolAnswer:
     own = services()
     _check(own, name)
     hosts = destinations.hosts(own.agent, own.chat_models, name)
-    tool_modes.choose(own.database, name, body.mode, own.clock(), hosts)
+    tool_permissions.choose(own.database, name, body.mode, own.clock(), hosts)
     return next(tool for tool in _tools(own) if tool.name == name)
 
 
@@ -219,7 +218,7 @@ def _tools(own: Services) -> list[ToolAnswer]:
         (tool, "It is switched off." if by_name[tool.name] == "off" else flags.lacks(tool.name))
         for tool in own.agent.registry.list()
     ]
-    used, rules = tool_log.last_used_tools(own.database), tool_permissions.rules(own.database)
+    used, rules = tool_calls.last_used_tools(own.database), tool_permissions.rules(own.database)
     return [
         ToolAnswer(
             name=tool.name,

@@ -38,8 +38,8 @@ def ask(
     from assistant.core.errors import TurnRefused
     from assistant.core.models import ChatModels
     from assistant.turns.turn import TurnRequest, TurnServices, answer
+    from store.core.preferences import host_zone
     from store.core.times import now_ms
-    from store.core.zones import host_zone
 
     here = open_home(home)
     deps = TurnServices(
@@ -111,8 +111,8 @@ def search(
     from assistant.core.query_embedder import QueryEmbedder
     from store.core.times import now_ms
     from store.embeddings import knn
+    from store.search import search
     from store.search import search as frames_search
-    from store.search import tolerant
 
     if end_ms is not None and end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")
@@ -128,7 +128,7 @@ def search(
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
         knn.load_neighbours(database, "frame")
-    page = tolerant.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
+    page = search.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
     if as_json:
         from webapp.api.search import search_answer
 

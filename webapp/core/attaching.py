@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 
 from werkzeug.datastructures import FileStorage
 
-from store.chats import attachment_files, attachments
+from store.chats import attachments
 from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from webapp.core.errors import FieldError, Problem
 from webapp.core.services import services
@@ -38,7 +38,7 @@ def store_attachment(file: FileStorage) -> Attachment:
     content = file.stream.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise Problem(413, "too_large", f"{name} is larger than {MAX_BYTES // 1_000_000} MB.")
-    staged = attachment_files.stage(own.data_dir, content)
+    staged = attachments.stage(own.data_dir, content)
     try:
         return attachments.add(own.database, staged, name, contents(staged.path, name), own.clock())
     finally:

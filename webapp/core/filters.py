@@ -11,7 +11,7 @@ from datetime import date
 from flask import Flask
 from flask import request as flask_request
 
-from store.core import days, zones
+from store.core import preferences, times
 from store.frames import frames
 from webapp.core import formatting
 from webapp.core.viewer import Viewer, viewer
@@ -24,8 +24,8 @@ def install_filters(app: Flask) -> None:
         clock=lambda ms: formatting.clock(ms, viewer().zone),
         clock_short=lambda ms: formatting.clock_short(ms, viewer().zone),
         moment=lambda ms: formatting.moment(ms, viewer().zone),
-        offset=lambda ms: zones.utc_offset(ms, viewer().zone),
-        offset_min=lambda ms: zones.utc_offset_min(ms, viewer().zone),
+        offset=lambda ms: preferences.utc_offset(ms, viewer().zone),
+        offset_min=lambda ms: preferences.utc_offset_min(ms, viewer().zone),
         day_long=_day_long,
         day_short=_day_short,
         since=lambda ms: formatting.duration(viewer().now_ms - ms),
@@ -34,8 +34,8 @@ def install_filters(app: Flask) -> None:
         size=formatting.size,
         frame_ms=frames.captured_ms_of,
         host=formatting.host,
-        day_key=lambda ms: days.to_local(ms, viewer().zone).date().isoformat(),
-        wall=lambda ms: days.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
+        day_key=lambda ms: times.to_local(ms, viewer().zone).date().isoformat(),
+        wall=lambda ms: times.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )
     app.jinja_env.globals.update(viewer=viewer, here=current_path, span=_span)
 
@@ -54,7 +54,7 @@ def _day_short(value: int | date) -> str:
 
 
 def _date(value: int | date) -> date:
-    return value if isinstance(value, date) else days.to_local(value, viewer().zone).date()
+    return value if isinstance(value, date) else times.to_local(value, viewer().zone).date()
 
 
 def _span(start_ms: int, end_ms: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import date, tzinfo
 
-from store.core import days
+from store.core import times
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -15,17 +15,17 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 def iso(ms: int, zone: tzinfo) -> str:
     """RFC 3339 with the zone's offset, for `<time datetime>`."""
-    return days.to_local(ms, zone).isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
+    return times.to_local(ms, zone).isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
 
 
 def clock(ms: int, zone: tzinfo) -> str:
     """``14:32:08``"""
-    return days.to_local(ms, zone).strftime("%H:%M:%S")
+    return times.to_local(ms, zone).strftime("%H:%M:%S")
 
 
 def clock_short(ms: int, zone: tzinfo) -> str:
     """``14:32``"""
-    return days.to_local(ms, zone).strftime("%H:%M")
+    return times.to_local(ms, zone).strftime("%H:%M")
 
 
 def date_long(on: date) -> str:
@@ -40,16 +40,16 @@ def date_short(on: date) -> str:
 
 def moment(ms: int, zone: tzinfo) -> str:
     """``Fri 20 Nov 2026, 14:32:08``"""
-    at = days.to_local(ms, zone)
+    at = times.to_local(ms, zone)
     return f"{date_long(at.date())}, {at:%H:%M:%S}"
 
 
 def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
     """A range as a person would write it: ``Today 14:00–17:00``, ``12 Nov 09:00 – 14 Nov 18:00``."""
-    start, end = days.to_local(start_ms, zone), days.to_local(end_ms, zone)
+    start, end = times.to_local(start_ms, zone), times.to_local(end_ms, zone)
     names = [_day_name(start.date(), zone, now_ms)]
     midnight = end.hour == end.minute == end.second == 0
-    last = days.to_local(end_ms - 1, zone).date() if midnight else end.date()
+    last = times.to_local(end_ms - 1, zone).date() if midnight else end.date()
     if start.date() == last:
         whole = midnight and start.hour == start.minute == 0
         return names[0] if whole else f"{names[0]} {start:%H:%M}–{'24:00' if midnight else f'{end:%H:%M}'}"
@@ -60,7 +60,7 @@ def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
 
 
 def _day_name(on: date, zone: tzinfo, now_ms: int) -> str:
-    today = days.to_local(now_ms, zone).date()
+    today = times.to_local(now_ms, zone).date()
     near = {0: "Today", 1: "Yesterday"}.get((today - on).days)
     return near or (date_short(on) if on.year == today.year else date_long(on))
 

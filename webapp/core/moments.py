@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time
 
-from store.core import days
+from store.core import times
 from webapp.core.viewer import Viewer
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
@@ -22,13 +22,13 @@ def moment(text: str | None, viewer: Viewer) -> int | None:
     text = text.strip()
     if re.fullmatch(r"\d{1,15}", text):
         ms = int(text)
-        return ms if ms <= days.MAX_MS else None
+        return ms if ms <= times.MAX_MS else None
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         return None
     if at.tzinfo is None:
-        return days.wall_to_ms(at, viewer.zone)
+        return times.wall_to_ms(at, viewer.zone)
     return round(at.timestamp() * 1000)
 
 
@@ -41,10 +41,10 @@ def end_moment(text: str | None, viewer: Viewer) -> int | None:
         at = datetime.fromisoformat(text)
     except ValueError:
         return moment(text, viewer)
-    return days.wall_to_ms(at, viewer.zone, later=True) if at.tzinfo is None else moment(text, viewer)
+    return times.wall_to_ms(at, viewer.zone, later=True) if at.tzinfo is None else moment(text, viewer)
 
 
-def day_named(text: str | None, viewer: Viewer) -> days.Day | None:
+def day_named(text: str | None, viewer: Viewer) -> times.Day | None:
     """The local day of ``2026-11-20``, or None."""
     try:
         on = date.fromisoformat(text or "")
@@ -52,16 +52,16 @@ def day_named(text: str | None, viewer: Viewer) -> days.Day | None:
         return None
     if not 1971 <= on.year <= 9000:
         return None
-    return days.day(on, viewer.zone, viewer.day_start_min)
+    return times.day(on, viewer.zone, viewer.day_start_min)
 
 
-def clock_on(day: days.Day, text: str, viewer: Viewer) -> int | None:
+def clock_on(day: times.Day, text: str, viewer: Viewer) -> int | None:
     """A typed clock time (``14:32``, ``14:32:08``) within a logical day."""
     match = _CLOCK.fullmatch(text.strip())
     if match is None or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3] or 0) > 59:
         return None
     at = time(int(match[1]), int(match[2]), int(match[3] or 0))
-    ms = days.wall_to_ms(datetime.combine(day.date, at), viewer.zone)
+    ms = times.wall_to_ms(datetime.combine(day.date, at), viewer.zone)
     if ms < day.start_ms:  # the small hours of a day that starts later belong to its end
-        ms = days.wall_to_ms(datetime.combine(date.fromordinal(day.date.toordinal() + 1), at), viewer.zone)
+        ms = times.wall_to_ms(datetime.combine(date.fromordinal(day.date.toordinal() + 1), at), viewer.zone)
     return ms

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from assistant.language.time_phrases import Calendar, Refusal, in_field, widened
-from store.core import days
+from store.core import times
 from webapp.core import formatting
 from webapp.core.moments import end_moment, moment
 from webapp.core.viewer import Viewer
@@ -97,7 +97,7 @@ def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
     today = viewer.today
 
     def start_of(back: int) -> int:
-        return days.day(today.date - timedelta(days=back), viewer.zone, viewer.day_start_min).start_ms
+        return times.day(today.date - timedelta(days=back), viewer.zone, viewer.day_start_min).start_ms
 
     match when:
         case "30m":

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from flask import g, request
 
-from store.core import days
-from store.core.zones import host_zone, zone_named
+from store.core import times
+from store.core.preferences import host_zone, zone_named
 from webapp.core.services import services
 
 ZONE_COOKIE = "zone"
@@ -47,11 +47,11 @@ class Viewer:
         is_utc = self.zone_name in ("UTC", "Etc/UTC")
         return self.zone_origin == "browser" and is_utc and host_zone().key not in ("UTC", "Etc/UTC")
 
-    def day_of(self, ms: int) -> days.Day:
-        return days.day_of(ms, self.zone, self.day_start_min)
+    def day_of(self, ms: int) -> times.Day:
+        return times.day_of(ms, self.zone, self.day_start_min)
 
     @property
-    def today(self) -> days.Day:
+    def today(self) -> times.Day:
         return self.day_of(self.now_ms)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flask import Response, request
 
 from assistant.turns.turn import UnknownChat, stored_turn
-from store.privacy import privacy
+from store.privacy import rules
 from webapp.core.errors import Problem
 from webapp.core.services import services
 from webapp.exports import bundle, formats, page
@@ -37,7 +37,7 @@ def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_fi
     return pack(
         own.database,
         own.media,
-        privacy.load_rules(own.data_dir, own.settings.privacy),
+        rules.load_rules(own.data_dir, own.settings.privacy),
         turn,
         origin=request.host_url.rstrip("/"),
         made_ms=own.clock(),

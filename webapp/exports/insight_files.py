@@ -17,7 +17,7 @@ from store.core.times import to_seconds
 from store.frames import frames
 from store.memory import insights
 from store.memory.insights import Insight, redacted
-from store.privacy import privacy
+from store.privacy import rules as privacy
 from webapp.core.services import services
 from webapp.exports import bundle, files, formats
 from webapp.exports.pack import Pack

@@ -23,7 +23,7 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.frames.media import SUFFIXES, Media
 from store.ocr.readings import Box
-from store.privacy.privacy import RuleSet
+from store.privacy.rules import RuleSet
 from webapp.views.frames import crop_around, unavailable_reason, unavailable_text
 
 Size = Literal["crop", "full", "none"]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from store.core import locks
+from store.core import paths
 from store.core.paths import DataDir, replace_file
 
 
@@ -39,7 +39,7 @@ class Address:
 @contextmanager
 def supervisor_lock(data_dir: DataDir) -> Iterator[None]:
     """Hold the home folder while the block runs. Raises `AlreadyRunning`."""
-    with locks.file_lock(data_dir.home / "up.lock") as is_ours:
+    with paths.file_lock(data_dir.home / "up.lock") as is_ours:
         if not is_ours:
             raise AlreadyRunning(f"Recollect is already running on {data_dir.home}")
         yield

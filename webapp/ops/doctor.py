@@ -29,10 +29,10 @@ from store.core.paths import DataDir
 from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
 from store.egress import access_log
-from store.egress.sent_noting import EgressRecorder, RequestContext
+from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings import vectors
-from store.spool import ingest_state, process_state
-from store.timeline import stats
+from store.spool import process_state
+from store.timeline import totals
 
 Verdict = Literal["OK", "--", "!", "X"]
 
@@ -166,7 +166,7 @@ def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
     if stored not in (None, name):
         sentence += f"; what {stored} made is made anew"
         return Check("Meaning", "!", sentence, "Until `recollect up` has done so, search is by words alone.")
-    worker = ingest_state.read_ingest_state(data_dir.spool)
+    worker = process_state.read_ingest_state(data_dir.spool)
     if worker and worker.embedder_problem and now_ms() - worker.written_ms < FRESH_MS:
         problem = f"{sentence}; ingest says: {worker.embedder_problem}"
         return Check("Meaning", "!", problem, "It is tried again once a minute.")
@@ -273,8 +273,8 @@ def check_database(data_dir: DataDir) -> Check:
     """SQLite's own check of the file."""
     try:
         database = open_database(data_dir)
-        damage = stats.damage(database)
-        frames = stats.store_stats(database).frames
+        damage = totals.damage(database)
+        frames = totals.store_stats(database).frames
     except (DatabaseTooNew, DatabaseTooOld) as error:
         return Check("Database", "X", f"{data_dir.database.name}: {error}", "It was left as it is.")
     except StoreError as error:

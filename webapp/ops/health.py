@@ -16,12 +16,11 @@ from store.core import tokenizer
 from store.core.database import Database
 from store.embeddings import vectors
 from store.frames import frames
-from store.ocr import reading_queue, readings
+from store.ocr import readings
 from store.search.search import Filters, search
-from store.spool import ingest_state, process_state
-from store.spool.ingest_state import IngestState
-from store.spool.process_state import CaptureState
-from store.timeline import sample_week, stats
+from store.spool import process_state
+from store.spool.process_state import CaptureState, IngestState
+from store.timeline import sample_week, totals
 from webapp.core.services import Services
 from webapp.ops.recording import current_pause
 
@@ -61,7 +60,7 @@ def check(own: Services) -> Health:
     """All parts. Takes milliseconds: no model and no engine is asked."""
     now_ms = own.clock()
     state = process_state.read_capture_state(own.data_dir.spool)
-    worker = ingest_state.read_ingest_state(own.data_dir.spool)
+    worker = process_state.read_ingest_state(own.data_dir.spool)
     parts = (
         capture_part(own, state, now_ms),
         ingest_part(own, worker, now_ms),
@@ -152,7 +151,7 @@ def _captured_ms(entry_name: str) -> int:
 
 def index_part(database: Database, worker: IngestState | None, now_ms: int) -> Part:
     """How far the reading of text is behind, and whether anybody goes on reading."""
-    pending = reading_queue.count_pending(database)
+    pending = readings.count_pending(database)
     value = f"{pending} to read"
     if worker and worker.engine_problem:
         return Part("index", "warn", value, worker.engine_problem, "`recollect doctor` says what to install.")
@@ -162,7 +161,7 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
             return Part("index", "warn", value, f"about {minutes / 60:.1f} h of reading at this pace")
     if not pending:
         return Part("index", "ok", value)
-    fresh_ms = reading_queue.index_fresh_to_ms(database)
+    fresh_ms = readings.index_fresh_to_ms(database)
     why = f"everything up to {_seconds(now_ms - fresh_ms)} ago is searchable" if fresh_ms is not None else ""
     if not _is_alive(worker, now_ms):
         # A number that nobody brings down is not well, however small it is.
@@ -210,7 +209,7 @@ def model_part(own: Services) -> Part:
     if chosen is None or not chosen.base_url:
         why = "no endpoint is set: answers are quoted, not written"
         return Part("model", "off", "extractive", why, "Add a model under Settings, Models.")
-    if stats.last_turn_status(own.database) == "failed":
+    if totals.last_turn_status(own.database) == "failed":
         return Part("model", "warn", chosen.name, "the last question failed", "See `recollect doctor`.")
     return Part("model", "ok", chosen.name, "asked when a question comes")
 
@@ -229,7 +228,7 @@ def canary_part(database: Database) -> Part:
 
 
 def _newest_word(database: Database) -> tuple[int | None, str]:
-    for frame_id in stats.newest_read(database, _CANARY_LOOKBACK):
+    for frame_id in totals.newest_read(database, _CANARY_LOOKBACK):
         reading = readings.current_reading(database, frame_id)
         words = tokenizer.tokens(reading.text) if reading else []
         if words:

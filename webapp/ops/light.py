@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from store.frames import frames
-from store.ocr import reading_queue
+from store.ocr import readings
 from store.spool.process_state import FOREVER_MS, CaptureState, Pause, read_capture_state, read_pause
 from store.timeline import sample_week
 from webapp.core import formatting
@@ -45,7 +45,7 @@ def recording_indicator(services: Services) -> IndicatorState:
     return indicator_state(
         read_capture_state(folder),
         read_pause(folder, now_ms),
-        reading_queue.count_pending(services.database),
+        readings.count_pending(services.database),
         now_ms,
     )
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from store.core.database import Database
 from store.frames.activity_intervals import Segment
-from store.timeline import idle, segments
+from store.timeline import gaps, segments
 from store.timeline.totals import Kind, Total, Totals, intervals, of_segments
 
 MAX_ROWS = 30
@@ -74,7 +74,7 @@ def page(database: Database, ask: TotalsQuery, idle_after_s: float) -> TotalsPag
         opened=tuple(opened[:MAX_INTERVALS]),
         opened_ms=sum(segment.duration_ms for segment in opened),
         opened_left_out=max(0, len(opened) - MAX_INTERVALS),
-        idle_ms=idle.duration_ms(database, ask.start_ms, ask.end_ms),
+        idle_ms=gaps.duration_ms(database, ask.start_ms, ask.end_ms),
         idle_after_s=idle_after_s,
         whole=address(ask.start_ms, ask.end_ms),
     )

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, Response, make_response, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from store.core import zones
-from store.core.zones import DayClock
+from store.core import preferences
+from store.core.preferences import DayClock
 from store.memory.daily_summaries import DailySummary
 from webapp.api import days as api
 from webapp.api.days import DayAnswer, day_or_404
@@ -53,7 +53,7 @@ def redo(on: date) -> BaseResponse:
 def follow() -> BaseResponse:
     """Count days by the viewer's own clock from now on."""
     who = viewer()
-    zones.choose_day_clock(services().database, DayClock(who.zone, who.day_start_min))
+    preferences.choose_day_clock(services().database, DayClock(who.zone, who.day_start_min))
     address = request.form.get("next", "")
     return templating.redirect_to(address if templating.is_local(address) else "/days")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlencode
 
-from store.core import days
+from store.core import times
 from store.core.database import Database
-from store.core.zones import DayClock, day_clock
+from store.core.preferences import DayClock, day_clock
 from store.frames import frames
 from store.frames.frames import captured_ms_of
 from store.memory import daily_hours, daily_summaries
@@ -106,7 +106,7 @@ def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
     stretches: list[HourSpan] = []
     is_settled = True
     clock = day_clock(database)
-    day = days.day(on, clock.zone, clock.day_start_min)
+    day = times.day(on, clock.zone, clock.day_start_min)
     start_ms, end_ms = (summary.start_ms, summary.end_ms) if summary else (day.start_ms, day.end_ms)
     if summary is not None:
         with database.read() as connection:

@@ -7,14 +7,13 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store.chats import anchors
-from store.core import zones
+from store.chats import records
+from store.core import preferences
 from store.core.database import Database
-from store.frames import apps, frames, kept, tags
+from store.frames import apps, frames, tags
 from store.frames.frames import FrameRow
-from store.frames.kept import RetentionReason
 from store.frames.media import Media
-from store.frames.tags import Tag
+from store.frames.tags import RetentionReason, Tag
 from store.memory import insights
 from store.memory.insights import Insight
 from store.ocr import readings
@@ -102,10 +101,10 @@ def page(
         captured_clock=_captured_clock(frame, viewer),
         quote=_quote(frame, viewer, marks.words),
         lines=lines_of(reading),
-        hold=kept.retention_reason(database, frame.id),
+        hold=tags.retention_reason(database, frame.id),
         readings=tuple(versions) if len(versions) > 1 else (),
         insight=insights.current(
-            database, anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+            database, records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
         ),
         tags=tuple(tags.listed(database, frame.id)),
         is_waiting=frame.reading_state == "pending",
@@ -139,7 +138,7 @@ def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
         return ""
     minutes = frame.utc_offset_min
     name = f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-    if name == zones.utc_offset(frame.captured_ms, viewer.zone):
+    if name == preferences.utc_offset(frame.captured_ms, viewer.zone):
         return ""
     seconds = frame.captured_ms // 1000 + minutes * 60
     return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d} at {name}"

@@ -10,11 +10,11 @@ from assistant.core.models import ModelInfo
 from assistant.evidence.assistant_citations import without_numbers
 from assistant.turns.turn import stored_turn
 from store.chats import conversations, personas
-from store.chats.anchors import Anchor
 from store.chats.personas import Persona
+from store.chats.records import Anchor
 from store.core.database import Database
 from store.frames import frames
-from store.memory import insight_search, insights
+from store.memory import insights, search
 from store.memory.insights import Insight
 from store.memory.insights import InsightFilter as Wanted
 from webapp.core import formatting
@@ -118,7 +118,7 @@ def list_page(own: Services, asked: InsightFilter, offset: int, viewer: Viewer) 
     wanted = Wanted(asked.start_ms, asked.end_ms, persona_id=asked.persona_id)
     if asked.q:
         asking = own.embedder.asking(asked.q)
-        found = insight_search.search_insights(database, asking, wanted, limit=LISTED, offset=offset)
+        found = search.search_insights(database, asking, wanted, limit=LISTED, offset=offset)
         shown, total = found.insights, found.total
     else:
         shown = insights.list_insights(database, wanted, LISTED, offset=offset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store.memory import context_packs, context_preferences
+from store.memory import chat_sessions, context_packs
 from webapp.core import templating
 from webapp.core.services import services
 
@@ -19,7 +19,7 @@ def show_logging() -> Response:
     html = render_template(
         "logging/logging.html",
         section="settings",
-        until_ms=context_preferences.verbose_until_ms(own.database, own.clock()),
+        until_ms=chat_sessions.verbose_until_ms(own.database, own.clock()),
         telemetry=context_packs.telemetry(own.database),
         sample=own.settings.context.telemetry_sample,
     )
@@ -30,5 +30,5 @@ def show_logging() -> Response:
 def save_logging() -> Response:
     """Switch it on from now on, or off; it holds at once."""
     own = services()
-    context_preferences.set_verbose(own.database, request.form.get("verbose") == "on", own.clock())
+    chat_sessions.set_verbose(own.database, request.form.get("verbose") == "on", own.clock())
     return templating.redirect_to("/settings/logging")

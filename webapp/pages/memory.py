@@ -9,17 +9,16 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from store.core import days
+from store.core import times
 from store.core.database import Database
 from store.frames import apps, frames
 from store.memory import observations
 from store.memory import search as memory_search
 from store.memory.chat_summaries import ChatSummary
-from store.memory.entries import MemoryEntry, of_observation
-from store.memory.memory_filters import ENTRY_TYPES, EntryType, MemoryFilters
+from store.memory.documents import SessionSummary, UserPrompt
+from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters, of_observation
 from store.memory.observations import Observation
 from store.memory.retrievers import RetrievalQuery
-from store.memory.summaries import SessionSummary, UserPrompt
 from store.memory.timeline import ContextTimeline
 from webapp.core import formatting, markdown
 from webapp.core.ranges import NO_RANGE, Range
@@ -133,7 +132,7 @@ class ObservationPage:
     errors: dict[str, str]
 
 
-def day_page(database: Database, day: days.Day, viewer: Viewer) -> DayPage:
+def day_page(database: Database, day: times.Day, viewer: Viewer) -> DayPage:
     found = observations.between(database, day.start_ms, day.end_ms)
     today = viewer.today.date
     nearest: tuple[date | None, date | None] = (None, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from assistant.context import digests, topics
 from assistant.context.session_closing import is_opted_out
-from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession
 from store.memory.chat_summaries import ChatSummary, SessionTurn
@@ -77,7 +77,7 @@ def sessions_page(own: Services, before: int | None) -> SessionsPage:
     return SessionsPage(
         rows=[_row(own, each, summaries.get(each.id)) for each in shown],
         older=shown[-1].id if len(found) > PAGE else None,
-        is_off=context_preferences.is_off(own.database),
+        is_off=chat_sessions.is_off(own.database),
         off=off,
     )
 

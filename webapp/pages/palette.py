@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from assistant.language.time_phrases import Calendar, Found, Refusal, in_field
-from store.core import days
+from store.core import times
 from webapp.core import formatting
 from webapp.core.moments import clock_on
 from webapp.core.viewer import Viewer
@@ -27,7 +27,7 @@ class Goal:
     words: str
 
 
-def resolve_destination(typed: str, shown: days.Day, viewer: Viewer) -> Goal | str:
+def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Goal | str:
     """The place that was typed, or a sentence saying what was not understood.
 
     A clock time alone belongs to the day that is shown; everything else is a phrase.

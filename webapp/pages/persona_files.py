@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from store.chats.persona_words import PersonaInvalid, PersonaText
-from store.chats.personas import MAX_PERSONAS
+from store.chats.personas import MAX_PERSONAS, PersonaInvalid, PersonaText
 
 FORMAT = 1
 MAX_BYTES = 1_000_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store.privacy.defaults import BROWSERS, Browser
-from store.privacy.privacy import RuleSet
+from store.privacy.rules import RuleSet
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport
 from webapp.core.services import Services

@@ -8,11 +8,10 @@ from typing import Literal
 from assistant.core.query_embedder import Meaning
 from store.core.database import Database
 from store.frames.frames import id_range
-from store.search import arrivals, suggestions
-from store.search import facets as found_facets
-from store.search.arrivals import ListedSearch
-from store.search.facets import Facet
-from store.search.search import Filters
+from store.search import search, suggestions
+from store.search import suggestions as found_facets
+from store.search.search import Filters, ListedSearch
+from store.search.suggestions import Facet
 from webapp.core.ranges import NO_RANGE
 from webapp.pages.search_facets import SearchRequest
 
@@ -76,7 +75,7 @@ def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Mea
     is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
     newest_id = None
     if not is_over:
-        newest_id = arrivals.newest_id(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
+        newest_id = search.newest_id(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
     return Refining(
         groups=tuple(
             Group(label, choices)

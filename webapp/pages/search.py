@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
-from store.core import days
+from store.core import times
 from store.core.database import Database
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
-from store.ocr import reading_queue, readings
+from store.ocr import readings
 from store.ocr.readings import Box
-from store.search import fuzzy, pieces, query, saved_searches, tolerant
+from store.search import fuzzy, query, saved_searches, search
 from store.search.query import Query
 from store.search.saved_searches import SavedSearch
 from store.search.search import Hit, Page, spans
@@ -97,7 +97,7 @@ def page(
     meaning: Meaning = WORDS_ONLY,
 ) -> ResultsPage:
     """The page, or the next part of it when `asked.after` is set. Raises `BadCursor`."""
-    found = tolerant.fuzzy_search(
+    found = search.fuzzy_search(
         database,
         asked.q,
         asked.filters,
@@ -117,7 +117,7 @@ def page(
         total=found.total,
         total_is_exact=found.total_is_exact,
         index_fresh_to_ms=found.index_fresh_to_ms,
-        waiting=reading_queue.count_pending(database),
+        waiting=readings.count_pending(database),
         order=_order_words(found),
         note=_note(parsed, found, viewer),
         next_address=next_address,
@@ -133,7 +133,7 @@ def page(
 def _read_as(database: Database, q: str, found: Page) -> Query:
     """The question whose words are marked: with their pieces and look-alikes, where those were asked."""
     parsed = query.parse(q)
-    words = (pieces.split_ngrams(parsed) if found.reading == "pieces" else None) or parsed
+    words = (fuzzy.split_ngrams(parsed) if found.reading == "pieces" else None) or parsed
     if found.strategy.endswith("+lookalike"):
         with database.read() as connection:
             wider = fuzzy.expand_query(connection, words)
@@ -214,7 +214,7 @@ def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date 
         return [DayGroup(None, True, tuple(cards))] if cards else []
     groups: list[DayGroup] = []
     for card in cards:
-        on = days.to_local(card.picture.captured_ms, viewer.zone).date()
+        on = times.to_local(card.picture.captured_ms, viewer.zone).date()
         if groups and groups[-1].date == on:
             groups[-1] = replace(groups[-1], cards=(*groups[-1].cards, card))
         else:
@@ -240,6 +240,6 @@ def _note(parsed: Query, found: Page, viewer: Viewer) -> str:
     if "_newest_" in found.strategy:
         return "Very common words: the newest matches are ranked first."
     if found.meaning_since_ms is not None:
-        since = days.to_local(found.meaning_since_ms, viewer.zone).date()
+        since = times.to_local(found.meaning_since_ms, viewer.zone).date()
         return f"Frames before {since.isoformat()} were looked for by their words, not by their meaning."
     return ""

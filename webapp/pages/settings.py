@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store.core.zones import host_zone, zone_named, zone_names
+from store.core.preferences import host_zone, zone_named, zone_names
 from webapp.core import templating
 from webapp.core.errors import FieldError, Problem
 from webapp.core.services import services

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from store.core import days
+from store.core import times
 from store.core.database import Database
-from store.core.zones import DayClock, day_clock
+from store.core.preferences import DayClock, day_clock
 from store.memory.retrievers import RetrievalQuery
-from store.sources import calendars, import_names, imports, locations, message_search, messages, places
-from store.sources.import_names import AcceptedNames, Forgotten, Name
-from store.sources.imports import Deleted, Import, Kind
+from store.sources import calendars, imports, locations, messages
+from store.sources.imports import AcceptedNames, Deleted, Forgotten, Import, Kind, Name
 from webapp.core import formatting
 from webapp.core.viewer import Viewer
 
@@ -95,16 +94,16 @@ class ImportPage:
 
 
 def import_page(database: Database, source: Import, done: AcceptedNames | None = None) -> ImportPage:
-    found = import_names.names(database, source)
+    found = imports.names(database, source)
     return ImportPage(
         source=source,
         title=TITLES[source.kind],
         unit=UNITS[source.kind],
-        who=import_names.NAMED_KINDS.get(source.kind, ""),
+        who=imports.NAMED_KINDS.get(source.kind, ""),
         names=found[:_NAMES],
         total=len(found),
         missing=sum(not each.is_noted for each in found),
-        would_go=import_names.would_go(database, source),
+        would_go=imports.would_go(database, source),
         done=done,
     )
 
@@ -132,7 +131,7 @@ def _day(text: str) -> date | None:
 
 def _messages(database: Database, q: str, on: date | None, before: str) -> Listed:
     if q:
-        page = message_search.search_messages(database, RetrievalQuery(q), mode="fts5", limit=PAGE)
+        page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=PAGE)
         return Listed([hit.message for hit in page.hits], f"The best {PAGE} of “{q}”" if page.hits else "")
     at, _, number = before.partition(".")
     cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
@@ -151,9 +150,9 @@ def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> List
     if q:
         found, total = calendars.events_between(database, 0, _EVER_MS, q, PAGE)
         return Listed(found, f"Events with “{q}”, earliest first" if found else "", total=total)
-    first = (on or days.to_local(viewer.now_ms, viewer.zone).date()).replace(day=1)
+    first = (on or times.to_local(viewer.now_ms, viewer.zone).date()).replace(day=1)
     after = (first + timedelta(days=32)).replace(day=1)
-    start_ms, end_ms = (days.day(each, viewer.zone).start_ms for each in (first, after))
+    start_ms, end_ms = (times.day(each, viewer.zone).start_ms for each in (first, after))
     found, total = calendars.events_between(database, start_ms, end_ms, "", _POINTS)
     span = imports.span(database, "calendar")
     earlier = later = ""
@@ -176,15 +175,15 @@ def _points(database: Database, on: date | None) -> Listed:
     return Listed(found, "", day.date, earlier, later, total)
 
 
-def _bounds(database: Database, on: date) -> days.Day:
+def _bounds(database: Database, on: date) -> times.Day:
     """A day as the pages of days count it."""
     clock = day_clock(database)
-    return days.day(on, clock.zone, clock.day_start_min)
+    return times.day(on, clock.zone, clock.day_start_min)
 
 
 def _places(database: Database, q: str, offset: str) -> Listed:
     start = int(offset) if offset.isdecimal() and len(offset) < 10 else 0
-    found = places.browse(database, q, PAGE + 1, start)
+    found = locations.browse(database, q, PAGE + 1, start)
     words = f"q={q}&" if q else ""
     earlier = f"{words}offset={max(0, start - PAGE)}" if start else ""
     later = f"{words}offset={start + PAGE}" if len(found) > PAGE else ""

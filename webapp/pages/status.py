@@ -11,10 +11,10 @@ from zoneinfo import TZPATH
 import apsw
 
 from store.chats import attachments
-from store.frames import kept
-from store.frames.kept import PinnedUsage
-from store.spool import ingest_state
-from store.spool.ingest_state import IngestState
+from store.frames import tags
+from store.frames.tags import PinnedUsage
+from store.spool import process_state
+from store.spool.process_state import IngestState
 from store.timeline import ledger, timeline
 from store.timeline.gaps import IDLE
 from store.timeline.ledger import DecisionCount, Reconciliation
@@ -103,10 +103,10 @@ def page(own: Services, viewer: Viewer) -> StatusPage:
         busiest=max((bar.frames for bar in bars), default=0),
         ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
         decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
-        worker=ingest_state.read_ingest_state(own.data_dir.spool),
+        worker=process_state.read_ingest_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
         versions=_versions(),
-        kept=kept.pinned_usage(own.database),
+        kept=tags.pinned_usage(own.database),
         files=attachments.usage(own.database),
     )
 

@@ -15,10 +15,9 @@ from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, se
 from assistant.tools.tool import RISKS, Risk, Tool
 from assistant.turns import destinations
 from assistant.turns.admission import uses_tools
-from store.chats import tool_log, tool_modes, tool_permissions
-from store.chats.tool_log import ToolEvent
-from store.chats.tool_modes import Mode
-from store.chats.tool_permissions import Rule
+from store.chats import tool_calls, tool_permissions
+from store.chats.tool_calls import ToolEvent
+from store.chats.tool_permissions import Mode, Rule
 from store.core.settings import ToolsSettings
 from webapp.core.services import Services
 
@@ -118,7 +117,7 @@ def tools_page(own: Services) -> ToolsPage:
         rules=tuple(tool_permissions.rules(own.database)),
         events=tuple(
             (event, EVENT_WORDS.get(event.event, event.event))
-            for event in tool_log.latest_events(own.database, MAX_EVENTS)
+            for event in tool_calls.latest_events(own.database, MAX_EVENTS)
         ),
         is_used=any(uses_tools(models, models.get(name)) for name in models.names),
         max_iterations=settings.max_iterations,
@@ -130,8 +129,8 @@ def tools_page(own: Services) -> ToolsPage:
 def tool_views(own: Services) -> Iterator[ToolView]:
     """Every tool of this installation, in the order a model is told them."""
     by_name = modes(own.database, own.agent.registry)
-    used = tool_log.last_used_tools(own.database)
-    bound = tool_modes.hosts(own.database)
+    used = tool_calls.last_used_tools(own.database)
+    bound = tool_permissions.hosts(own.database)
     gates = of_turn(
         own.database,
         has_vision=bool(_seeing(own.chat_models)),

@@ -7,8 +7,8 @@ from werkzeug.wrappers import Response
 
 from assistant.tools.registry import modes
 from assistant.turns import destinations
-from store.chats import tool_modes, tool_permissions
-from store.chats.tool_modes import Mode
+from store.chats import tool_permissions
+from store.chats.tool_permissions import Mode
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import services
@@ -38,7 +38,7 @@ def change(name: str) -> Response:
         raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
     if wanted != modes(own.database, own.agent.registry)[name]:
         hosts = destinations.hosts(own.agent, own.chat_models, name)
-        tool_modes.choose(own.database, name, wanted, own.clock(), hosts)
+        tool_permissions.choose(own.database, name, wanted, own.clock(), hosts)
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/tools#{name}")
     view = next(each for each in tool_views(own) if each.name == name)

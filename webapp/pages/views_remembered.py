@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store.core import days
+from store.core import times
 from store.core.database import Database
 from store.frames import frames
 from store.sources import entities, fact_curation
@@ -107,7 +107,7 @@ def entity_page(database: Database, entity: Entity, viewer: Viewer) -> EntityPag
 
 
 def _heat(database: Database, entity: Entity, viewer: Viewer) -> Heat:
-    since = days.day(first_day(viewer.today.date), viewer.zone, viewer.day_start_min)
+    since = times.day(first_day(viewer.today.date), viewer.zone, viewer.day_start_min)
     return heat(fact_curation.moments_since(database, entity, since.start_ms), viewer)
 
 

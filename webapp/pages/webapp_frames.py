@@ -6,8 +6,8 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from store.deletion import deletion
-from store.frames import frames, kept, tags
-from store.ocr import reading_queue, readings
+from store.frames import frames, tags
+from store.ocr import readings
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import clock
@@ -35,9 +35,9 @@ def pin(frame_id: int) -> Response:
     """Keep the frame whatever retention says, or let go of it (``pinned=0``)."""
     own = services()
     if request.form.get("pinned") == "0":
-        kept.unpin(own.database, frames.get(own.database, frame_id).id)
+        tags.unpin(own.database, frames.get(own.database, frame_id).id)
     else:
-        kept.pin(own.database, frame_id, own.clock())
+        tags.pin(own.database, frame_id, own.clock())
     return templating.redirect_to(_back(frame_id))
 
 
@@ -62,7 +62,7 @@ def tag(frame_id: int) -> Response:
 def read_again(frame_id: int) -> Response:
     """Have the text read anew; what cites the frame is checked against what is read then."""
     own = services()
-    reading_queue.read_again(own.database, frames.get(own.database, frame_id).id)
+    readings.read_again(own.database, frames.get(own.database, frame_id).id)
     return templating.redirect_to(_back(frame_id))
 
 

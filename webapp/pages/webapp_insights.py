@@ -12,9 +12,9 @@ from werkzeug.wrappers import Response
 from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest
 from assistant.turns import anchor_facts
-from store.chats import anchors, personas
-from store.chats.anchors import Anchor
-from store.core import days
+from store.chats import personas, records
+from store.chats.records import Anchor
+from store.core import times
 from store.frames import frames
 from store.memory import insights
 from store.memory.insights import Insight
@@ -160,11 +160,11 @@ def _anchor(values: Mapping[str, str], who: Viewer) -> Anchor | None:
     frame_id = _number(values.get("frame", ""))
     if frame_id is not None:
         frame = frames.get(services().database, frame_id)
-        return anchors.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+        return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     chosen = _whole_minutes(ranges.read(values, who))
     if chosen.problem or chosen.start_ms is None or chosen.end_ms is None:
         return None
-    is_ours = days.MIN_MS <= chosen.start_ms < chosen.end_ms <= days.MAX_MS
+    is_ours = times.MIN_MS <= chosen.start_ms < chosen.end_ms <= times.MAX_MS
     return Anchor("moment", chosen.start_ms, chosen.end_ms) if is_ours else None
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from store.memory import observation_edits, timeline
-from store.memory.memory_filters import ENTRY_TYPES
+from store.memory import observation_writer, timeline
+from store.memory.entries import ENTRY_TYPES
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from webapp.api.api_memory import observation_or_404
 from webapp.core import ranges, templating
@@ -90,7 +90,7 @@ def edit(observation_id: int) -> Response:
     errors = {name: "Needs at least one word." for name in ("title", "kind") if not words[name]}
     if errors:
         return _form(observation_id, errors, 422)
-    observation_edits.edit(own.database, observation_id, words, own.clock())
+    observation_writer.edit(own.database, observation_id, words, own.clock())
     return templating.redirect_to(f"/memory/observations/{observation_id}")
 
 
@@ -99,7 +99,7 @@ def revert(observation_id: int) -> Response:
     """Let the observation follow its frames again."""
     observation_or_404(observation_id)
     own = services()
-    observation_edits.edit(own.database, observation_id, {}, own.clock())
+    observation_writer.edit(own.database, observation_id, {}, own.clock())
     return templating.redirect_to(f"/memory/observations/{observation_id}")
 
 
@@ -108,7 +108,7 @@ def hide(observation_id: int) -> Response:
     """Take it out of memory; its frames stay."""
     own = services()
     found = observation_or_404(observation_id)
-    observation_edits.hide(own.database, observation_id, own.clock())
+    observation_writer.hide(own.database, observation_id, own.clock())
     day = viewer().day_of(found.start_ms)
     return redirect(f"/memory?day={day.date.isoformat()}", 303)
 

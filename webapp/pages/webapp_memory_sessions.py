@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response
 from assistant.context import session_closing, topics
 from assistant.core.redaction import redacted
 from assistant.core.texts import normalize
-from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession
 from store.memory.documents import SUMMARY_FIELDS
@@ -34,7 +34,7 @@ def sessions() -> Response:
 @blueprint.post("/memory/sessions")
 def switch() -> Response:
     """Let models be told of earlier chats (``told=on``), or not."""
-    context_preferences.set_off(services().database, request.form.get("told") != "on")
+    chat_sessions.set_off(services().database, request.form.get("told") != "on")
     return templating.redirect_to("/memory/sessions")
 
 

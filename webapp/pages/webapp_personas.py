@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store.chats import persona_words, personas
-from store.chats.persona_words import PersonaInvalid, PersonaText
-from store.chats.personas import Persona, Version
+from store.chats import personas
+from store.chats.personas import Persona, PersonaInvalid, PersonaText, Version
 from webapp.core import templating
 from webapp.core.difference import DiffLine, difference
 from webapp.core.errors import Problem
@@ -41,9 +40,9 @@ class PersonasPage:
     moments: Sequence[Moment] = ()
     trial: Trial | None = None
     trial_question: str = persona_trial.QUESTION
-    max_prompt: int = persona_words.MAX_PROMPT_CHARS
-    max_name: int = persona_words.MAX_NAME_CHARS
-    max_description: int = persona_words.MAX_DESCRIPTION_CHARS
+    max_prompt: int = personas.MAX_PROMPT_CHARS
+    max_name: int = personas.MAX_NAME_CHARS
+    max_description: int = personas.MAX_DESCRIPTION_CHARS
 
 
 @blueprint.get("/personas")
@@ -203,7 +202,7 @@ def _typed() -> PersonaText:
 def _form(persona: Persona | None) -> dict[str, str]:
     """What the editor holds: what was typed a moment ago, or what is kept."""
     if request.method == "POST" and any(field in request.form for field in _FIELDS):
-        return {field: request.form.get(field, "")[: 2 * persona_words.MAX_PROMPT_CHARS] for field in _FIELDS}
+        return {field: request.form.get(field, "")[: 2 * personas.MAX_PROMPT_CHARS] for field in _FIELDS}
     return {field: getattr(persona, field) if persona else "" for field in _FIELDS}
 
 

@@ -10,9 +10,9 @@ from werkzeug.wrappers import Response
 from store.deletion import deletion
 from store.deletion.deletion import Counts, Receipt
 from store.frames import apps
-from store.privacy import privacy
+from store.privacy import rules as privacy
 from store.privacy.defaults import private_toolbar_words
-from store.privacy.privacy import Decision, OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
+from store.privacy.rules import Decision, OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
 from store.spool import window_hints
 from webapp.core import ranges, templating
 from webapp.core.errors import Problem

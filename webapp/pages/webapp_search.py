@@ -8,8 +8,8 @@ from typing import Literal
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store.search import arrivals, saved_searches
-from store.search import names as store_names
+from store.search import filters as store_names
+from store.search import saved_searches, search
 from store.search.saved_searches import SavedSearch
 from store.search.search import BadCursor
 from webapp.core import ranges, templating
@@ -49,7 +49,7 @@ def new() -> str:
     newest = request.args.get("newest", "")
     after_id = int(newest) if newest.isdecimal() and len(newest) < 19 else 0
     listed = refining.listed(asked, own.embedder.asked(asked.q))
-    count = arrivals.count_new(own.database, listed, after_id)
+    count = search.count_new(own.database, listed, after_id)
     return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
 
 

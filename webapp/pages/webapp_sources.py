@@ -7,10 +7,9 @@ from dataclasses import replace
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from store.core.zones import day_clock
-from store.sources import import_names, imports
-from store.sources.import_names import AcceptedNames
-from store.sources.imports import KINDS, Import, ImportNotFound, Kind
+from store.core.preferences import day_clock
+from store.sources import imports
+from store.sources.imports import KINDS, AcceptedNames, Import, ImportNotFound, Kind
 from webapp.api.import_names import import_or_404
 from webapp.core import importing
 from webapp.core.errors import Problem
@@ -69,7 +68,7 @@ def remember(kind: str, import_id: int) -> Response:
     own, found = services(), _import(kind, import_id)
     chosen = None if request.form.get("all") else set(request.form.getlist("name"))
     try:
-        done = import_names.accept_names(own.database, found, chosen, own.clock())
+        done = imports.accept_names(own.database, found, chosen, own.clock())
     except LookupError as error:
         raise Problem(422, "invalid_request", "That name is not in this import any more.") from error
     return _imported(found, done)

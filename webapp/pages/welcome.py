@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from store.core import zones
+from store.core import preferences
 from store.frames import frames
-from store.privacy import privacy
+from store.privacy import rules as privacy
 from store.spool.process_state import read_capture_state
-from store.timeline import stats
+from store.timeline import totals
 from webapp.core import formatting
 from webapp.core.services import Services
 from webapp.core.viewer import Viewer
@@ -139,7 +139,7 @@ def _of_check(name: str, check: doctor.Check) -> Row:
 def _time(viewer: Viewer) -> Row:
     origin = {"server": ", from the server: this browser has not said", "chosen": ", chosen by you"}
     start = f"day starts {viewer.day_start_min // 60:02d}:00"
-    name = f"{zones.utc_offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
+    name = f"{preferences.utc_offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
     links = (("Change", "/settings/display"),)
     return Row("Time", "OK", f"{name}{origin.get(viewer.zone_origin, '')}, {start}", "", links)
 
@@ -151,7 +151,7 @@ def _space(own: Services, viewer: Viewer) -> Row:
 
 def _pace(own: Services, viewer: Viewer) -> str:
     """Pictures of the last day, once there is enough of it to tell."""
-    size, oldest = stats.pictures_between(own.database, viewer.now_ms - _DAY_MS, viewer.now_ms)
+    size, oldest = totals.pictures_between(own.database, viewer.now_ms - _DAY_MS, viewer.now_ms)
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
         return "too early to tell how much a day takes"
     return f"{formatting.size(size)} of pictures in the last day"

@@ -119,7 +119,7 @@ def launch_link(data_dir: DataDir, url: str) -> str:
 def check_launch_code(token: str, code: str, at_ms: int) -> tuple[str, int] | None:
     """(hash of the code, expiry) of a code that is ours and still good, else None.
 
-    Whether it was used before is the store's to say: `store.egress.launch.use_login_code`.
+    Whether it was used before is the store's to say: `store.egress.access_log.use_login_code`.
     """
     claim, _, signature = code.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(token, claim).encode()):

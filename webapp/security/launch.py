@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, redirect, request
 from werkzeug.wrappers import Response
 
-from store.egress.launch import use_login_code
+from store.egress.access_log import use_login_code
 from webapp.core.errors import Problem
 from webapp.core.services import services
 from webapp.security import login

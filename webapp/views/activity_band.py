@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from store.core import days
+from store.core import times
 from store.timeline.gaps import Gap
 from store.timeline.timeline import Run
 from webapp.core import formatting
@@ -87,7 +87,7 @@ class GapText:
     stretches: tuple[tuple[int, int], ...]
 
 
-def window(day: days.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
+def window(day: times.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
     """The aligned stretch of that zoom around a moment, inside its day.
 
     Aligned to the clock and not to the moment, so that an address gives the same view again and
@@ -97,7 +97,7 @@ def window(day: days.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
     if not minutes:
         return Window(day.start_ms, day.end_ms, zoom)
     step = minutes * 60_000
-    local = days.to_local(at_ms, viewer.zone)
+    local = times.to_local(at_ms, viewer.zone)
     into = (local.minute * 60_000 + local.second * 1000 + local.microsecond // 1000) % step
     start = at_ms - into
     return Window(max(start, day.start_ms), min(start + step, day.end_ms), zoom)
@@ -160,14 +160,14 @@ def reason_words(reason: str) -> str:
 
 def ticks(view: Window, viewer: Viewer) -> list[Tick]:
     """Marks at real local times; the last instant of a day reads 24:00."""
-    marks = days.hour_marks(view.start_ms, view.end_ms, viewer.zone, _TICK_MIN[view.zoom])
+    marks = times.hour_marks(view.start_ms, view.end_ms, viewer.zone, _TICK_MIN[view.zoom])
     if not marks or marks[0] != view.start_ms:
         marks.insert(0, view.start_ms)
     return [_tick(ms, view, viewer) for ms in marks]
 
 
 def _tick(ms: int, view: Window, viewer: Viewer) -> Tick:
-    local = days.to_local(ms, viewer.zone)
+    local = times.to_local(ms, viewer.zone)
     minute = local.hour * 60 + local.minute
     at_edge = ms in (view.start_ms, view.end_ms)
     is_labelled = minute % _LABEL_MIN[view.zoom] == 0 or at_edge

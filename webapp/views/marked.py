@@ -16,7 +16,7 @@ from store.core.database import Database
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box, Line, Reading
-from store.search import pieces, query
+from store.search import fuzzy, query
 from store.search.search import spans
 
 MAX_HITS = 200
@@ -148,9 +148,7 @@ def _hits(
         return (), []
     asked = query.parse(q)
     # A frame that search found by the pieces of a word has no whole one to mark.
-    found = (spans(reading.text, asked) or spans(reading.text, pieces.split_ngrams(asked) or asked))[
-        :MAX_HITS
-    ]
+    found = (spans(reading.text, asked) or spans(reading.text, fuzzy.split_ngrams(asked) or asked))[:MAX_HITS]
     hits = []
     for n, (start, end) in enumerate(found, 1):
         hits.append(

@@ -10,7 +10,7 @@ from assistant.core.records import Query, TurnResult
 from assistant.core.texts import language_of
 from assistant.retrieval import coverage
 from assistant.retrieval.coverage import Kind
-from store.core import zones
+from store.core import preferences
 from webapp.core import formatting
 
 _ICONS: dict[Kind, str] = {
@@ -81,7 +81,7 @@ def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView
         tried=tuple(_tried(query) for query in covered.queries),
         phrase=covered.reading.phrase,
         also=tuple(
-            Choice(start, end, f"{label} {zones.utc_offset(start, zone)}" if is_twice else label)
+            Choice(start, end, f"{label} {preferences.utc_offset(start, zone)}" if is_twice else label)
             for (start, end), label in zip(covered.reading.also, labels, strict=True)
         ),
     )

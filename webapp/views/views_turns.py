@@ -20,11 +20,11 @@ from assistant.turns.live import LiveTurn
 from store.chats import conversations, feedback, personas
 from store.chats.feedback import Report
 from store.chats.personas import NOBODY, TurnPersona
-from store.core import zones
+from store.core import preferences
 from store.core.database import Database
 from store.frames import frames
 from store.frames.media import Media
-from store.memory import context_preferences, insights
+from store.memory import chat_sessions, insights
 from store.memory.insights import Insight
 from webapp.core import formatting, markdown
 from webapp.core.markdown import Span
@@ -146,9 +146,9 @@ def turn_view(
         disputed=tuple(card.item.frame_id for card in disputed if card.item.frame_id is not None),
         opening=_opening(turn),
         range_label=_range_label(turn, zone, now_ms),
-        zone_name=f"{zones.utc_offset(turn.start_ms, zone)} {turn.timezone}",
+        zone_name=f"{preferences.utc_offset(turn.start_ms, zone)} {turn.timezone}",
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
-        is_verbose=context_preferences.verbose_until_ms(database, now_ms) is not None,
+        is_verbose=chat_sessions.verbose_until_ms(database, now_ms) is not None,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=tuple(group for groups in rounds.values() for group in groups),
         progress=progress(database, media, turn, live, rounds) if turn.status == "running" else None,
@@ -228,7 +228,7 @@ def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
     if turn.start_ms >= turn.end_ms:  # it looked at no time at all
         return
     span = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
-    yield f"searched {span} {zones.utc_offset(turn.start_ms, zone)}"
+    yield f"searched {span} {preferences.utc_offset(turn.start_ms, zone)}"
     sampled = f", {formatting.count(covered.frames_sampled)} looked at" if covered.frames_in_range else ""
     yield f"{formatting.count(covered.frames_in_range, 'frame')}{sampled}"
     if covered.index_fresh_to_ms is not None:

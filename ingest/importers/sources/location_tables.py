@@ -21,8 +21,7 @@ from ingest.importers.sources.values import (
     text_of,
     written_ms,
 )
-from store.sources.locations import PointRecord
-from store.sources.places import RADIUS_M, PlaceRecord
+from store.sources.locations import RADIUS_M, PlaceRecord, PointRecord
 
 _POSITION = {"latitude": ("lat", "y"), "longitude": ("lon", "lng", "long", "x")}
 POINT_COLUMNS = {

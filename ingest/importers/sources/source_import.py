@@ -18,11 +18,11 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.importers.sources.formats import SUFFIXES, Format, detect_format
 from ingest.importers.sources.source_file import Options, Source, opened
 from ingest.importers.sources.staging import Staging
+from store.core.database import Upserted
 from store.core.times import now_ms
-from store.core.upserts import Upserted
 from store.sources import calendars, imports, messages
 from store.sources import locations as stored_locations
-from store.sources import places as stored_places
+from store.sources import locations as stored_places
 from store.sources.imports import Kind
 
 MAX_NOTES = 100

@@ -15,11 +15,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from store.core.upserts import BATCH
+from store.core.database import BATCH
 
 
 class Staging:
-    """Batches of at most `store.core.upserts.BATCH` records of one type, in the order they came."""
+    """Batches of at most `store.core.database.BATCH` records of one type, in the order they came."""
 
     def __init__(self, folder: Path, record_type: type[Any]) -> None:
         self._type = record_type

@@ -11,7 +11,7 @@ from ingest.core.home import Home
 from ingest.importers.sources import source_import
 from ingest.importers.sources.source_file import Options
 from ingest.importers.sources.source_import import import_file, summary_lines
-from store.core.upserts import Upserted
+from store.core.database import Upserted
 from store.sources import imports, messages
 from store.sources.imports import Kind
 from tests.ingest.sources.reading import BERLIN, NOW_MS, options, read

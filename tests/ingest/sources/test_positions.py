@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ingest.importers.items import CannotImport
-from store.sources.locations import PointRecord
-from store.sources.places import PlaceRecord
+from store.sources.locations import PlaceRecord, PointRecord
 from tests.ingest.sources.reading import at, read
 
 WHEN = "2025-11-20T12:00:00Z"

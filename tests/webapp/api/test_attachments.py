@@ -13,7 +13,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from assistant.core.records import ATTACHMENT_SOURCE
-from store.chats import attachment_files, attachments, conversations
+from store.chats import attachments, conversations
 from store.core.database import Database
 from tests import documents
 from tests.assistant.helpers import reply
@@ -57,7 +57,7 @@ def test_a_file_is_uploaded_told_of_served_and_taken_back(program: Actor, databa
     assert served.headers["X-Content-Type-Options"] == "nosniff"
     assert program.ask("DELETE", address).get_json() == {"id": told["id"], "deleted": True}
     assert program.get(address).get_json()["code"] == "attachment_not_found"
-    assert attachment_files.files(database.data_dir) == []
+    assert attachments.files(database.data_dir) == []
 
 
 def test_a_page_never_comes_under_its_own_type(program: Actor) -> None:

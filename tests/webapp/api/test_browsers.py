@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from store.privacy import privacy
+from store.privacy import rules as privacy
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from tests.webapp.conftest import Actor, Clock

@@ -17,7 +17,7 @@ from werkzeug.test import TestResponse
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import frames
-from store.privacy import privacy
+from store.privacy import rules
 from store.privacy.rules import Rule
 from store.spool.queue import Capture
 from store.timeline import ledger
@@ -226,7 +226,7 @@ def test_a_window_that_a_rule_leaves_out_is_not_kept(
     program: Actor, own: Services, database: Database, data_dir: DataDir
 ) -> None:
     """Rules decide here too; the ledger says so without a name (PRI-12)."""
-    privacy.save_rules(data_dir, [Rule(app="Bank")])
+    rules.save_rules(data_dir, [Rule(app="Bank")])
     answer = upload(program, app_name="Bank", window_name="Account 12345")
     assert (answer.status_code, answer.get_json()["status"]) == (202, "excluded")
     assert own.spool.usage() == (0, 0)

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.spool.ingest_state import IngestState, write_ingest_state
+from store.spool.process_state import IngestState, write_ingest_state
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, Clock
 from webapp.api.openapi import openapi_document

@@ -24,7 +24,7 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
 from store.egress import egress_log
-from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
@@ -93,10 +93,10 @@ def test_r1_33_stop_words_and_short_words_are_no_tags(messages: list[str], expec
 
 def test_r1_32_a_summary_has_a_vector_in_the_database(past: Past, context: ContextServices) -> None:
     session_id = past.window("the login system")
-    found = chat_choosing.candidates(context.database, 0, "fake")
+    found = chat_digests.candidates(context.database, 0, "fake")
     assert found.ids == (session_id,)
     assert found.vectors is not None and found.vectors.shape == (1, 64) and found.vectors.dtype == np.int8
-    assert chat_choosing.candidates(context.database, 0, "another").vectors is None
+    assert chat_digests.candidates(context.database, 0, "another").vectors is None
 
 
 def test_without_an_embedder_a_session_closes_without_a_vector(
@@ -105,7 +105,7 @@ def test_without_an_embedder_a_session_closes_without_a_vector(
     off = QueryEmbedder(EmbeddingSettings(engine="off"), database)
     session_id = Past(replace(context, embed=off.asked), past.clock).window(QUESTION)
     assert summary_of(context, session_id).request == QUESTION
-    assert chat_choosing.candidates(database, 0, "fake").vectors is None
+    assert chat_digests.candidates(database, 0, "fake").vectors is None
     assert caplog.records == []
 
 

@@ -19,7 +19,7 @@ from bench.evals.context_checking import numbers, table
 from store.chats import conversations
 from store.core.database import Database, open_database
 from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
-from store.memory import chat_choosing, chat_sessions
+from store.memory import chat_digests, chat_sessions
 from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
@@ -54,7 +54,7 @@ def test_both_ways_are_asked_and_nothing_is_left_behind(
     assert found.told.figures.precision == found.without.figures.precision
     assert len(conversations.list_chats(demo)) == chats
     assert chat_sessions.listed(demo, 100) == []
-    assert chat_choosing.everything(demo) == []
+    assert chat_digests.everything(demo) == []
     lines = table(found.without, found.told)
     assert lines[1].startswith("right") and "of them background" in lines[6]
     assert numbers(found.told)["pack_tokens_mean"] > 0

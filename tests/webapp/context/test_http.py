@@ -14,7 +14,7 @@ from flask import Flask
 from store.chats import conversations
 from store.core.database import Database
 from store.core.settings import ContextSettings
-from store.memory import chat_sessions, chat_summaries, context_preferences
+from store.memory import chat_sessions, chat_summaries
 from tests.factories import NOON_MS
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings, csrf_of
@@ -244,15 +244,15 @@ def test_r1_1_a_question_that_was_quicker_than_the_script_is_of_its_window(
 def test_r1_39_the_verbose_log_is_off_at_first_and_goes_off_after_a_day(
     app: Flask, browser: Actor, now: Clock, database: Database
 ) -> None:
-    assert context_preferences.verbose_until_ms(database, now()) is None
+    assert chat_sessions.verbose_until_ms(database, now()) is None
     assert "Switch it on" in browser.get("/settings/logging").text
     form = {"csrf_token": csrf_of(app, browser)}
     browser.post("/settings/logging", data={**form, "verbose": "on"})
     assert "On until" in browser.get("/settings/logging").text
     now.now_ms += 24 * 3_600_000 - 1
-    assert context_preferences.verbose_until_ms(database, now()) is not None
+    assert chat_sessions.verbose_until_ms(database, now()) is not None
     now.now_ms += 1
-    assert context_preferences.verbose_until_ms(database, now()) is None
+    assert chat_sessions.verbose_until_ms(database, now()) is None
     assert "Switch it on" in browser.get("/settings/logging").text
 
 
@@ -260,7 +260,7 @@ def test_r1_40_the_page_asks_with_the_header_only_when_it_is_on(
     app: Flask, browser: Actor, now: Clock, database: Database
 ) -> None:
     assert "X-Recollect-Context-Debug" not in browser.get("/chat").text
-    context_preferences.set_verbose(database, True, now())
+    chat_sessions.set_verbose(database, True, now())
     shown = browser.get("/chat").text
     assert 'hx-headers=\'{"X-Recollect-Context-Debug": "1"}\'' in shown and "data-verbose" in shown
 
@@ -271,12 +271,12 @@ def test_r1_41_and_r1_43_the_server_logs_number_length_and_topic_only_when_it_is
     with caplog.at_level(logging.INFO, "assistant.context.prepared"):
         asked(program)
         assert caplog.records == []
-        context_preferences.set_verbose(database, True, now())
+        chat_sessions.set_verbose(database, True, now())
         headers = asked(program).headers
         [line] = [record.getMessage() for record in caplog.records]
         assert line.startswith("turn 1 of chat ") and "characters of background, topic Retention" in line
         assert int(headers["X-Recollect-Context-Chars"]) > 0
-        context_preferences.set_verbose(database, False, now())
+        chat_sessions.set_verbose(database, False, now())
         asked(program)
         assert len(caplog.records) == 1
 
@@ -298,7 +298,7 @@ def test_r1_42_while_verbose_each_turn_has_a_drawer_with_what_it_was_told(
     chat_id = ask_page(app, browser, "Is the retention final?")
     where = f"/chat/{chat_id}/turns/1/context"
     assert "What was remembered" not in page_of(browser, chat_id)
-    context_preferences.set_verbose(database, True, now())
+    chat_sessions.set_verbose(database, True, now())
     shown = page_of(browser, chat_id)
     assert f'hx-get="{where}"' in shown and f'<a href="{where}">' in shown, "a link without scripts"
     sent = stub.requests[-1]["messages"][1]["content"]

@@ -14,8 +14,7 @@ from assistant.context import context_ranking, session_summary
 from assistant.context.packs import TRUNCATED, Candidate, Limits, Loaded, Pack, build
 from assistant.core import prompt_blocks
 from assistant.core.texts import estimate_tokens
-from store.memory.chat_choosing import Candidates
-from store.memory.chat_digests import Line
+from store.memory.chat_digests import Candidates, Line
 from tests.factories import NOON_MS
 from tests.webapp.context.helpers import DAY_MS
 

@@ -7,7 +7,7 @@ from flask import Flask
 
 from store.chats.conversations import StoredEvidence
 from store.core.paths import DataDir
-from store.memory import chat_choosing, chat_digests, chat_summaries, context_preferences
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from tests.webapp.context.helpers import Past
@@ -61,7 +61,7 @@ def test_a_summary_is_edited_kept_and_made_again(
     assert browser.post(where, data=said).status_code == 303
     found = chat_summaries.get(own.database, [session_id])[session_id]
     assert (found.learned, found.made_by, found.notes) == ("30 days, password: [redacted]", "person", None)
-    assert chat_choosing.candidates(own.database, 0, "fake").vectors is not None
+    assert chat_digests.candidates(own.database, 0, "fake").vectors is not None
     browser.post(f"{where}/again", data=form)
     assert chat_summaries.get(own.database, [session_id])[session_id].learned == LEARNED
     assert browser.post("/memory/sessions/999", data=said).status_code == 404
@@ -73,19 +73,19 @@ def test_a_summary_is_retracted_and_brought_back(
     where = f"/memory/sessions/{session_id}"
     browser.post(f"{where}/retract", data=form)
     assert "told to nobody" in browser.get("/memory/sessions").text
-    assert chat_choosing.recent(own.database, 0, 10) == []
+    assert chat_digests.recent(own.database, 0, 10) == []
     browser.post(f"{where}/restore", data=form)
-    assert chat_choosing.recent(own.database, 0, 10) == [session_id]
+    assert chat_digests.recent(own.database, 0, 10) == [session_id]
 
 
 def test_a_person_switches_it_off_and_forgets_all_of_it(
     browser: Actor, own: Services, session_id: int, form: dict[str, str]
 ) -> None:
     browser.post("/memory/sessions", data={**form, "told": "off"})
-    assert context_preferences.is_off(own.database)
+    assert chat_sessions.is_off(own.database)
     assert "You switched this off" in browser.get("/memory/sessions").text
     browser.post("/memory/sessions", data={**form, "told": "on"})
-    assert not context_preferences.is_off(own.database)
+    assert not chat_sessions.is_off(own.database)
     browser.post("/memory/sessions/forget", data=form)
     assert LEARNED not in browser.get("/memory/sessions").text
     assert browser.get("/chat/1").status_code == 200
@@ -120,13 +120,13 @@ def test_topics_are_merged_and_a_session_is_split_off(
     one, two = past.window("the retention"), past.window("the keeping")
     source, target = topic(own, "keeping", now), topic(own, "retention", now)
     browser.post(f"/memory/topics/{source}/merge", data={**form, "into": target})
-    assert set(chat_choosing.about(own.database, "retention", 10)) == {one, two}
+    assert set(chat_digests.about(own.database, "retention", 10)) == {one, two}
     assert [each.topic for each in chat_digests.topics(own.database)] == ["retention"]
     assert browser.post(f"/memory/topics/{target}/merge", data={**form, "into": target}).status_code == 404
     where = f"/memory/sessions/{two}/tags"
     browser.post(where, data={**form, "tag": "retention", "new": "Housekeeping"})
-    assert chat_choosing.about(own.database, "retention", 10) == [one]
-    assert chat_choosing.about(own.database, "housekeeping", 10) == [two]
+    assert chat_digests.about(own.database, "retention", 10) == [one]
+    assert chat_digests.about(own.database, "housekeeping", 10) == [two]
     assert browser.post(where, data={**form, "tag": "nothing", "new": "x"}).status_code == 404
     assert browser.post(where, data={**form, "tag": "housekeeping", "new": " "}).status_code == 422
 
@@ -134,7 +134,7 @@ def test_topics_are_merged_and_a_session_is_split_off(
 def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, session_id: int) -> None:
     for path in ("/memory/sessions/forget", f"/memory/sessions/{session_id}/retract", "/settings/logging"):
         assert browser.post(path, data={}).status_code == 403
-    assert chat_choosing.recent(own.database, 0, 10) == [session_id]
+    assert chat_digests.recent(own.database, 0, 10) == [session_id]
 
 
 def test_each_sentence_of_a_summary_leads_to_its_question_and_frame(

@@ -14,7 +14,7 @@ from assistant.context.background import prepare
 from assistant.context.context_loading import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.core.redaction import REDACTED, is_luhn, redacted
-from store.memory import chat_choosing, chat_digests, chat_sessions, chat_summaries
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
 
@@ -86,7 +86,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
     for text, _ in pairs:
         past.window(f"About the login page {text}", answers=[f"It says {text} there."])
     told = []
-    ids = chat_choosing.recent(context.database, 0, 1_000)
+    ids = chat_digests.recent(context.database, 0, 1_000)
     assert len(ids) == len(pairs)
     for summary in chat_summaries.get(context.database, ids).values():
         told += [*filter(None, summary.fields.values()), *(tag for tag, _ in summary.tags)]

@@ -20,7 +20,7 @@ from store.core.settings import ContextSettings
 from store.deletion import deletion
 from store.egress import egress_log
 from store.frames.media import Media
-from store.memory import chat_digests, chat_sessions, chat_summaries, context_preferences, search
+from store.memory import chat_digests, chat_sessions, chat_summaries, search
 from store.memory.retrievers import RetrievalQuery
 from store.spool.queue import Spool
 from store.verify import verify
@@ -148,7 +148,7 @@ def test_where_nothing_may_be_told_there_is_no_tool(
     if how != "none":
         past.window(QUESTION, answers=[LEARNED])
     if how == "person":
-        context_preferences.set_off(database, True)
+        chat_sessions.set_off(database, True)
     elif how == "chat":
         chat_id = conversations.create(database, "x", NOON_MS)
         chat_sessions.set_without_context(database, chat_id, True)

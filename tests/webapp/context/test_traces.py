@@ -12,8 +12,7 @@ from assistant.context.session_closing import ContextServices
 from store.chats.conversations import StoredEvidence
 from store.core.paths import DataDir
 from store.memory import chat_summaries
-from store.memory.chat_summaries import ChatSummary, SessionTurn
-from store.memory.chat_traces import Trace, Traces
+from store.memory.chat_summaries import ChatSummary, SessionTurn, Trace, Traces
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.context.helpers import Past
 

@@ -29,7 +29,7 @@ from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
 from store.frames.media import Media
-from store.memory import chat_digests, chat_sessions, context_packs, context_preferences
+from store.memory import chat_digests, chat_sessions, context_packs
 from tests.assistant.agents import agent_deps
 from tests.assistant.helpers import NOW_MS
 from tests.factories import store_frame
@@ -184,10 +184,10 @@ def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window,
     window.ask(QUESTIONS[1])
     assert window.told() == ""
     chat_sessions.set_without_context(database, window.chat_id, False)
-    context_preferences.set_off(database, True)
+    chat_sessions.set_off(database, True)
     window.ask(QUESTIONS[1])
     assert window.told() == ""
-    context_preferences.set_off(database, False)
+    chat_sessions.set_off(database, False)
     window.ask(QUESTIONS[1])
     assert window.told()
 

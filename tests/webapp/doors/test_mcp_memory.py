@@ -17,7 +17,7 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.egress import access_log
 from store.frames.frames import FrameRow
-from store.memory import observation_writer, summaries
+from store.memory import documents, observation_writer
 from store.memory.observations import Draft, Fact
 from tests.factories import NOON_MS
 from tests.webapp.doors.conftest import Exclude
@@ -63,7 +63,7 @@ def remembered(database: Database) -> dict[str, FrameRow]:
     observe(database, code, "login system")
     observe(database, bank, "account balance", kind="finance", concepts=("money",), files=("bank.csv",))
     with database.write() as connection:
-        summaries.put_session(
+        documents.put_session(
             connection,
             NOON_MS - 60_000,
             NOON_MS + 60_000,

@@ -14,8 +14,8 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Reading
+from store.search import hits
 from store.search import query as queries
-from store.search import snippet
 from store.search.search import Filters
 from webapp.integrations.screenpipe.frames import Bounds, bounds
 from webapp.integrations.screenpipe.values import (
@@ -111,7 +111,7 @@ def _lines(call: ReadCall, frame: FrameRow, words: str) -> list[Element]:
     found = readings.current_reading(call.database, frame.id)
     if found is None:
         return []
-    spans = snippet.spans(found.text, queries.parse(words)) if words.strip() else None
+    spans = hits.spans(found.text, queries.parse(words)) if words.strip() else None
     return [
         _element(found, frame, number)
         for number, line in enumerate(found.lines)

@@ -12,7 +12,7 @@ from store.chats.conversations import Chat
 from store.chats.personas import Persona
 from store.frames import apps
 from store.frames.frames import FrameRow
-from store.memory import context_preferences
+from store.memory import chat_sessions
 from store.timeline import timeline
 from webapp.core import formatting
 from webapp.core.ranges import NO_RANGE, Range
@@ -122,7 +122,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
         topic=topic_view(own, chat.id) if chat else None,
-        is_verbose=context_preferences.verbose_until_ms(database, viewer.now_ms) is not None,
+        is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
     )
 
 

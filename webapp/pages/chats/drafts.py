@@ -7,7 +7,7 @@ from flask import Blueprint, request
 from flask import Response as FlaskResponse
 
 from assistant.core.records import MAX_MESSAGE_CHARS
-from store.chats import drafts
+from store.chats import conversations
 from webapp.core.errors import Problem
 from webapp.core.services import services
 
@@ -23,7 +23,7 @@ def keep(chat_id: int | None) -> FlaskResponse:
     if len(message) > MAX_MESSAGE_CHARS:
         raise Problem(413, "too_long", f"A message has at most {MAX_MESSAGE_CHARS} characters.")
     try:
-        drafts.save_draft(own.database, chat_id, message, own.clock())
+        conversations.save_draft(own.database, chat_id, message, own.clock())
     except apsw.ConstraintError as error:
         raise Problem(404, "chat_not_found", f"There is no chat {chat_id}.") from error
     return FlaskResponse(status=204)

@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.context import topics
 from assistant.context.session_closing import is_opted_out
-from store.memory import chat_sessions, context_packs, context_preferences
+from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
 from webapp.core.services import Services
 
@@ -97,7 +97,7 @@ def _off(own: Services) -> str:
         return "The settings switch this off for every chat (context.enabled)."
     if is_opted_out(own.context):
         return "The settings switch this off for you (context.opt_out)."
-    return "You switched this off for every chat." if context_preferences.is_off(own.database) else ""
+    return "You switched this off for every chat." if chat_sessions.is_off(own.database) else ""
 
 
 def _pack(chat_id: int, n: int, pack: StoredPack, before: Sequence[tuple[int, StoredPack]]) -> PackView:

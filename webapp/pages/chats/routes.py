@@ -20,7 +20,7 @@ from assistant.turns.turn import (
     UnknownChat,
     stored_turn,
 )
-from store.chats import conversations, drafts
+from store.chats import conversations
 from store.chats.conversations import Chat
 from store.frames import frames
 from webapp.api import following
@@ -79,7 +79,7 @@ def ask(chat_id: int | None) -> Response:
     except TurnRefused as refusal:
         return refused(chat, refusal, who)
     if not is_edited:
-        drafts.delete_draft(services().database, chat_id)
+        conversations.delete_draft(services().database, chat_id)
     live.settle(PATIENCE_S)
     if chat is None or is_edited or not templating.wants_fragment():
         return templating.redirect_to(f"/chat/{live.chat_id}#t{live.n}")
@@ -153,7 +153,7 @@ def started(question: TurnRequest) -> LiveTurn:
 
 def _kept(chat_id: int | None) -> Composer:
     """The composer as it was left."""
-    return Composer(drafts.get_draft(services().database, chat_id), draft=_draft_address(chat_id))
+    return Composer(conversations.get_draft(services().database, chat_id), draft=_draft_address(chat_id))
 
 
 def _draft_address(chat_id: int | None) -> str:

@@ -8,9 +8,8 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from store.chats import conversations
-from store.chats.conversation_search import find_chats
-from store.chats.conversations import Chat
-from store.core import days
+from store.chats.conversations import Chat, find_chats
+from store.core import times
 from store.core.database import Database
 from webapp.core import formatting
 from webapp.core.viewer import Viewer
@@ -57,7 +56,7 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     names = {today: "Today", today - timedelta(days=1): "Yesterday"}
     groups: list[tuple[str, list[Chat]]] = []
     for chat in chats:
-        on = days.to_local(chat.updated_ms, viewer.zone).date()
+        on = times.to_local(chat.updated_ms, viewer.zone).date()
         name = names.get(on) or formatting.date_long(on)
         if not groups or groups[-1][0] != name:
             groups.append((name, []))

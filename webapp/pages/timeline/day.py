@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from store.core import days
+from store.core import times
 from store.core.database import Database
 from store.frames import frames
 from store.timeline import timeline
@@ -159,7 +159,7 @@ def _row(run: timeline.Run) -> Row:
     )
 
 
-def _nearest_days(database: Database, day: days.Day, viewer: Viewer) -> tuple[date | None, date | None]:
+def _nearest_days(database: Database, day: times.Day, viewer: Viewer) -> tuple[date | None, date | None]:
     """The nearest days before and after that have frames."""
     before = timeline.nearest_days(database, day.start_ms, day.end_ms)
     earlier, later = (viewer.day_of(ms).date if ms is not None else None for ms in before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from store.core.days import Day
+from store.core.times import Day
 from store.frames import frames
 from store.timeline import sample_week
 from webapp.core import templating

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store.core import days
+from store.core import times
 from store.frames.frames import FrameRow
 from webapp.core.moments import moment
 from webapp.core.viewer import Viewer
@@ -55,7 +55,7 @@ def read(values: Mapping[str, str], viewer: Viewer) -> Selection:
     ends = []
     for name in ("from", "to"):
         ms = moment(values.get(name), viewer)
-        if values.get(name) and (ms is None or not days.MIN_MS <= ms <= days.MAX_MS):
+        if values.get(name) and (ms is None or not times.MIN_MS <= ms <= times.MAX_MS):
             raise ValueError(name)
         ends.append(ms)
     start_ms, end_ms = ends

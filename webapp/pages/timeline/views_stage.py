@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from store.core import days
+from store.core import times
 from store.core.database import Database
 from store.frames import frames
 from store.frames.frames import FrameRow
@@ -26,7 +26,7 @@ _HALF_DAY_MS = 12 * 3_600_000
 class StageQuery:
     """What the address asks for. Without `frame_id` and `at_ms` the day decides."""
 
-    day: days.Day
+    day: times.Day
     zoom: str = "day"
     at_ms: int | None = None
     frame: FrameRow | None = None
