@@ -16,8 +16,7 @@ from pathlib import Path
 
 from assistant.core.models import ChatModels
 from assistant.turns.plan import TurnServices
-from bench.evals.answer_cases import of_sample
-from bench.evals.answer_check import Share, check, total
+from bench.evals.answer_check import Share, check, of_sample, total
 from bench.planted.asking import asked_of
 from bench.planted.screens import SEED, ZONE
 from bench.report import Report

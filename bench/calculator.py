@@ -6,7 +6,7 @@ import random
 import time
 import tracemalloc
 
-from assistant.tools.calculator import MAX_CHARS, CannotCalculate, calculate
+from assistant.tools.general import MAX_CHARS, CannotCalculate, calculate
 from bench.report import Report
 
 ROUNDS = 20_000

@@ -21,7 +21,7 @@ import numpy as np
 
 from assistant.context import session_closing
 from assistant.context.background import VERSION, prepare
-from assistant.context.context_loading import ContextRequest
+from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import Meaning

@@ -21,9 +21,8 @@ from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import matches, question_words
 from assistant.turns.plan import TurnServices
 from bench.answers import LAST_DAY
-from bench.evals.answer_cases import of_sample
-from bench.evals.context_check import compare
-from bench.evals.context_checking import table
+from bench.evals.answer_check import of_sample
+from bench.evals.context_check import compare, table
 from bench.planted.screens import SEED, ZONE
 from bench.report import Report
 from store.core.database import open_database

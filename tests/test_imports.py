@@ -84,9 +84,9 @@ def test_every_query_lives_in_the_store() -> None:
 
 MERGED = (
     ("assistant.core.prompt_blocks",),  # splitting the prompt
-    ("assistant.turns.identity",),  # the override
-    ("store.sources.messages", "assistant.tools.messages"),  # days_radius
-    ("assistant.tools.gates",),  # gates and descriptions
+    ("assistant.turns.admission",),  # the override
+    ("store.sources.messages", "assistant.tools.sources"),  # days_radius
+    ("assistant.tools.registry",),  # gates and descriptions
     (
         "webapp.pages.webapp_insights",
         "webapp.pages.webapp_personas",

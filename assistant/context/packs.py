@@ -10,14 +10,21 @@ left out is kept with its reason, so that a person can see why.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-from assistant.core.neutral import neutralized
-from assistant.core.redaction import redacted
-from assistant.core.texts import estimate_tokens
-from store.memory.chat_digests import Line
+import numpy as np
+import numpy.typing as npt
+
+from assistant.context import topics
+from assistant.context.session_closing import ContextServices
+from assistant.context.topics import Topic
+from assistant.core.prompt_blocks import BACKGROUND_ROOM
+from assistant.core.texts import estimate_tokens, neutralized, redacted
+from store.memory import chat_digests, chat_sessions, chat_summaries
+from store.memory.chat_digests import Candidates, Line
+from store.memory.chat_sessions import ChatSession
 
 SectionName = Literal["recent", "history", "topic"]
 TRUNCATED = "[truncated]"
@@ -192,3 +199,171 @@ def _left(section: SectionName, each: Candidate, reason: str) -> OmittedLine:
 def _plain(text: str) -> str:
     """One line without secrets and without what a model's template would read as its own."""
     return " ".join(neutralized(redacted(text)).replace("[", "(").replace("]", ")").split())
+
+
+# ---- context ranking
+# Which recent chats are told of: the nearest to the question, the more recent first (R1.48).
+#
+# Score = similarity × recency. Similarity is the cosine of the summary's vector and the question's; where one
+# of the two has no vector, how much the session's tags are named. Recency halves every half-life.
+
+ALWAYS_RECENT = 3
+"""Chats that are told of however far from the question they are: what was just talked about goes on."""
+MIN_SIMILARITY = 0.1
+"""Below this a chat has nothing to do with the question."""
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A session with its score, and what the score is made of."""
+
+    session_id: int
+    score: float
+    similarity: float
+    recency: float
+    by: str
+
+    @property
+    def why(self) -> str:
+        return f"{self.by} {self.similarity:.2f} × recency {self.recency:.2f}"
+
+
+def ranked(
+    found: Candidates,
+    query: npt.NDArray[np.floating] | None,
+    tagged: Mapping[int, float],
+    *,
+    now_ms: int,
+    half_life_days: float,
+    top_k: int,
+) -> list[Ranked]:
+    """The `top_k` best sessions, best first."""
+    if not found.ids:
+        return []
+    cosine, has_vector = _cosines(found, query)
+    words = np.fromiter((min(tagged.get(each, 0.0), 1.0) for each in found.ids), np.float64, len(found.ids))
+    similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
+    recency = 0.5 ** (np.maximum(now_ms - found.ended_ms, 0) / _DAY_MS / half_life_days)
+    # A floor, so that of what has nothing to do with the question the most recent comes first.
+    score = np.maximum(similarity, 0.01) * recency
+    is_near = similarity >= MIN_SIMILARITY
+    is_near[:ALWAYS_RECENT] = True  # candidates come newest first
+    order = [at for at in np.argsort(-score, kind="stable") if is_near[at]][:top_k]
+    return [
+        Ranked(
+            found.ids[at], round(float(score[at]), 4), float(similarity[at]), float(recency[at]),
+            "meaning" if has_vector[at] else "tags",
+        )
+        for at in order
+    ]  # fmt: skip
+
+
+def _cosines(
+    found: Candidates, query: npt.NDArray[np.floating] | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """(float64[n], which of them there are): a session without a vector, or a question without, has none."""
+    if query is None or found.vectors is None or found.vectors.shape[1] != len(query):
+        return np.zeros(len(found.ids)), np.zeros(len(found.ids), np.bool_)
+    table = found.vectors.astype(np.float32)
+    lengths = np.linalg.norm(table, axis=1)
+    has_vector = lengths > 0
+    lengths[~has_vector] = 1.0
+    return np.asarray((table @ query.astype(np.float32)) / lengths, np.float64), has_vector
+
+
+# ---- context loading
+# What a context pack is made from, out of the store, and what is kept of how it was made.
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """A question as far as its background is concerned. `prompt_tokens` is about what else is sent.
+
+    `withheld` says why the model is told nothing, whatever there is; '' where it may be told.
+    """
+
+    message: str
+    chat_id: int | None = None
+    session_id: int | None = None
+    version: str = ""
+    withheld: str = ""
+    prompt_tokens: int = 0
+    window_tokens: int = 1 << 20
+
+
+def loaded(
+    deps: ContextServices, session: ChatSession, topic: Topic | None, asking: ContextRequest, now_ms: int
+) -> Loaded:
+    """What there is to tell: the nearest recent chats, the time before them, and the topic."""
+    database, settings = deps.database, deps.settings
+    since_ms = now_ms - settings.recent_days * topics.DAY_MS
+    meaning = deps.embed(asking.message)
+    words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
+    candidates = chat_digests.candidates(database, since_ms, meaning["vector_model"], session.id)
+    # Tags stand in for vectors that are missing.
+    by_meaning = meaning["query_vector"] is not None and candidates.have_vectors
+    best = ranked(
+        candidates,
+        meaning["query_vector"],
+        {} if by_meaning else chat_digests.tagged(database, words, since_ms),
+        now_ms=now_ms,
+        half_life_days=settings.recency_half_life_days,
+        top_k=settings.summary_top_k,
+    )
+    found = chat_summaries.get(database, [each.session_id for each in best])
+    recent = tuple(
+        Candidate(topics.line_of(found[each.session_id]), each.score, each.why)
+        for each in best
+        if each.session_id in found
+    )
+    history = topics.history(database, settings.recent_days, now_ms).lines
+    about = topics.digest(database, topic, settings, now_ms) if topic else ()
+    # What is told of as a recent chat is not told of again, and this chat the model reads itself.
+    told = {session_id for each in recent for session_id in each.line.sessions} | {session.id}
+    if session.chat_id is not None:
+        told |= chat_sessions.ids_of_chat(database, session.chat_id)
+    return Loaded(
+        recent,
+        _candidates(history, "before the recent days"),
+        _candidates([each for each in about if not set(each.sessions) & told], "about the topic"),
+        topic.title if topic else "",
+    )
+
+
+def _candidates(lines: Collection[Line], why: str) -> tuple[Candidate, ...]:
+    return tuple(Candidate(line, 1.0, why) for line in lines)
+
+
+def limits(deps: ContextServices, asking: ContextRequest) -> Limits:
+    """The caps, and for a small window the share of the prompt (C20)."""
+    settings = deps.settings
+    bound = None
+    if asking.window_tokens <= settings.small_model_tokens:
+        share = min(settings.small_model_share, 0.9)
+        bound = int(asking.prompt_tokens * share / (1 - share))
+    total = min(settings.pack_max_chars, BACKGROUND_ROOM)
+    return Limits(
+        total, settings.recent_max_chars, settings.history_max_chars, settings.topic_max_chars, bound
+    )
+
+
+def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:
+    """Why each part was taken and what was left out, as it is kept with the turn (R1.42)."""
+    return {
+        "topic": topic.to_json() if topic else None,
+        "parts": [
+            {
+                "section": part.section, "text": part.text, "sessions": list(part.sessions),
+                "score": part.score, "why": part.why, "hash": part.hash, "is_cut": part.is_cut,
+            }
+            for part in pack.parts
+        ],
+        "left_out": [
+            {
+                "section": each.section, "text": each.text, "sessions": list(each.sessions),
+                "score": each.score, "reason": each.reason,
+            }
+            for each in pack.left_out
+        ],
+    }  # fmt: skip

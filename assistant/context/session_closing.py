@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import getpass
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import apsw
 
-from assistant.context import digests, keywords, mini_summary_model, session_summary, tracing
+from assistant.context import session_summary, topics
 from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import Meaning
@@ -24,7 +25,7 @@ from store.core.database import Database
 from store.core.errors import SettingsError, StoreError
 from store.core.settings import ContextSettings
 from store.embeddings.vectors import quantize
-from store.memory import chat_sessions, chat_summaries, context_packs
+from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
 from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
 
@@ -49,8 +50,8 @@ class ContextServices:
     def __post_init__(self) -> None:
         """Raises `SettingsError`: a word that was mistyped must not let texts leave."""
         choice = self.settings.summaries
-        if choice not in mini_summary_model.CHOICES:
-            known = ", ".join(mini_summary_model.CHOICES)
+        if choice not in session_summary.CHOICES:
+            known = ", ".join(session_summary.CHOICES)
             raise SettingsError(f"context.summaries must be one of {known}, not {choice!r}")
 
     @property
@@ -182,7 +183,7 @@ def refine(deps: ContextServices, session_id: int) -> bool:
         turns = chat_summaries.summary_input(deps.database, session_id)
         if not turns:
             return False
-        found = mini_summary_model.summary_by_model(
+        found = session_summary.summary_by_model(
             deps.database, deps.models, turns, settings.summaries, settings.summary_timeout_s, deps.clock
         )
         return found is not None and _put(deps, session_id, turns, *found)
@@ -206,13 +207,13 @@ def _put(
         deps.database,
         session_id,
         kept,
-        tags=keywords.tags(questions),
+        tags=topics.tags(questions),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
         made_by=by,
         ended_ms=turns[-1].created_ms,
         now_ms=deps.clock(),
         embedded=_embedded(deps, session_id, session_summary.text_of(kept)),
-        traces=tracing.traced(kept, turns, by),
+        traces=session_summary.traced(kept, turns, by),
         made_of=turns,
     )
 
@@ -243,8 +244,8 @@ def _embedded(deps: ContextServices, session_id: int, text: str) -> Embedded | N
 
 def _roll_up(deps: ContextServices) -> None:
     try:
-        digests.roll_up_recent(deps.database, deps.settings.recent_days, deps.clock())
-        digests.history(deps.database, deps.settings.recent_days, deps.clock())
+        topics.roll_up_recent(deps.database, deps.settings.recent_days, deps.clock())
+        topics.history(deps.database, deps.settings.recent_days, deps.clock())
     except FAULTS as error:
         log.warning("the digests of chats are made later: %s", type(error).__name__)
 
@@ -257,11 +258,11 @@ def _judge(deps: ContextServices, turns: Sequence[SessionTurn]) -> None:
         turn = by_id[turn_id]
         pack = context_packs.of_turn_id(deps.database, turn_id)
         words = (
-            set(keywords.keyword_candidates(pack.text)) - set(keywords.keyword_candidates(turn.question))
+            set(topics.keyword_candidates(pack.text)) - set(topics.keyword_candidates(turn.question))
             if pack
             else set()
         )
-        used = words & set(keywords.keyword_candidates(turn.answer_md))
+        used = words & set(topics.keyword_candidates(turn.answer_md))
         found[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if found:
         context_packs.judge(deps.database, found)
@@ -272,3 +273,62 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name
         return ""
+
+
+# ---- keeping
+# Looks after context sessions while the web process runs, in a thread of its own.
+#
+# At the start and once a minute it closes windows that nobody was heard of, whatever became of them, and
+# makes up for summaries that failed. Then it lets a model put a few summaries into better words.
+
+LOOK_EVERY_S = 60.0
+REFINED_AT_ONCE = 3
+SETTLE_MS = 120_000
+"""A window that was closed for so long does not come back in a moment: its summary is worth a request."""
+_DAY_MS = 86_400_000
+
+
+class Keeper:
+    """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
+
+    def __init__(self, deps: ContextServices, every_s: float = LOOK_EVERY_S) -> None:
+        self._deps = deps
+        self._every_s = every_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="context", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+
+    def _run(self) -> None:
+        try:
+            while True:
+                look(self._deps)
+                if self._ended.wait(self._every_s):
+                    return
+        finally:
+            self._deps.database.close_thread()
+
+
+def look(deps: ContextServices) -> None:
+    """One round."""
+    try:
+        close_idle_sessions(deps)
+        if deps.settings.enabled and deps.settings.summaries != "off":
+            _refine(deps)
+    except FAULTS as error:
+        log.warning("chats are looked after later: %s", type(error).__name__)
+    except Exception:  # the next round may do better
+        log.exception("chats could not be looked after")
+
+
+def _refine(deps: ContextServices) -> None:
+    now_ms = deps.clock()
+    for session_id in chat_digests.unrefined(
+        deps.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE
+    ):
+        refine(deps, session_id)
+        chat_sessions.note(deps.database, session_id, {"refined_ms": deps.clock()})

@@ -6,18 +6,22 @@ what earlier chats were tagged with says how sure each is. What a person chose o
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
-from assistant.context import keywords
-from assistant.context.digests import line_of
-from assistant.core.texts import normalize
+from assistant.context.session_summary import one_line
+from assistant.core.strings import local_time
+from assistant.core.texts import REDACTED, normalize, question_words, redacted
 from store.core.database import Database
 from store.core.settings import ContextSettings
 from store.memory import chat_digests, chat_sessions, chat_summaries
-from store.memory.chat_digests import Line
+from store.memory.chat_digests import Digest, Line
+from store.memory.chat_summaries import ChatSummary
 
 FIRST_TURNS = 5
 LATEST_TURNS = 3
@@ -118,7 +122,7 @@ def scores(
     Half is the share of the questions that name it, half what earlier chats say: with one that is surely
     about it a third of that half, with many nearly all.
     """
-    named = keywords.tags(messages, most=24)
+    named = tags(messages, most=24)
     known = chat_digests.inventory(database, tuple(named), session_id)
     found = {}
     for tag, confidence in named.items():
@@ -185,7 +189,7 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
     beside: dict[str, int] = {}
     for message in messages:
         words = normalize(message).split()
-        tags = set(keywords.keyword_candidates(message))
+        tags = set(keyword_candidates(message))
         for left, right in pairwise(words):
             pair = (left.strip("?!.,;:"), right.strip("?!.,;:"))
             if tag in pair and pair[0] != pair[1] and set(pair) <= tags:
@@ -193,3 +197,119 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
     often = max(beside, key=lambda pair: beside[pair], default="")
     title = often if beside.get(often, 0) > 1 else tag
     return title[:1].upper() + title[1:]
+
+
+# ---- digests
+# Roll-ups of closed chats: the recent days chat by chat, the time before folded by month (R1.12, R1.13).
+
+DAY_MS = 86_400_000
+MAX_RECENT = 200
+"""Chats that the digest of the recent days holds, newest first."""
+MAX_LINE_CHARS = 260
+
+
+def recent(database: Database, recent_days: int, now_ms: int) -> Digest:
+    """Chats that ended in the last `recent_days`, newest first; made and kept where it is missing."""
+    since_ms = now_ms - recent_days * DAY_MS
+    known = chat_digests.get(database, "recent")
+    if known is not None and not any(line.at_ms < since_ms for line in known.lines):
+        return known
+    return roll_up_recent(database, recent_days, now_ms)
+
+
+def roll_up_recent(database: Database, recent_days: int, now_ms: int) -> Digest:
+    """Make the digest of the recent days anew and keep it."""
+    since_ms = now_ms - recent_days * DAY_MS
+    ids = chat_digests.recent(database, since_ms, MAX_RECENT)
+    found = chat_summaries.get(database, ids)
+    digest = Digest("recent", tuple(line_of(found[each]) for each in ids if each in found), since_ms, now_ms)
+    chat_digests.put(database, digest)
+    return digest
+
+
+def history(database: Database, recent_days: int, now_ms: int) -> Digest:
+    """What the time before the recent days was about; made anew when a chat is not recent any more."""
+    until_ms = now_ms - recent_days * DAY_MS
+    known = chat_digests.get(database, "history")
+    if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms):
+        return known
+    lines = tuple(
+        Line(_folded(month), month.ids, month.ended_ms) for month in chat_digests.months(database, until_ms)
+    )
+    digest = Digest("history", lines, until_ms, now_ms)
+    chat_digests.put(database, digest)
+    return digest
+
+
+def line_of(summary: ChatSummary) -> Line:
+    """One chat as a bullet: its day, what was wanted, and what came of it."""
+    parts = [summary.request or "", summary.learned or summary.investigated or summary.completed or ""]
+    if summary.next_steps:
+        parts.append(summary.next_steps)
+    day = local_time(summary.ended_ms, ZoneInfo(summary.timezone))[:10]
+    text = f"{day}: " + " — ".join(part for part in parts if part)
+    return Line(one_line(text, MAX_LINE_CHARS), (summary.session_id,), summary.ended_ms)
+
+
+def _folded(month: chat_digests.Month) -> str:
+    chats = "1 chat" if month.sessions == 1 else f"{month.sessions} chats"
+    about = f" about {', '.join(month.tags)}" if month.tags else ""
+    return f"{month.month}: {chats}{about}."
+
+
+# ---- keywords
+# What a person's questions are about, as tags: their own words only, never an answer's (R1.29, R1.33).
+
+MAX_TAGS = 8
+TAG_MIN_CHARS = 3
+TAG_MIN_CJK_CHARS = 2
+TAG_MAX_CHARS = 40
+
+# Words of asking in a chat beside those of `texts.question_words`; they name no subject.
+_STOP_TEXT = """
+again also any anything app began begin came come comes end ended ends gave given gives goes happen better
+both chat check come could detail details different each else every exactly example explain few first give
+going good help here idea info information just kind know let like long main maybe mean more most need never
+next one only other own page part people question really right same short should still such sure take thanks
+though too try two under until very want way well where whether without word words would yes yet answer
+answers earlier continue mention mentioned happened happen actually another around back became because
+一个 这个 那个 这些 那些 可以 不是 就是 还有 没有 知道 觉得 现在 以后 以前 东西 问题 一些 一样 因为 所以 但是
+如果 怎样 如何 谢谢 你好 应该 需要 关于 继续 刚刚 其他 里面 出来 起来
+"""
+_MORE_STOP_WORDS = frozenset(_STOP_TEXT.split())
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_HAS_LETTER = re.compile(r"[^\W\d_]")
+_REDACTED_WORD = REDACTED.strip("[]")
+
+
+def keyword_candidates(message: str) -> tuple[str, ...]:
+    """The words of one message that may be tags, in normal form, each once."""
+    return tuple(word for word in question_words(redacted(message)) if _is_tag(word))
+
+
+def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
+    """Tags of a session with how sure each is, 0 to 1: the share of its questions that name it.
+
+    A word of one question among many says less than half of what a word of each does.
+    """
+    named = [keyword_candidates(message) for message in messages]
+    known = {word for words in named for word in words}
+    counted = Counter(word for words in named for word in {_singular(each, known) for each in words})
+    ranked = sorted(counted, key=lambda word: (-counted[word], -min(len(word), 12), word))
+    return {word: round(0.3 + 0.7 * counted[word] / len(messages), 3) for word in ranked[:most]}
+
+
+def _singular(word: str, known: Collection[str]) -> str:
+    """The word without its plural s, where it is used without it, too."""
+    return word[:-1] if word.endswith("s") and word[:-1] in known else word
+
+
+def _is_tag(word: str) -> bool:
+    if _HAN.search(word):
+        return len(word) >= TAG_MIN_CJK_CHARS and word not in _MORE_STOP_WORDS
+    return (
+        TAG_MIN_CHARS <= len(word) <= TAG_MAX_CHARS
+        and word not in _MORE_STOP_WORDS
+        and word != _REDACTED_WORD
+        and _HAS_LETTER.search(word) is not None
+    )

@@ -13,6 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
+from assistant.core.texts import normalize
+from assistant.language import lexical_overlap, statements
+from assistant.language.figures import in_digits
+from assistant.language.lexical_overlap import TELLING
+from assistant.language.statements import without_quotations
+
 _GROUPS = {
     "cancelled": r"\bcancel\w*|\bcalled\s+off|取消|作废",
     "approved": r"\bapprov\w*|\baccept(?:ed|s|ance)?\b"
@@ -280,3 +286,73 @@ def direction(sentence: str) -> str | None:
 def _is_denied_at(text: str, start: int, end: int) -> bool:
     before = _CLAUSE.split(text[max(0, start - _NEAR_CHARS) : start])[-1]
     return bool(_NOT.search(before) or _NONE.match(text, end) or _BARRED.match(text, end))
+
+
+# ---- agreement
+# Whether a sentence and a text deny the same things: "not fine" over "fine, so it is not the network".
+
+CLOSE_CHARS = 12
+"""So far behind a "not" stands what it denies first of all."""
+
+
+def agree(said: str, whole: str) -> bool:
+    """Whether neither denies what the other says, as far as their "not" tells."""
+    said, whole = in_digits(statements.without_quotations(said)), in_digits(whole).replace("_", " ")
+    if is_denied(said) and not is_denied(whole):
+        return False
+    shared = lexical_overlap.content_words(said)
+    shared -= lexical_overlap.lacking(shared, [whole])
+    there, here = denied_parts(whole), denied_clauses(said)
+    unlike = (
+        shared - lexical_overlap.lacking(shared, [there]) - (shared - lexical_overlap.lacking(shared, [here]))
+    )
+    if not all(_is_said_otherwise(word, whole, there) for word in unlike):
+        return False
+    # What stands right behind a "not" of the sentence, and behind none of the text.
+    denied = [denied_parts(whole, len(whole))]
+    mine = lexical_overlap.content_words(denied_parts(said, CLOSE_CHARS))
+    mine -= lexical_overlap.lacking(mine, [whole])
+    if not lexical_overlap.lacking(mine, denied):
+        return True
+    wide = lexical_overlap.content_words(denied_parts(said))
+    return bool(wide - lexical_overlap.lacking(wide, denied))
+
+
+def _is_said_otherwise(word: str, whole: str, denied: str) -> bool:
+    """Whether a text that denies a word also says it without a "not"."""
+    return normalize(whole).count(word) > normalize(denied).count(word)
+
+
+# ---- reasons
+# Why something was so: a reason is a claim of its own, and the easiest to make up.
+#
+# "It failed because the network was down" over a quote that says that it failed shares most of its
+# words with the quote. So the words behind "because" are counted by themselves.
+
+REASON_SHARE = 0.5
+"""The part of a reason's words that the frame must show."""
+
+_BECAUSE = re.compile(
+    r"\b(?:because(?:\s+of)?|due\s+to|owing\s+to|caused\s+by|as\s+a\s+result\s+of|on\s+the\s+advice\s+of|thanks\s+to"
+    r"|in\s+order\s+to|so\s+that)\s+(?P<why>[^,;.!?]+)"
+    r"|(?:因为|由于|原因是|是因为)(?P<han>[^，。；]+)",
+    re.IGNORECASE,
+)
+
+
+def unproven_reason(said: str, texts: Iterable[str], whole: str) -> str | None:
+    """A reason that a sentence gives and neither its quotes nor their frame show; None when all do."""
+    for found in _BECAUSE.finditer(without_quotations(said)):
+        why = found["why"] or found["han"]
+        words = lexical_overlap.content_words(why)
+        if lexical_overlap.is_foreign(why, [*texts, whole]):
+            continue
+        given = [*texts, whole]
+        telling = lexical_overlap.share(words - TELLING, given)
+        if (
+            words
+            and lexical_overlap.share(words, given) < REASON_SHARE
+            and not (words - TELLING and telling > REASON_SHARE)
+        ):
+            return why.strip()
+    return None

@@ -3,7 +3,7 @@
 Both sides are compared in normal form: NFKC, case folded, white space collapsed, spaces between
 CJK characters dropped (a reader puts them in, a model does not). Where that does not find it, the
 place most like it is looked for, because models repair small misreadings; it stands there when
-nothing differs but slips of reading (`assistant.evidence.slips`). The place is found by Myers'
+nothing differs but slips of reading (`assistant.evidence.quotes`). The place is found by Myers'
 bit-vector algorithm (J. ACM 46(3), 1999), which takes one pass over the text.
 """
 
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from assistant.core.texts import CJK
-from assistant.evidence.slips import Span, same_but_for_slips
+from store.ocr.readings import Box, Line, Reading, Word
 
 MAX_QUOTE_CHARS = 400
 EDITS, EDITS_PER_CHAR = 2, 0.15
@@ -196,3 +197,130 @@ def _joins(before: str, after: str) -> bool:
 def _original(haystack: _Normal, span: Span) -> Span:
     start, end = span
     return haystack.origin[start], haystack.origin[end - 1] + 1
+
+
+# ---- slips
+# What a reader of screens does to a text without changing what it says, and what is no slip.
+#
+# A quote may differ from its frame's text by marks (a bullet read as «, a lost full stop), by letters
+# of one shape (``I``, ``l`` and ``|``; ``rn`` and ``m``) and, in a Latin word of which the reader itself was
+# unsure, by one letter in four. Never by a digit or by what makes a figure or a comparison another
+# one: a sign, a decimal point, ``<`` for ``>``. Any other difference is another statement.
+
+Span = tuple[int, int]
+
+LETTERS_PER_EDIT = 4
+"""In a word of which the reader was unsure."""
+
+_KEPT = frozenset("%‰<>=+±≤≥≠€$£¥")
+_INSIDE_FIGURES = frozenset(".,:/-\u2013")
+_SHAPES = (("rn", "m"), ("vv", "w"), ("|", "l"), ("I", "l"), ("\u0131", "l"), ("O", "o"), ("Q", "o"))
+
+
+def same_but_for_slips(read: str, quoted: str, doubted: Collection[Span] = ()) -> bool:
+    """Whether `quoted` says what `read` says. `doubted` are the words (start, end) of `read` that the
+    reader was unsure of.
+    """
+    here, origin = _told(read)
+    there, _ = _told(quoted)
+    if _figures(here) != _figures(there):
+        return False
+    matcher = SequenceMatcher(None, here.lower(), there.lower(), autojunk=False)
+    return all(
+        kind == "equal"
+        or _shape(here[first:last]) == _shape(there[begin:end])
+        or _is_doubted(here[first:last], origin[first:last], there[begin:end], doubted)
+        for kind, first, last, begin, end in matcher.get_opcodes()
+    )
+
+
+def _told(text: str) -> tuple[str, Sequence[int]]:
+    """The characters that say something, and where each stands in the text."""
+    kept: list[str] = []
+    origin: list[int] = []
+    for at, raw in enumerate(text):
+        for character in unicodedata.normalize("NFKC", raw):
+            if len(character.lower()) == 1 and _says_something(character, text, at):
+                kept.append(character)
+                origin.append(at)
+    return "".join(kept), origin
+
+
+def _says_something(character: str, text: str, at: int) -> bool:
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if character.isalnum() or character in _KEPT:
+        return True
+    if character == "|":  # an "I" stands between words; at an edge of a line it is a border
+        return before == " " == after
+    if character not in _INSIDE_FIGURES or not after.isdigit():
+        return False
+    return before.isdigit() or (character in "-\u2013" and not before.isalnum())
+
+
+def _shape(letters: str) -> str:
+    for letter, like in _SHAPES:
+        letters = letters.replace(letter, like)
+    return letters.lower()
+
+
+def _figures(text: str) -> str:
+    return "".join(character for character in text if not character.isalpha() and character != "|")
+
+
+def _is_doubted(here: str, places: Sequence[int], there: str, doubted: Collection[Span]) -> bool:
+    if not (here + there).isascii() or not here:
+        return False
+    edits = max(len(here), len(there))
+    return any(
+        start <= places[0] and places[-1] < end and edits * LETTERS_PER_EDIT <= end - start
+        for start, end in doubted
+    )
+
+
+# ---- rows
+# A reading with the lines of one row joined: what a reader tore apart stands together again.
+#
+# A wide gap in a row makes two lines of it, in whatever order the columns were read. A quote that is
+# not in the text as it was read may stand in a row from left to right.
+
+SAME_ROW = 0.5
+"""The part of the smaller line's height that two lines share when they stand in one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`text` of all rows, one a line; `words` stand in it by its own characters."""
+
+    text: str
+    words: tuple[Word, ...]
+
+
+def rows(reading: Reading) -> Rows:
+    """The lines of a reading from top to bottom, those of a row joined from left to right."""
+    parts: list[str] = []
+    words: list[Word] = []
+    at = 0
+    for row in _grouped(reading.lines):
+        for word in sorted((word for line in row for word in line.words), key=lambda word: word.box.x):
+            words.append(Word(at, at + len(word.text), word.text, word.box, word.confidence))
+            parts += [word.text, " "]
+            at += len(word.text) + 1
+        if parts:
+            parts[-1] = "\n"
+    return Rows("".join(parts), tuple(words))
+
+
+def _grouped(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    row: list[Line] = []
+    for line in sorted(lines, key=lambda line: line.box.y + line.box.h / 2):
+        if row and not _shares_row(row[-1].box, line.box):
+            yield row
+            row = []
+        row.append(line)
+    if row:
+        yield row
+
+
+def _shares_row(a: Box, b: Box) -> bool:
+    shared = min(a.y + a.h, b.y + b.h) - max(a.y, b.y)
+    return shared >= SAME_ROW * min(a.h, b.h)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assistant.formats.coercion import coerced
-from assistant.formats.json_values import Code, InvalidJson, decoded
+from assistant.formats.json_values import Code, InvalidJson, coerced, decoded
 
 MAX_CALLS = 16
 _NAMES = ("name", "tool_name")

@@ -12,8 +12,14 @@ from __future__ import annotations
 import re
 
 from assistant.formats.calls import CallCollector, Stop
-from assistant.formats.coercion import type_of
-from assistant.formats.json_values import InvalidJson, after_space, decoded, first_outside_fences, read_value
+from assistant.formats.json_values import (
+    InvalidJson,
+    after_space,
+    decoded,
+    first_outside_fences,
+    read_value,
+    type_of,
+)
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 FUNCTION = re.compile(rf"<function=({NAME})>")

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assistant.read_api import moments, reading
+from assistant.read_api import answers, calls
 from assistant.read_api.answers import (
     ActivitySummary,
     FrameContext,
@@ -56,7 +56,7 @@ def search_frames(
     All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Without `start`
     everything is searched; `end` is now. Look at a row with get_frame_context.
     """
-    start_ms, end_ms = moments.span(start, end, call.now_ms)
+    start_ms, end_ms = answers.span(start, end, call.now_ms)
     filters = Filters(
         start_ms=start_ms,
         # With an open end the first page settles it, for all pages after it.
@@ -65,7 +65,7 @@ def search_frames(
         window_name=window_name,
         browser_url=browser_url,
     )
-    found = reading.find(call, query, filters, limit=limit, order=order, cursor=cursor)
+    found = calls.find(call, query, filters, limit=limit, order=order, cursor=cursor)
     return FramesFound(
         now=moment(call.now_ms),
         withheld=call.withheld,
@@ -91,10 +91,10 @@ def get_frame_context(
 
     `text_start` and `text_chars` choose a piece of a long text.
     """
-    frame = reading.frame(call, frame_id)
+    frame = calls.frame(call, frame_id)
     found = readings.current_reading(call.database, frame_id)
     text = found.text if found else ""
-    previous, following = reading.neighbours(call, frame)
+    previous, following = calls.neighbours(call, frame)
     segment = segments.segment_of(call.database, frame)
     call.returned = 1
     return FrameContext(
@@ -130,8 +130,8 @@ def activity_summary(
 
     The range is half-open, and `end` is now when left out.
     """
-    start_ms, end_ms = moments.span(start, end, call.now_ms)
-    totals, gaps = reading.summary(call, start_ms, end_ms)
+    start_ms, end_ms = answers.span(start, end, call.now_ms)
+    totals, gaps = calls.summary(call, start_ms, end_ms)
     call.returned = len(totals.by_app)
     return ActivitySummary(
         now=moment(call.now_ms),

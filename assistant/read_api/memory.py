@@ -6,14 +6,13 @@ must, and cuts to the limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from assistant.read_api import doors_memory as gate
-from assistant.read_api import moments
+from assistant.read_api import answers
 from assistant.read_api.answers import (
     ContextTimeline,
     Details,
@@ -27,8 +26,8 @@ from assistant.read_api.answers import (
     Words,
     moment,
 )
-from assistant.read_api.calls import ReadCall
-from assistant.read_api.errors import ReadRefused
+from assistant.read_api.calls import ReadCall, ReadRefused
+from store.frames import frames
 from store.memory import search, timeline
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary
@@ -37,6 +36,7 @@ from store.memory.insights import Insight
 from store.memory.observations import Observation
 from store.memory.search import MemoryPage
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
+from store.timeline import segments
 
 _SNIPPET_CHARS = 300
 
@@ -166,7 +166,7 @@ def get_context_timeline(
         raise ReadRefused("invalid", str(error)) from error
     except UnknownAnchor as error:
         raise ReadRefused("not_found", str(error.args[0])) from error
-    entries = gate.shown(call, found.entries)
+    entries = shown(call, found.entries)
     if found.anchor.type != "time" and not any(found.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
     call.returned = len(entries)
@@ -213,7 +213,7 @@ def _found(
     """What one of the searches of `store.memory.search` gives; `of` is what it asks for before the question."""
     filters = MemoryFilters(project=project)
     if start is not None or end is not None:  # else the store's own window holds (C11)
-        start_ms, end_ms = moments.span(start, end, call.now_ms)
+        start_ms, end_ms = answers.span(start, end, call.now_ms)
         filters = MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
     asking = call.library.embedder.asking(query)
     page = find(
@@ -237,7 +237,7 @@ def _with_zone(anchor: int | str) -> int | str:
 
 
 def _answer(call: ReadCall, page: MemoryPage, limit: int) -> MemoryFound:
-    entries = gate.shown(call, page.entries)[:limit]
+    entries = shown(call, page.entries)[:limit]
     call.returned = len(entries)
     return MemoryFound(
         now=moment(call.now_ms),
@@ -280,3 +280,47 @@ def _details(entry: MemoryEntry) -> Details:
             raise TypeError(f"a {entry.type} goes through no door")
         case body:
             return PromptDetails(text=body.text, chat_id=body.chat_id)
+
+
+# ---- doors memory
+# Entries of memory as a call may see them.
+#
+# An entry is made of frames and says what they said. So it stays back whole when a rule of today
+# leaves out one of the frames it names, or a window of its app (for a session: any window) that was
+# in use within its time. That keeps back too much rather than a line too little; a question that
+# the person typed is nobody's window and is always given.
+
+
+def shown(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    """The entries that the rules let out; those they keep back are counted."""
+    found = []
+    for entry in entries:
+        if _lets_out(call, entry):
+            found.append(entry)
+        else:
+            call.withheld += 1
+    return found
+
+
+def _lets_out(call: ReadCall, entry: MemoryEntry) -> bool:
+    match entry.body:
+        case Observation() as body:
+            facts = {fact.frame_id for fact in body.facts if fact.frame_id is not None}
+            rows = frames.get_many(call.database, {*body.frame_ids, *facts})
+            if not all(call.lets_out(row) for row in rows.values()):
+                return False
+            return permits_windows(call, body.start_ms, body.end_ms, body.app_name)
+        case SessionSummary() as body:
+            return permits_windows(call, body.start_ms, body.end_ms, None)
+        case Insight() | ChatSummary():  # it may quote any frame it was shown, in words of its own
+            return False
+    return True
+
+
+def permits_windows(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> bool:
+    """Whether no window in use in that time is left out; of one app where it is named."""
+    return all(
+        call.lets_out(segment)
+        for segment in segments.segments(call.database, start_ms, end_ms)
+        if app_name is None or segment.app_name == app_name
+    )

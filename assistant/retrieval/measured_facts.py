@@ -15,9 +15,8 @@ from typing import Any
 from assistant.core.strings import duration, local_time
 from assistant.core.texts import normalize
 from assistant.language import lexical_overlap
-from assistant.language.figures import days_told, figures, figures_at, of_moment
-from assistant.language.numerals import in_digits
-from assistant.language.specifics import names as names_in
+from assistant.language.figures import days_told, figures, figures_at, in_digits, of_moment
+from assistant.language.statements import names as names_in
 from assistant.retrieval.retrieval import Retrieval
 from store.core import times
 from store.timeline.totals import Total, Totals

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from assistant.core.neutral import neutralized
 from assistant.core.strings import local_time, reason
-from assistant.core.texts import estimate_tokens, matches
+from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
 from assistant.retrieval.retrieval import Entry, Retrieval
 from store.timeline.ledger import Gap

@@ -12,10 +12,9 @@ from datetime import tzinfo
 
 from assistant.core.strings import local_time
 from assistant.language.figures import of_moment
-from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.frame_selection import Searched
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts, duration_figures
-from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.retrieval.retrieval import Entry, Retrieval, excerpt
 from store.core import times
 from store.core.database import Database
 from store.ocr import readings

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -9,7 +13,6 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from assistant.tools.calculator import CannotCalculate, calculate
 from assistant.tools.files import CannotRead, list_folder, read_text
 from assistant.tools.tool import ToolFailed, legible, tool
 
@@ -105,3 +108,139 @@ def list_directory(context: GeneralContext, path: FilePath) -> object:
         }
     except CannotRead as error:
         raise ToolFailed(str(error)) from error
+
+
+# ---- calculator
+# Arithmetic that cannot run code and cannot run away.
+#
+# The expression is parsed by Python's own parser into a tree, and only the nodes listed here are
+# worked out: numbers, operators and a few functions of mathematics. Whole
+# numbers stay exact up to `MAX_BITS`, and every operation is bounded before it is made, so that
+# ``9**9**9`` is refused at once.
+
+MAX_CHARS = 500
+MAX_NODES = 200
+MAX_BITS = 4096
+"""About 1,233 digits."""
+
+Number = int | float
+
+
+class CannotCalculate(ValueError):
+    """The expression has no value here; the message says why."""
+
+
+def calculate(expression: str) -> Number:
+    """The value of an arithmetic expression. Raises `CannotCalculate`."""
+    text = " ".join(expression.split())
+    for sign, python in (("×", "*"), ("÷", "/"), ("^", "**"), ("−", "-")):
+        text = text.replace(sign, python)
+    if not text:
+        raise CannotCalculate("The expression is empty.")
+    if len(text) > MAX_CHARS:
+        raise CannotCalculate(f"The expression is longer than {MAX_CHARS} characters.")
+    try:
+        tree = ast.parse(text, mode="eval")
+        if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+            raise CannotCalculate("The expression has too many parts.")
+        return _value(tree.body)
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise CannotCalculate("This is not an arithmetic expression.") from error
+    except ZeroDivisionError as error:
+        raise CannotCalculate("Division by zero.") from error
+    except OverflowError as error:
+        raise CannotCalculate("The result is too large.") from error
+    except CannotCalculate:
+        raise
+    except ValueError as error:
+        raise CannotCalculate(f"{error}".capitalize() + ".") from error
+
+
+def _value(node: ast.expr) -> Number:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return _checked(node.value)
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        return _checked(_BINARY[type(node.op)](_value(node.left), _value(node.right)))
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
+        return _checked(_UNARY[type(node.op)](_value(node.operand)))
+    if isinstance(node, ast.Name) and node.id in _CONSTANTS:
+        return _CONSTANTS[node.id]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        return _checked(_called(node.func.id, [_value(each) for each in node.args]))
+    raise CannotCalculate(f"Only numbers, + - * / // % ** and {', '.join(sorted(_FUNCTIONS))} are known.")
+
+
+def _called(name: str, values: list[Number]) -> Number:
+    if name not in _FUNCTIONS:
+        raise CannotCalculate(f"There is no function {name[:40]!r}.")
+    function, least, most = _FUNCTIONS[name]
+    if not least <= len(values) <= most:
+        raise CannotCalculate(f"{name} takes {least} to {most} values.")
+    return function(*values)
+
+
+def _checked(value: object) -> Number:
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= MAX_BITS:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, int | float):
+        raise CannotCalculate("The result is too large.")
+    raise CannotCalculate("The result is not a real number.")
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
+        if base not in (-1, 0, 1) and exponent * base.bit_length() > 2 * MAX_BITS:
+            raise CannotCalculate("The result is too large.")
+        return int(base**exponent)
+    result = base**exponent
+    if isinstance(result, complex):
+        raise CannotCalculate("The result is not a real number.")
+    return float(result)
+
+
+def _factorial(value: Number) -> Number:
+    if not isinstance(value, int) or not 0 <= value <= 500:
+        raise CannotCalculate("factorial takes a whole number from 0 to 500.")
+    return math.factorial(value)
+
+
+def _rounded(value: Number, digits: Number = 0) -> Number:
+    if not isinstance(digits, int) or not -400 <= digits <= 400:
+        raise CannotCalculate("round takes a whole number of digits.")
+    return round(value, digits) if digits else round(value)
+
+
+_BINARY: dict[type, Callable[[Number, Number], Number]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_UNARY: dict[type, Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
+_MANY = 100
+_FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
+    "abs": (abs, 1, 1),
+    "round": (_rounded, 1, 2),
+    "floor": (math.floor, 1, 1),
+    "ceil": (math.ceil, 1, 1),
+    "sqrt": (math.sqrt, 1, 1),
+    "exp": (math.exp, 1, 1),
+    "log": (math.log, 1, 2),
+    "log2": (math.log2, 1, 1),
+    "log10": (math.log10, 1, 1),
+    "sin": (math.sin, 1, 1),
+    "cos": (math.cos, 1, 1),
+    "tan": (math.tan, 1, 1),
+    "asin": (math.asin, 1, 1),
+    "acos": (math.acos, 1, 1),
+    "atan": (math.atan, 1, 1),
+    "factorial": (_factorial, 1, 1),
+    "min": (min, 2, _MANY),
+    "max": (max, 2, _MANY),
+}

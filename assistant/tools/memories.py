@@ -11,12 +11,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from assistant.core.texts import neutralized
+from assistant.read_api import answers
+from assistant.read_api import memory as gate
+from assistant.read_api.answers import TimeOrNone, Words
 from assistant.read_api.frames import FrameId
 from assistant.tools.sources import SourceContext, SourceQuery, rows_that_fit, source_tool, truncated
 from assistant.tools.tool import ToolFailed
+from store.core import tokenizer
 from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import captured_ms_of
+from store.memory import chat_summaries, daily_summaries, search
+from store.memory.chat_summaries import ChatSummary
+from store.memory.entries import MemoryEntry, MemoryFilters
 from store.ocr import readings
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
@@ -244,3 +252,132 @@ def _fact(fact: Fact) -> dict[str, Any]:
         "source_frame_id": fact.source_frame_id,
     }
     return {key: value for key, value in told.items() if value is not None}
+
+
+# ---- days
+# The tool over the summaries of days, told under the rules of today.
+#
+# A day is kept back when a window in use in it is left out now.
+
+_DAY_CHARS = 2_000
+
+
+@source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules", source="days")
+def search_rag(
+    look: SourceQuery,
+    query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Annotated[int, Field(ge=1, le=31, description="Days at most.")] = 5,
+) -> object:
+    """Searches the summaries of whole days, best match first; call it to learn on which day something was, or
+    what surrounded it. `start` and `end` are half-open, and a day counts when it overlaps them; without
+    them every day is searched. What a day's summary says is proven by its frames only: find them with
+    search_ocr. Examples: {"query": "budget meeting"};
+    {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
+    start_ms, end_ms = None, None
+    if start is not None or end is not None or look.context.range_ms:
+        start_ms, end_ms = look.within(*answers.span(start, end, look.call.now_ms))
+    asked = look.call.library.embedder.asking(query)
+    found, strategy, reason = daily_summaries.search(
+        look.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=look.context.timeout_s
+    )
+    rows = []
+    for day in found:
+        if look.context.range_ms and not _is_inside(look, day.start_ms, day.end_ms):
+            continue
+        if not gate.permits_windows(look.call, day.start_ms, day.end_ms, None):
+            look.call.withheld += 1
+            continue
+        rows.append({"day": day.day, "zone": day.zone, "summary": _excerpt(day.text, query)})
+        look.context.findings.shown(day.start_ms, day.end_ms)
+        if len(rows) == limit:
+            break
+    kept, _ = rows_that_fit(rows)
+    look.call.returned = len(kept)
+    told: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": look.call.withheld}
+    if reason:
+        told["fallback_reason"] = reason
+    return told if kept else {**told, "note": "No summary of a day fits."}
+
+
+DAY_TOOLS = (search_rag,)
+
+
+def _excerpt(text: str, query: str) -> str:
+    """What of a day fits: its first line, then the lines that have words of the query, then the others.
+
+    They stay in the order of the day, and a line of ``…`` stands where some were left out.
+    """
+    lines = text.split("\n")
+    wanted = {token.text for token in tokenizer.tokens(query)}
+    hits = [len(wanted & {token.text for token in tokenizer.tokens(line)}) for line in lines]
+    left, kept = _DAY_CHARS, set[int]()
+    for n in sorted(range(len(lines)), key=lambda n: (n > 0, -hits[n], n)):
+        if len(lines[n]) + 3 <= left:
+            kept.add(n)
+            left -= len(lines[n]) + 3
+    told: list[str] = []
+    for n, line in enumerate(lines):
+        if n in kept:
+            told.append(line)
+        elif told and told[-1] != "…":
+            told.append("…")
+    return "\n".join(told) if 0 in kept else truncated(text, _DAY_CHARS)
+
+
+def _is_inside(look: SourceQuery, start_ms: int, end_ms: int) -> bool:
+    low, high = look.context.range_ms or (start_ms, end_ms)
+    return low <= start_ms and end_ms <= high
+
+
+# ---- chats
+# A tool over what earlier chats came to; they are told as background, too, where the person lets them.
+
+_FIELD_CHARS = 400
+
+
+@source_tool(mode="auto", reaches="what your earlier chats came to", source="chats")
+def search_chats(
+    look: SourceQuery,
+    query: Annotated[str, Field(max_length=400, description="Words or meaning; blank: the newest.")],
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    limit: Annotated[int, Field(ge=1, le=20, description="Chats at most.")] = 8,
+) -> object:
+    """Finds earlier chats with the person by what they came to; call it when they refer to one, as in “what
+    did we find out about it”. It is background: no chat can be cited, and only frames show what was on the
+    screen. For single questions use search_user_prompts. The last 90 days are searched unless a range is
+    given."""
+    call, context = look.call, look.context
+    filters = MemoryFilters()
+    if start is not None or end is not None or context.range_ms:
+        filters = MemoryFilters(*look.within(*answers.span(start, end, call.now_ms)))
+    found = search.search_chats(
+        call.database,
+        call.library.embedder.asking(query),
+        filters=filters,
+        now_ms=call.now_ms,
+        limit=limit + 1,
+    )
+    chats = [entry for entry in found.entries if _chat(entry).chat_id != context.chat_id][:limit]
+    rows, left_out = rows_that_fit([_row(look, entry) for entry in chats])
+    if context.turn_id is not None and rows:
+        with call.database.write() as connection:
+            chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats[: len(rows)]])
+    call.returned = len(rows)
+    told: dict[str, object] = {"chats": rows}
+    if not rows:
+        told["note"] = "No earlier chat fits."
+    return {**told, "left_out": left_out} if left_out else told
+
+
+def _row(look: SourceQuery, entry: MemoryEntry) -> dict[str, object]:
+    said = _chat(entry)
+    fields = {name: truncated(neutralized(text), _FIELD_CHARS) for name, text in said.fields.items() if text}
+    return {"chat_id": said.chat_id, "ended": look.local(said.ended_ms), **fields}
+
+
+def _chat(entry: MemoryEntry) -> ChatSummary:
+    assert isinstance(entry.body, ChatSummary)  # `search_chats` gives nothing else
+    return entry.body

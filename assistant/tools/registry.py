@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Literal
 
 from assistant.core.cancellation import Decisions
 from assistant.read_api.calls import ReadSources
-from assistant.tools import (
-    attachments,
-    calendars,
-    chats,
-    days,
-    describe,
-    general,
-    memories,
-    messages,
-    places,
-    screen,
-    web,
-)
+from assistant.tools import files, general, memories, network, screen, sources
 from assistant.tools.findings import Findings
-from assistant.tools.gates import ToolGateOpts
 from assistant.tools.network import VisionAccess, WebAccess
-from assistant.tools.rate_limit import RateLimit
 from assistant.tools.tool import Registry, Tool
 from engines.web_search import WebSearch
 from store.chats import tool_permissions
@@ -33,6 +25,9 @@ from store.chats.tool_permissions import Mode
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import ToolsSettings
+from store.sources import inventory
+from store.sources import locations as stored_places
+from store.sources.inventory import Source
 
 APPROVAL_LIFETIME_MS = 15 * 60_000
 """How long a call waits for a person; then it counts as not allowed."""
@@ -78,14 +73,14 @@ def registry(settings: ToolsSettings) -> Registry:
     found = Registry(
         [
             *screen.TOOLS,
-            describe.describe_frame,
-            *messages.MESSAGE_TOOLS,
-            *calendars.CALENDAR_TOOLS,
-            *places.PLACE_TOOLS,
-            *days.DAY_TOOLS,
+            screen.describe_frame,
+            *sources.MESSAGE_TOOLS,
+            *sources.CALENDAR_TOOLS,
+            *sources.PLACE_TOOLS,
+            *memories.DAY_TOOLS,
             *memories.KNOWLEDGE_TOOLS,
-            chats.search_chats,
-            attachments.read_attachment,
+            memories.search_chats,
+            files.read_attachment,
             general.calculator,
             general.get_current_datetime,
         ]
@@ -94,7 +89,7 @@ def registry(settings: ToolsSettings) -> Registry:
         found.register(general.list_directory)
         found.register(general.read_file)
     if search_engine(settings):
-        found.register(web.web_search)
+        found.register(network.web_search)
     return found
 
 
@@ -106,7 +101,7 @@ def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
         found += [(general.list_directory, how), (general.read_file, how)]
     if not search_engine(settings):
         how = "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
-        found.append((web.web_search, how))
+        found.append((network.web_search, how))
     return found
 
 
@@ -130,3 +125,132 @@ def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[To
     """The tools of a turn, in their order: those that are not off (R2.26) and whose gates are open."""
     by_name = modes(database, tools)
     return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]
+
+
+# ---- gates
+# Which tools one turn has: some need a model that can see, or a source that holds something.
+#
+# A flag is read when the first tool asks for it and then remembered, for this turn only: what is imported
+# is there in the next turn, and what was deleted is gone in it (R0.46 to R0.54). The tools over messages
+# are never probed; an empty source is an answer.
+
+Gate = Literal[
+    "has_vision",
+    "places_enabled",
+    "daily_summaries_present",
+    "calendar_present",
+    "location_history_present",
+    "has_attachments",
+    "chats_told",
+]
+
+GATES: Mapping[str, Gate] = {
+    "describe_frame": "has_vision",
+    "get_place_at": "places_enabled",
+    "get_calendar_events": "calendar_present",
+    "get_location_history": "location_history_present",
+    "search_rag": "daily_summaries_present",
+    "read_attachment": "has_attachments",
+    "search_chats": "chats_told",
+}
+"""The gate of each tool that has one (requirements, chapter 1); all others are always on."""
+
+
+LACKS: Mapping[Gate, str] = {
+    "has_vision": "None of your models can look at pictures",
+    "places_enabled": "No places are imported, or they are switched off",
+    "daily_summaries_present": "No day is summed up yet",
+    "calendar_present": "No calendar is imported",
+    "location_history_present": "No location history is imported",
+    "has_attachments": "No file is attached to the chat",
+    "chats_told": "No chat is summed up yet, or models are told nothing of earlier ones",
+}
+"""Why a tool is not offered at the moment."""
+
+
+@dataclass(frozen=True)  # without slots: what is read is kept in the instance
+class ToolGateOpts:
+    """The flags of one turn. Make one for each turn with `of_turn`."""
+
+    has_vision: bool
+    wants_places: Callable[[], bool]
+    is_present: Callable[[Source], bool]
+    has_attachments: bool = False
+    wants_chats: Callable[[], bool] = bool
+
+    @cached_property
+    def places_enabled(self) -> bool:
+        return self.wants_places()
+
+    @cached_property
+    def daily_summaries_present(self) -> bool:
+        return self.is_present("daily_summaries")
+
+    @cached_property
+    def calendar_present(self) -> bool:
+        return self.is_present("calendar_events")
+
+    @cached_property
+    def location_history_present(self) -> bool:
+        return self.is_present("location_points")
+
+    @cached_property
+    def chats_told(self) -> bool:
+        return self.wants_chats()
+
+    def lets(self, tool: str) -> bool:
+        """Whether a turn with these flags has the tool, as far as gates say."""
+        gate = GATES.get(tool)
+        return gate is None or bool(getattr(self, gate))
+
+    def lacks(self, tool: str) -> str:
+        """Why a turn with these flags does not have the tool; "" where it has."""
+        return "" if self.lets(tool) else LACKS[GATES[tool]]
+
+
+def of_turn(
+    database: Database,
+    *,
+    has_vision: bool,
+    has_attachments: bool = False,
+    wants_chats: Callable[[], bool] = bool,
+) -> ToolGateOpts:
+    """The flags of a turn that begins now; nothing is read yet.
+
+    `wants_chats` says whether it may be told of earlier chats (`context.are_chats_told`).
+    """
+    return ToolGateOpts(
+        has_vision,
+        partial(stored_places.are_enabled, database),
+        partial(inventory.is_present, database),
+        has_attachments,
+        wants_chats,
+    )
+
+
+# ---- rate limit
+# How often a tool that sends something may be called (R2.48).
+
+WINDOW_S = 60.0
+
+
+class RateLimit:
+    """Calls of each tool in the last minute, of all turns of this process. Safe to share between threads."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_minute = per_minute
+        self._clock = clock
+        self._calls: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, tool: str) -> int:
+        """Count a call and give 0; at the limit count nothing and give the whole seconds to wait."""
+        with self._lock:
+            now_s = self._clock()
+            calls = self._calls.setdefault(tool, deque())
+            while calls and calls[0] <= now_s - WINDOW_S:
+                calls.popleft()
+            if len(calls) >= self.per_minute:
+                return max(1, math.ceil(calls[0] + WINDOW_S - now_s))
+            calls.append(now_s)
+            return 0

@@ -10,18 +10,22 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
-from assistant.read_api import calls, moments, reading
-from assistant.read_api.calls import ReadCall, ReadSources
-from assistant.read_api.errors import ReadRefused
+from assistant.read_api import answers, calls
+from assistant.read_api.answers import Time, TimeOrNone, Words
+from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.tools.findings import Findings
 from assistant.tools.screen import DOOR, outside_range
 from assistant.tools.tool import Risk, Tool, ToolFailed, described
 from store.chats.tool_permissions import Mode
 from store.frames.frames import FrameRow
+from store.memory.retrievers import RetrievalQuery
+from store.sources import calendars, locations, messages
+from store.sources.locations import Place
+from store.sources.messages import SMS_DAYS_RADIUS, Filters, Message
 
 ROOM_CHARS = 12_000
 """What the rows of one result may take together, in characters of JSON; more would not be taken in."""
@@ -58,7 +62,7 @@ class SourceQuery:
     def local(self, at_ms: int) -> str:
         """A moment in words for the model; from now on an answer may name it."""
         self.context.findings.moments.add(at_ms)
-        return moments.rfc3339(at_ms, self.context.zone)
+        return answers.rfc3339(at_ms, self.context.zone)
 
     def within(self, start_ms: int, end_ms: int) -> tuple[int, int]:
         """A span cut to the range of the turn. Raises `ToolFailed` when nothing of it is left."""
@@ -69,7 +73,7 @@ class SourceQuery:
 
     def frame(self, frame_id: int) -> FrameRow:
         """A frame that may be seen. Raises `Refused`, `FrameNotFound`; `ToolFailed` outside of the range."""
-        frame = reading.frame(self.call, frame_id)
+        frame = calls.frame(self.call, frame_id)
         self.within(frame.captured_ms, frame.captured_ms + 1)
         self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
         return frame
@@ -107,7 +111,7 @@ def source_tool(
 
 def span(look: SourceQuery, start: float | str, end: float | str) -> tuple[int, int]:
     """``[start, end)`` in milliseconds, cut to the range of the turn. Raises `Refused`, `ToolFailed`."""
-    start_ms, end_ms = moments.parse(start, "start"), moments.parse(end, "end")
+    start_ms, end_ms = answers.parse(start, "start"), answers.parse(end, "end")
     if end_ms <= start_ms:
         raise ReadRefused("invalid", "end must be later than start")
     return look.within(start_ms, end_ms)
@@ -132,3 +136,284 @@ def truncated(text: str, chars: int) -> str:
 
 Latitude = Field(ge=-90, le=90, description="Degrees north, WGS 84.")
 Longitude = Field(ge=-180, le=180, description="Degrees east, WGS 84.")
+
+
+# ---- messages
+# Tools over imported messages: around a date, and by what they say (R0.60 to R0.67).
+
+REACHES = "the messages you imported"
+_DAY_MS = 86_400_000
+_TEXT_CHARS = 500
+
+ContactId = Annotated[int | None, Field(ge=1, description="`contact_id` of a result.")]
+Contact = Annotated[
+    str | None, Field(min_length=1, max_length=200, description="Part of a name, number or address.")
+]
+Radius = Annotated[int, Field(ge=1, le=366, description="Days before and after `date`.")]
+Limit = Annotated[int, Field(ge=1, le=100, description="Messages at most.")]
+UnixSeconds = Annotated[float | None, Field(ge=0, le=1e11, description="Real-UTC Unix seconds.")]
+
+
+@source_tool(mode="auto", reaches=REACHES, source="messages")
+def get_sms_messages(
+    look: SourceQuery,
+    date: TimeOrNone = None,
+    contact_id: ContactId = None,
+    contact: Contact = None,
+    days_radius: Radius = SMS_DAYS_RADIUS,
+    limit: Limit = 50,
+) -> object:
+    """Gives the person's imported messages around a date, in the order of time; call it to see what was
+    written at that time, or with somebody. The window runs from `date` (now, when left out) minus
+    `days_radius` days to `date` plus `days_radius` days, half-open. `contact` is looked up and may not be
+    given beside `contact_id`; of too many messages those nearest to `date` are given. For words in
+    messages use search_messages. Examples: {"date": "2023-11-16T19:00:00+01:00"};
+    {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
+    at_ms = look.call.now_ms if date is None else answers.parse(date, "date")
+    found = _contact(look, contact_id, contact)
+    if isinstance(found, dict):
+        return found
+    start_ms, end_ms = look.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
+    shown, total = messages.nearest_to(
+        look.call.database, at_ms, Filters(start_ms, end_ms, found), limit, look.context.timeout_s
+    )
+    told = _told(look, shown)
+    told["total"] = total
+    told["window"] = [look.local(start_ms), look.local(end_ms)]
+    if not shown:
+        told["note"] = _why_none(look, found)
+    return told
+
+
+@source_tool(mode="auto", reaches=REACHES, source="messages")
+def search_messages(
+    look: SourceQuery,
+    query: Annotated[Words, Field(description="What to look for.")],
+    mode: Literal["fts5", "semantic", "hybrid"] = "hybrid",
+    start_ts: UnixSeconds = None,
+    end_ts: UnixSeconds = None,
+    contact_id: ContactId = None,
+    limit: Limit = 20,
+) -> object:
+    """Searches what the person's imported messages say, best match first; call it when something was
+    probably written to or by somebody. `mode` fts5 takes words (all must be there), "phrases", prefix*,
+    AND, OR, NOT and NEAR(a b, 5); semantic goes by meaning and needs embeddings; hybrid, recommended, joins
+    both by reciprocal rank fusion and is fts5 where there are no embeddings. `start_ts` and `end_ts`
+    (half-open, real-UTC Unix seconds) and `contact_id` are applied inside the query, so no match in them is
+    lost. For pure date or contact browsing without keywords, prefer get_sms_messages. Examples:
+    {"query": "trader joe's"};
+    {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
+    {"query": "NEAR(meeting work, 5)"}"""
+    filters = _filters(look, start_ts, end_ts, contact_id)
+    asked = look.call.library.embedder.asking(query) if mode != "fts5" else RetrievalQuery(query)
+    page = messages.search_messages(
+        look.call.database, asked, filters, mode=mode, limit=limit, deadline_s=look.context.timeout_s
+    )
+    told = _told(look, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
+    told |= {"strategy": page.strategy, "read_as": page.reading}
+    if page.fallback_reason:
+        told["fallback_reason"] = page.fallback_reason
+    if not page.hits:
+        told["note"] = _why_none(look, contact_id)
+    return told
+
+
+MESSAGE_TOOLS = (search_messages, get_sms_messages)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _filters(
+    look: SourceQuery, start_ts: float | None, end_ts: float | None, contact_id: int | None
+) -> Filters:
+    start_ms = None if start_ts is None else answers.parse(start_ts, "start_ts")
+    end_ms = None if end_ts is None else answers.parse(end_ts, "end_ts")
+    if start_ms is not None and end_ms is not None and end_ms <= start_ms:
+        raise ReadRefused("invalid", "end_ts must be later than start_ts")
+    if look.context.range_ms:
+        low, high = look.context.range_ms
+        start_ms, end_ms = look.within(
+            low if start_ms is None else start_ms, high if end_ms is None else end_ms
+        )
+    return Filters(start_ms, end_ms, contact_id)
+
+
+def _contact(look: SourceQuery, contact_id: int | None, contact: str | None) -> int | dict[str, Any] | None:
+    """The contact that is meant, or what to tell where that is not clear."""
+    if contact is None:
+        return contact_id
+    if contact_id is not None:
+        raise ToolFailed("Give `contact_id` or `contact`, not both.")
+    found = messages.contacts(look.call.database, contact, limit=10)
+    if len(found) == 1:
+        return found[0].id
+    rows = [
+        {
+            "contact_id": each.id,
+            "name": each.name,
+            "addresses": list(each.addresses),
+            "messages": each.messages,
+        }
+        for each in found
+    ]
+    note = "Several contacts fit: choose a contact_id." if found else "No contact fits; leave it out."
+    return {"messages": [], "contacts": rows_that_fit(rows)[0], "note": note}
+
+
+def _told(look: SourceQuery, found: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
+    rows = []
+    for n, each in enumerate(found):
+        body = each.body
+        if snippets and len(body) > _TEXT_CHARS:
+            body = f"…{snippets[n]}…"
+        rows.append(
+            {
+                "id": each.id,
+                "time": look.local(each.sent_ms),
+                "to" if each.is_outgoing else "from": each.contact or "unknown",
+                "contact_id": each.contact_id,
+                "conversation": each.conversation,
+                "service": each.service,
+                "subject": truncated(each.subject, _TEXT_CHARS),
+                "text": truncated(body, _TEXT_CHARS),
+            }
+        )
+    kept, left_out = rows_that_fit(rows)
+    look.call.returned = len(kept)
+    return {"messages": kept, **({"left_out": left_out} if left_out else {})}
+
+
+def _why_none(look: SourceQuery, contact_id: int | None) -> str:
+    """An empty source is an answer, too (R0.52)."""
+    database = look.call.database
+    if not messages.browse(database, limit=1):
+        return "No messages were imported, so nothing is known of messages. Go on with other sources."
+    if contact_id is not None and not messages.browse(database, Filters(contact_id=contact_id), limit=1):
+        return "There is no message with this contact at any time."
+    return "Messages were imported, but none fits. That is informative: go on with other sources."
+
+
+# ---- calendars
+# The tool over imported calendars.
+
+_CALENDARS_TEXT_CHARS = 300
+
+
+@source_tool(mode="auto", reaches="the calendars you imported", source="calendar")
+def get_calendar_events(
+    look: SourceQuery,
+    start: Time,
+    end: Time,
+    query: Annotated[Words, Field(description="Part of title, description, place or attendees.")] = "",
+    limit: Annotated[int, Field(ge=1, le=100, description="Events at most, the earliest.")] = 50,
+) -> object:
+    """Gives the person's calendar events that overlap a range, earliest first; call it for what was planned,
+    also in the future. `start` and `end` are half-open. An event that was planned need not have taken
+    place: look with search_ocr or get_sms_messages for what was done."""
+    start_ms, end_ms = span(look, start, end)
+    found, total = calendars.events_between(
+        look.call.database, start_ms, end_ms, query, limit, look.context.timeout_s
+    )
+    rows = [
+        {
+            "title": truncated(event.title, _CALENDARS_TEXT_CHARS),
+            "start": look.local(event.start_ms),
+            "end": look.local(event.end_ms),
+            "all_day": event.is_all_day or None,
+            "location": truncated(event.location, _CALENDARS_TEXT_CHARS),
+            "attendees": [truncated(each, 100) for each in event.attendees[:10]],
+            "status": event.status,
+            "calendar": event.calendar,
+            "description": truncated(event.description, _CALENDARS_TEXT_CHARS),
+        }
+        for event in found
+    ]
+    kept, _ = rows_that_fit(rows)
+    look.call.returned = len(kept)
+    return {"events": kept, "total": total, **({} if kept else {"note": "No event overlaps this range."})}
+
+
+CALENDAR_TOOLS = (get_calendar_events,)
+
+
+# ---- places
+# Tools over the person's places and where they were. Nothing is asked of any network.
+
+PLACES = "the places you imported"
+_PLACES_TEXT_CHARS = 200
+
+North = Annotated[float, Latitude]
+East = Annotated[float, Longitude]
+
+
+@source_tool(mode="auto", reaches="the location history you imported", source="location")
+def get_location_history(
+    look: SourceQuery,
+    start: Time,
+    end: Time,
+    limit: Annotated[int, Field(ge=1, le=200, description="Points at most, spread over the range.")] = 50,
+) -> object:
+    """Gives where the person's devices were in a range, in the order of time; call it for where something
+    happened. `start` and `end` are half-open; positions are WGS 84 degrees, accuracy is in metres. Name a
+    position with reverse_geocode."""
+    start_ms, end_ms = span(look, start, end)
+    found, total = locations.points_between(
+        look.call.database, start_ms, end_ms, limit, look.context.timeout_s
+    )
+    rows = [
+        {
+            "time": look.local(point.at_ms),
+            "latitude": point.latitude,
+            "longitude": point.longitude,
+            "accuracy_m": point.accuracy_m,
+        }
+        for point in found
+    ]
+    kept, _ = rows_that_fit(rows)
+    look.call.returned = len(kept)
+    return {
+        "points": kept,
+        "total": total,
+        **({} if kept else {"note": "No position is known of this range."}),
+    }
+
+
+@source_tool(mode="auto", reaches=PLACES, source="places")
+def get_place_at(look: SourceQuery, latitude: North, longitude: East) -> object:
+    """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
+    were at home, at work or at another place of theirs. For a position outside of all places use
+    reverse_geocode."""
+    found = [
+        (away_m, place)
+        for away_m, place in locations.nearest(
+            look.call.database, latitude, longitude, 50, look.context.timeout_s
+        )
+        if away_m <= place.radius_m
+    ]
+    kept, _ = rows_that_fit([_row(*pair) for pair in found])
+    look.call.returned = len(kept)
+    return {"places": kept, **({} if kept else {"note": "The position lies in none of the person's places."})}
+
+
+@source_tool(mode="auto", reaches=PLACES, source="places")
+def reverse_geocode(look: SourceQuery, latitude: North, longitude: East) -> object:
+    """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
+    position into words. It knows the imported places only, so a far one says little about the position."""
+    found = locations.nearest(look.call.database, latitude, longitude, 3, look.context.timeout_s)
+    kept, _ = rows_that_fit([_row(*pair) for pair in found])
+    look.call.returned = len(kept)
+    return {"places": kept, **({} if kept else {"note": "No places were imported, so none can be named."})}
+
+
+PLACE_TOOLS = (get_location_history, get_place_at, reverse_geocode)
+
+
+def _row(away_m: float, place: Place) -> dict[str, Any]:
+    return {
+        "name": truncated(place.name, _PLACES_TEXT_CHARS),
+        "distance_m": round(away_m),
+        "category": truncated(place.category, _PLACES_TEXT_CHARS),
+        "address": truncated(place.address, _PLACES_TEXT_CHARS),
+        "note": truncated(place.note, _PLACES_TEXT_CHARS),
+    }

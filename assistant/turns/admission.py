@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from assistant.context.background import prepare
-from assistant.context.context_loading import ContextRequest
-from assistant.context.prepared import PreparedContext
+from assistant.context.background import PreparedContext, prepare
+from assistant.context.packs import ContextRequest
 from assistant.core.errors import (
     BadMessage,
     BadRange,
+    BadSystemPrompt,
     BadTimezone,
     ModeUnavailable,
     NotAnInsight,
@@ -18,20 +20,27 @@ from assistant.core.errors import (
     UnknownChat,
 )
 from assistant.core.models import AnyModel, ChatModels
-from assistant.core.records import MAX_MESSAGE_CHARS, Mode, TimeReading, TurnRequest
+from assistant.core.records import (
+    MAX_MESSAGE_CHARS,
+    MAX_NOTE_CHARS,
+    MAX_PROMPT_CHARS,
+    Mode,
+    TimeReading,
+    TurnRequest,
+)
 from assistant.core.texts import estimate_tokens, language_of, question_words
 from assistant.language import time_phrases
 from assistant.language.time_phrases import Calendar, Found, Refusal
-from assistant.turns import anchor_facts, bringing, mentions
+from assistant.turns import anchor_facts, attachments
 from assistant.turns.anchor_facts import AnchorFacts
-from assistant.turns.identity import resolve_voice
-from assistant.turns.mentions import Mentions
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.prompts import EVIDENCE_RULES
 from engines.chat.extractive import ExtractiveModel
-from store.chats import conversations, prompts, records
+from store.chats import conversations, personas, prompts, records
+from store.chats.personas import Persona, UnknownPersona
 from store.chats.records import AnchoredChat
 from store.core import times
+from store.core.database import Database
 from store.frames import apps
 from store.memory import insights
 
@@ -63,8 +72,8 @@ def admit(deps: TurnServices, request: TurnRequest) -> TurnPlan:
         calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
         understood = time_phrases.in_message(mentioned.rest, calendar)
     can_use_tools = deps.agent is not None and uses_tools(deps.models, model)
-    attached = bringing.resolve_attachments(deps, request)
-    bringing.check_images(deps, request, model, attached, uses_tools=can_use_tools)
+    attached = attachments.resolve_attachments(deps, request)
+    attachments.check_images(deps, request, model, attached, uses_tools=can_use_tools)
     # Nothing but a turn with tools looks at an image.
     mode = "agent" if attached.images else request.mode
     chosen = _chosen(replace(request, mode=mode), model, mentioned, understood, anchored, can_use_tools)
@@ -191,7 +200,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _mentions(deps: TurnServices, message: str) -> Mentions:
-    return mentions.read(message, apps.colour_slots(deps.database) if "@" in message else ())
+    return read(message, apps.colour_slots(deps.database) if "@" in message else ())
 
 
 def _range(request: TurnRequest, mentioned: Mentions, understood: Found | Refusal | None) -> _Range:
@@ -225,3 +234,120 @@ def _reading(understood: Found | Refusal | None, start_ms: int, end_ms: int) -> 
 
 def _is_same(found: Found, start_ms: int, end_ms: int) -> bool:
     return abs(found.start_ms - start_ms) <= MAX_LATER_MS and abs(found.end_ms - end_ms) <= MAX_LATER_MS
+
+
+# ---- identity
+# As whom the model speaks: block 2, the one block that a person owns whole and that is stored.
+#
+# The first that is there: what the request says; the persona that it names; what the chat began with, which
+# stays authoritative when it is opened again (R0.34, C21), or in a new chat the active persona; the neutral
+# default. It is sent byte for byte (R0.2).
+
+NEUTRAL = (
+    "You are reconstructing a memory from a moment on the user's screen. Use the gathered context to write "
+    "a thoughtful summary; you decide voice, length, and shape."
+)
+"""Requirements, R0.3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The identity as it is sent, and what it was made of."""
+
+    identity: str
+    persona: Persona | None = None
+    style_note: str = ""
+
+
+def resolve_voice(database: Database, request: TurnRequest) -> Voice:
+    """Who speaks in one turn. An override is for this turn alone; a blank one is none (R0.35).
+
+    A style note stands under whatever speaks, after one empty line (R0.37). Raises `BadSystemPrompt` and
+    `UnknownPersona`.
+    """
+    override, note = request.system_prompt, request.style_note.strip()
+    for text, most, name in ((override, MAX_PROMPT_CHARS, "system prompt"), (note, MAX_NOTE_CHARS, "note")):
+        if text and len(text) > most:
+            raise BadSystemPrompt(f"the {name} is longer than {most} characters")
+    if override and override.strip():
+        return Voice(_with_note(override, note), None, note)
+    persona = _persona(database, request)
+    if persona is not None:
+        return Voice(_with_note(persona.system_prompt, note), persona, note)
+    stored = "" if request.chat_id is None else conversations.identity(database, request.chat_id)
+    return Voice(_with_note(stored or NEUTRAL, note), None, note)
+
+
+def _persona(database: Database, request: TurnRequest) -> Persona | None:
+    """The persona that a request names, or for a new chat the active one."""
+    if request.persona_id is not None:
+        named = personas.get(database, request.persona_id)
+        if named.archived_ms is not None:
+            raise UnknownPersona(named.id)
+        return named
+    return personas.active(database) if request.chat_id is None else None
+
+
+def _with_note(identity: str, note: str) -> str:
+    return f"{identity}\n\n{note}" if note else identity
+
+
+# ---- mentions
+# @mentions in a message that are no words for a time: ``@selection``, ``@app:Code``, ``@Code``.
+#
+# ``@today``, ``@yesterday`` and ``@last-hour`` are words of `phrases`. An app is mentioned by the name
+# it was recorded with, in any case, its spaces written or as "-"; behind ``@app:`` any word or
+# "quoted name" will do. The mirror for browsers is ``static/js/time/mentions.js``.
+
+_AT = re.compile(r"(?<![A-Za-z0-9_.+-])@(app:)?", re.IGNORECASE)
+_SELECTION = re.compile(r"selection(?![A-Za-z0-9])|选区", re.IGNORECASE)
+_NAMED = re.compile(r"\"([^\"\n]{1,100})\"|([^\s\",，。;；:：?？!！]{1,100})")
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What was mentioned. `rest` is the message without it; of several apps the first counts."""
+
+    app: str | None
+    has_selection: bool
+    rest: str
+
+
+def read(message: str, apps: Iterable[str]) -> Mentions:
+    """The mentions of a message; `apps` are the names that were recorded."""
+    longest_first = sorted(apps, key=lambda name: (-len(name), name))
+    app: str | None = None
+    has_selection = False
+    rest: list[str] = []
+    at = 0
+    for found in _AT.finditer(message):
+        if found.start() < at:
+            continue
+        name, end = None, None
+        if not found[1] and (selection := _SELECTION.match(message, found.end())):
+            has_selection, end = True, selection.end()
+        elif app is None:
+            name, end = _app(message, found.end(), longest_first, is_explicit=bool(found[1]))
+        if end is not None:
+            app = app or name
+            rest.append(message[at : found.start()])
+            at = end
+    return Mentions(app, has_selection, " ".join([*rest, message[at:]]) if rest else message)
+
+
+def _app(
+    message: str, at: int, longest_first: Iterable[str], *, is_explicit: bool
+) -> tuple[str | None, int | None]:
+    """(an app's name, where its mention ends) behind the @."""
+    for name in longest_first:
+        end = at + len(name)
+        written = message[at:end].lower()
+        if name and written in (name.lower(), name.lower().replace(" ", "-")) and _ends(message, end):
+            return name, end
+    named = _NAMED.match(message, at) if is_explicit else None
+    return (named[1] or named[2], named.end()) if named else (None, None)
+
+
+def _ends(message: str, end: int) -> bool:
+    """Whether no Latin word runs on here."""
+    return not re.match(r"[A-Za-z0-9]{2}", message[end - 1 : end + 1])

@@ -14,14 +14,13 @@ from assistant.core.cancellation import Cancelled
 from assistant.core.records import Claim, TurnFilters
 from assistant.core.strings import clock, duration, moment, text
 from assistant.core.texts import Language
-from assistant.evidence import assistant_citations, claims, replies
+from assistant.evidence import citations, claims, replies
 from assistant.evidence import citations as evidence
-from assistant.evidence.off_screen import OffScreen
-from assistant.evidence.visible import said_so_far
+from assistant.evidence.claims import OffScreen
+from assistant.evidence.replies import said_so_far
 from assistant.retrieval import answer_lines, coverage
-from assistant.retrieval.excerpts import shortened
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
-from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed
+from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed, shortened
 from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
 from engines.chat.extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
 from engines.chat.protocol import Completion, ModelError
@@ -89,7 +88,7 @@ def checked(
     reply = replies.read_reply(completion.text)
     by_id = {entry.id: entry for entry in entries}
     mentioned = [name for name, _ in reply.quotes]
-    numbered = assistant_citations.number(reply.answer_md, by_id, mentioned, text("evidence", plan.language))
+    numbered = citations.number(reply.answer_md, by_id, mentioned, text("evidence", plan.language))
     said = {numbered.order[n - 1]: told for n, told in claims.citing(numbered.answer_md).items()}
     verdicts = evidence.verify(deps.database, [by_id[name] for name in numbered.order], reply.quotes, said)
     items = evidence.items(retrieval.entries, numbered.order, verdicts, plan.zone)

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from assistant.core.errors import AttachmentRefused, UnknownAttachment
+from assistant.core.models import AnyModel
+from assistant.core.records import TurnRequest
 from assistant.core.strings import text
 from assistant.core.texts import Language, estimate_tokens
 from assistant.retrieval.packing import plain, sanitized_inline
@@ -18,6 +21,7 @@ from engines.chat.protocol import Picture
 from store.chats import attachments
 from store.chats.attachments import Attachment
 from store.core.database import Database
+from store.core.errors import AttachmentNotFound
 from store.core.settings import ContextSettings
 
 OPEN, CLOSE = "BEGIN ATTACHED DATA", "END ATTACHED DATA"
@@ -188,3 +192,40 @@ def unread_warnings(attached: Attached, language: Language) -> Iterator[str]:
     """A sentence for the person where there is no model that could read the files."""
     if attached.own:
         yield text("files_unread", language, names=names(attached.own))
+
+
+# ---- bringing
+# Which files a question may bring, and to which model (R1.18, R1.19).
+
+
+def resolve_attachments(deps: TurnServices, request: TurnRequest) -> Attached:
+    """The files of the question and of its chat. Raises `TurnRefused` for those that it cannot bring."""
+    if len(set(request.attachments)) > MAX_FILES:
+        raise AttachmentRefused(f"at most {MAX_FILES} files go with one question")
+    try:
+        own = attachments.usable(deps.database, request.attachments, request.chat_id)
+    except AttachmentNotFound as error:
+        raise UnknownAttachment(error.attachment_id) from error
+    chat_id = None if request.amend else request.chat_id
+    of_chat = [] if chat_id is None else attachments.of_chat(deps.database, chat_id)
+    known = {each.sha256 for each in own}
+    earlier = {each.sha256: each for each in of_chat if each.sha256 not in known}
+    return Attached(tuple(own), tuple(earlier.values()))
+
+
+def check_images(
+    deps: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached, *, uses_tools: bool
+) -> None:
+    """Images go to a model that can see, in a turn with tools. Raises `AttachmentRefused`, saying why not."""
+    if not attached.images:
+        return
+    which = names(attached.images)
+    endpoint = deps.models.endpoint(model.name)
+    if endpoint is None or not endpoint.supports_vision:
+        raise AttachmentRefused(f"{model.name} is not set up for images, so it cannot look at {which}")
+    if request.mode == "evidence":
+        raise AttachmentRefused(f"an answer from recorded frames alone cannot look at {which}")
+    if not uses_tools:
+        raise AttachmentRefused(f"{model.name} is not set up for tools, so it cannot look at {which}")
+    if sum(each.size_bytes for each in attached.images) > MAX_IMAGE_BYTES:
+        raise AttachmentRefused(f"the images of one question may have {MAX_IMAGE_BYTES // 1_000_000} MB")

@@ -15,10 +15,10 @@ from typing import Any
 
 from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
 from assistant.core.egress_log import SentLedger, usage_of
-from assistant.core.neutral import neutralized
 from assistant.core.prompt_blocks import in_order, system_messages
-from assistant.evidence.assistant_citations import without_numbers
-from assistant.turns import history
+from assistant.core.texts import neutralized
+from assistant.evidence.citations import without_numbers
+from assistant.turns import transcript as history
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.transcript import TranscriptMessage, transcript

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from assistant.context.prepared import PreparedContext
+from assistant.context.background import PreparedContext
 from assistant.core.cancellation import CancelToken
 from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
 from assistant.turns.admission import admit

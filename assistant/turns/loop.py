@@ -8,8 +8,9 @@ returned in this turn (C1).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from assistant.context import background
@@ -24,20 +25,19 @@ from assistant.core.records import (
     TurnEvent,
 )
 from assistant.core.strings import text
-from assistant.evidence.off_screen import OffScreen
-from assistant.evidence.visible import StreamBuffer
+from assistant.core.texts import estimate_tokens
+from assistant.evidence.claims import OffScreen
+from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval import coverage
-from assistant.tools import gates
-from assistant.tools.attachments import read_attachment
+from assistant.tools import registry
+from assistant.tools.files import read_attachment
 from assistant.tools.findings import Findings, TurnFindings
 from assistant.tools.registry import AgentDeps, offered
 from assistant.tools.tool import Tool
-from assistant.turns import agent_prompt, answering, attachments, fitting, prompts, requested_calls
-from assistant.turns.fitting import Fitted
+from assistant.turns import answering, attachments, prompts, tool_execution
 from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
-from assistant.turns.requested_calls import ModelReply, WantedCall
-from assistant.turns.tool_context import ToolSession
-from assistant.turns.tool_execution import carry_out
+from assistant.turns.prompts import RESULTS
+from assistant.turns.tool_execution import ModelReply, ToolSession, WantedCall, carry_out
 from engines.chat.protocol import Completion, ContextTooLong, Message, ModelError, StreamingModel
 from store.chats import tool_calls
 from store.chats.conversations import StoredTurn
@@ -86,7 +86,7 @@ def _session(
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
     has_vision = endpoint is not None and endpoint.supports_vision
-    opts = gates.of_turn(
+    opts = registry.of_turn(
         deps.database,
         has_vision=has_vision,
         has_attachments=bool(plan.attached),
@@ -94,7 +94,7 @@ def _session(
     )
     tools = offered(deps.database, agent.registry, opts)
     settings = agent.settings
-    blocks = agent_prompt.tool_blocks(
+    blocks = prompts.tool_blocks(
         plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
     )
     can_read = any(tool.name == read_attachment.name for tool in tools)
@@ -141,12 +141,12 @@ def _rounds(session: ToolSession) -> Generator[TurnEvent, None, Completion]:
                 return replace(completion, text=said.prose)
             break  # neither a call nor an answer
         results = yield from carry_out(session, iteration, said)
-        session.messages += requested_calls.result_messages(
+        session.messages += tool_execution.result_messages(
             said, completion, results, session.form, as_text=session.tells_as_text
         )
     else:
         session.warnings.append(text("capped", session.plan.language, count=rounds))
-    session.messages.append(Message("user", agent_prompt.ANSWER_NOW))
+    session.messages.append(Message("user", prompts.ANSWER_NOW))
     completion, said = yield from _generate(session, [])
     return replace(completion, text=said.prose or completion.text)
 
@@ -157,7 +157,7 @@ def _given(session: ToolSession, first: FirstCall) -> tuple[Completion, ModelRep
     is_offered = any(tool.name == first.tool for tool in session.tools)
     error = "" if is_offered else f"There is no tool {first.tool!r}."
     wanted = WantedCall("again_1", first.tool, first.arguments, error)
-    text = requested_calls.call_as_text(wanted, session.form)
+    text = tool_execution.call_as_text(wanted, session.form)
     return Completion(text, None, session.plan.model.name), ModelReply("", (wanted,))
 
 
@@ -174,14 +174,14 @@ def _generate(
         completion = yield from _heard(session, tools)
     except ContextTooLong:
         # Half of what was refused, for all that follows in this turn, too.
-        session.room = fitting.size(session.messages) // 2
+        session.room = size(session.messages) // 2
         fitted = _fit(session)
         if not fitted.is_changed:
             raise
         told = text("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
         yield ShortenedEvent(fitted.left_out, fitted.shortened, told)
         completion = yield from _heard(session, tools)
-    return completion, requested_calls.read(completion, tools or session.tools, session.form)
+    return completion, tool_execution.read(completion, tools or session.tools, session.form)
 
 
 def _heard(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
@@ -233,7 +233,7 @@ def _heard(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, 
 
 def _fit(session: ToolSession) -> Fitted:
     """Keep the messages within the model's window, as far as its results can be left out."""
-    fitted = fitting.fit(session.messages, session.room)
+    fitted = fit(session.messages, session.room)
     session.messages = fitted.messages
     session.left_out += fitted.left_out
     session.shortened += fitted.shortened
@@ -270,3 +270,89 @@ def _draft(session: ToolSession, completion: Completion) -> DraftAnswer:
     return replace(
         draft, usage=total_of(session.usages), coverage=covered, sources=tuple(sorted(findings.sources))
     )
+
+
+# ---- fitting
+# Making room in a conversation with tools: older results are left out, the newest ones shortened.
+#
+# What the model has not read yet is worth most. So the results of earlier rounds go first, the oldest
+# before the others; then those of the last round keep their beginnings, each as much as fits.
+
+LEFT_OUT = '{"note": "left out: it no longer fits"}'
+MIN_CHARS = 400
+"""What is left of a result at least that is shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The messages, and how many of their results were left out or shortened for it."""
+
+    messages: list[Message]
+    left_out: int = 0
+    shortened: int = 0
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.left_out or self.shortened)
+
+
+def size(messages: Sequence[Message]) -> int:
+    """In tokens, as far as they can be told without the model."""
+    return sum(estimate_tokens(message.content) for message in messages)
+
+
+def fit(messages: Sequence[Message], room: int) -> Fitted:
+    """The messages within `room` tokens, as far as leaving out results can do that."""
+    found, left_out, shortened = list(messages), 0, 0
+    last = _last_round(found)
+    for at in [at for at in _results(found) if at < last]:
+        if size(found) <= room:
+            break
+        if not _is_short(found[at]):
+            found[at] = _with_result(found[at], LEFT_OUT)
+            left_out += 1
+    for at in [at for at in _results(found) if at >= last]:
+        over = size(found) - room
+        if over <= 0:
+            break
+        text = _result(found[at])
+        # A token is rarely less than a character; quotation marks of the whole are escaped in its part.
+        kept = max(
+            MIN_CHARS,
+            len(text) * max(0, estimate_tokens(text) - over) // max(1, estimate_tokens(text))
+            - len(_beginning("", 0))
+            - 20,
+        )
+        if kept < len(text):
+            found[at] = _with_result(found[at], _beginning(text, kept))
+            shortened += 1
+    return Fitted(found, left_out, shortened)
+
+
+def _results(messages: Sequence[Message]) -> Iterator[int]:
+    for at, message in enumerate(messages):
+        if message.role == "tool" or message.content.startswith(RESULTS):
+            yield at
+
+
+def _last_round(messages: Sequence[Message]) -> int:
+    """Where the results begin that no answer has followed yet; the end where there are none."""
+    said = [at for at, message in enumerate(messages) if message.role == "assistant"]
+    return said[-1] if said else len(messages)
+
+
+def _is_short(message: Message) -> bool:
+    return len(_result(message)) <= len(LEFT_OUT)
+
+
+def _result(message: Message) -> str:
+    return message.content if message.role == "tool" else message.content.removeprefix(RESULTS).lstrip("\n")
+
+
+def _with_result(message: Message, result: str) -> Message:
+    return replace(message, content=result if message.role == "tool" else f"{RESULTS}\n{result}")
+
+
+def _beginning(text: str, count: int) -> str:
+    note = "only its beginning: the rest no longer fits"
+    return json.dumps({"note": note, "beginning": text[:count]}, ensure_ascii=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from assistant.context.prepared import NO_CONTEXT, PreparedContext
+from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.context.session_closing import ContextServices
 from assistant.core.models import AnyModel, ChatModels
 from assistant.core.query_embedder import Meaning

@@ -6,22 +6,35 @@ has expired or cannot be used has a result like any other (R2.28).
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from assistant.core.cancellation import run_with_timeout
+from assistant.core.cancellation import CancelToken, run_with_timeout
+from assistant.core.models import ChatModels
+from assistant.core.prompt_blocks import Block
 from assistant.core.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
 from assistant.core.strings import text
-from assistant.evidence.elsewhere import SOURCE_OF
-from assistant.evidence.visible import visible_text
-from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes
+from assistant.core.texts import neutralized
+from assistant.evidence.claims import SOURCE_OF, OffScreen
+from assistant.evidence.replies import StreamBuffer, visible_text
+from assistant.formats.calls import MAX_CALLS, CallError
+from assistant.formats.parsing import parse, parse_message
+from assistant.tools.findings import Findings, TurnFindings
+from assistant.tools.network import VisionAccess, WebAccess
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentDeps, ToolContext, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
-from assistant.turns import destinations
-from assistant.turns.requested_calls import ModelReply, WantedCall, result_text
-from assistant.turns.tool_context import CallNotice, ToolSession, call_notice, context_of
+from assistant.turns.attachments import NO_PICTURES, Pictures
+from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnPlan, TurnServices
+from assistant.turns.prompts import RESULTS
+from engines.chat.addresses import host_of, is_local
+from engines.chat.protocol import Completion, Message, RequestedCall, StreamingModel, Usage
 from store.chats import tool_calls, tool_permissions
+from store.chats.conversations import StoredTurn
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
 
 log = logging.getLogger(__name__)
@@ -89,7 +102,7 @@ def _asked(session: ToolSession, iteration: int, wanted: WantedCall) -> NewToolC
     what = _told(session, tool, wanted)
     if isinstance(what, str):
         return replace(asked, error=what)
-    is_free = mode == "auto" and destinations.is_auto_approved(session, tool)
+    is_free = mode == "auto" and is_auto_approved(session, tool)
     by = "mode" if is_free else tool_permissions.use(database, session.turn.chat_id, tool.name, what.scope)
     return replace(
         asked,
@@ -184,3 +197,264 @@ def _again(session: ToolSession, call: ToolCall) -> ToolCall:
     found = tool_calls.get(session.deps.database, call.id)
     assert found is not None
     return found
+
+
+# ---- requested calls
+# The calls in a model's answer, native or as text, and how they and their results are told back.
+#
+# Strict providers want a result for every call they made, those that could not be used included, and the
+# message with the calls before them (R2.28, R2.29). A model with a text format is told its results as
+# the text of a user (requirements, chapter 8).
+
+ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
+"""Names that a tool is called by as well; they are not offered (requirements, chapter 1)."""
+
+_MAX_ID_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class WantedCall:
+    """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A model's answer: what it says, and what it wants called."""
+
+    prose: str
+    wanted: tuple[WantedCall, ...]
+
+
+def read(completion: Completion, tools: Sequence[Tool], form: str) -> ModelReply:
+    """What a completion says and wants. Raises nothing, whatever it holds."""
+    known = {tool.name: tool.parameters for tool in tools}
+    known |= {alias: known[name] for alias, name in ALIASES.items() if name in known}
+    if form:
+        parsed = parse(completion.text, form, known)
+        errors = [_unusable(f"unusable_{n}", error) for n, error in enumerate(parsed.errors, 1)]
+        calls = [WantedCall(call.id, _own_name(call.name), call.arguments) for call in parsed.calls]
+        return ModelReply(parsed.prose, (*calls, *errors))
+    return ModelReply(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
+
+
+def result_messages(
+    said: ModelReply, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
+) -> list[Message]:
+    """The messages that repeat the calls and give their results, by the id of the call; `as_text` for a
+    model that calls natively and knows no messages of a tool.
+    """
+    if form or as_text:
+        called = completion.text if form else "\n".join(_as_text(said))
+        lines = [
+            json.dumps({"tool_call_id": call.id, "name": call.name}) + "\n" + results[call.id]
+            for call in said.wanted
+        ]
+        return [
+            Message("assistant", called),
+            Message("user", "\n".join([RESULTS, *lines])),
+        ]
+    requested = tuple(
+        RequestedCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
+        for call in said.wanted
+    )
+    return [
+        Message("assistant", said.prose, requested),
+        *(Message("tool", results[call.id], call_id=call.id) for call in said.wanted),
+    ]
+
+
+def _as_text(said: ModelReply) -> Iterator[str]:
+    """What was said and called, for a model that is not told of its calls as such."""
+    if said.prose:
+        yield said.prose
+    for call in said.wanted:
+        yield json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
+
+
+def call_as_text(call: WantedCall, form: str) -> str:
+    """A call as a model with this text format writes it; "" for native calls."""
+    arguments = dict(call.arguments)
+    if form == "functionary":
+        return f"<function={call.name}>{json.dumps(arguments, ensure_ascii=False)}</function>"
+    if form == "command-r":
+        made = [{"tool_name": call.name, "parameters": arguments}]
+        return f"Action: ```json\n{json.dumps(made, ensure_ascii=False)}\n```"
+    if form == "llama31":
+        made_one = {"name": call.name, "parameters": arguments}
+        return f"<|python_tag|>{json.dumps(made_one, ensure_ascii=False)}"
+    return ""
+
+
+def result_text(output: str, error: str) -> str:
+    """A result as the model gets it: JSON that cannot imitate a call or a citation."""
+    if error:
+        return json.dumps({"error": _harmless(error)}, ensure_ascii=False)
+    return json.dumps(_harmless(json.loads(output)), ensure_ascii=False)
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return neutralized(value).replace("[[", "[ [").replace("]]", "] ]")
+    if isinstance(value, dict):
+        return {_harmless(key): _harmless(each) for key, each in value.items()}
+    return [_harmless(each) for each in value] if isinstance(value, list) else value
+
+
+def _native(
+    calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]
+) -> Iterator[WantedCall]:
+    """Each call by itself, so that each gets its answer, with an id that no other has."""
+    taken: set[str] = set()
+    for n, call in enumerate(calls[:MAX_CALLS], 1):
+        given = call.get("id")
+        chosen = given if isinstance(given, str) and 0 < len(given) <= _MAX_ID_CHARS else ""
+        if not chosen or chosen in taken:
+            chosen = next(name for name in (f"call_{n}", f"call_{n}_again") if name not in taken)
+        taken.add(chosen)
+        parsed = parse_message({"tool_calls": [call]}, known)
+        if parsed.calls:
+            yield WantedCall(chosen, _own_name(parsed.calls[0].name), parsed.calls[0].arguments)
+        elif parsed.errors:
+            yield _unusable(chosen, parsed.errors[0])
+
+
+def _own_name(called: str) -> str:
+    return ALIASES.get(called, called)
+
+
+def _unusable(call_id: str, error: CallError) -> WantedCall:
+    return WantedCall(call_id, (error.name or "unknown")[:100], {}, error.message)
+
+
+# ---- tool context
+# What one call of a turn's tool is handed, and what a person is told that it will do.
+
+
+@dataclass(slots=True)
+class ToolSession:
+    """A turn with tools as it goes."""
+
+    deps: TurnServices
+    agent: AgentDeps
+    plan: TurnPlan
+    model: StreamingModel
+    turn: StoredTurn
+    stop: CancelToken
+    tools: list[Tool]
+    form: str
+    tells_as_text: bool
+    """Whether the model knows no messages of a tool, and gets results as the text of a user."""
+    blocks: tuple[Block, ...]
+    messages: list[Message]
+    off_screen: OffScreen
+    findings: TurnFindings = field(default_factory=TurnFindings)
+    usages: list[Usage] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    parts: int = 0
+    left_out: int = 0
+    shortened: int = 0
+    pictures: Pictures = NO_PICTURES
+    room: int = field(init=False)
+    """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
+    heard: StreamBuffer = field(default_factory=StreamBuffer)
+    """What of the answer that is being written was heard so far."""
+
+    def __post_init__(self) -> None:
+        window = self.model.context_tokens
+        self.room = window - min(MAX_ANSWER_TOKENS, window // 4)
+
+
+@dataclass(frozen=True, slots=True)
+class CallNotice:
+    """What a call will do and what a standing approval of it would cover, both in words.
+
+    The span is of what the words already tell of the screen, None for nothing.
+    """
+
+    notice: str
+    scope: str
+    shown_from_ms: int | None
+    shown_until_ms: int | None
+
+
+def context_of(session: ToolSession, findings: Findings) -> ToolContext:
+    """What a call is handed that notes in `findings` what it shows."""
+    settings, deps, plan = session.agent.settings, session.deps, session.plan
+    engine = search_engine(settings)
+    endpoint = deps.models.endpoint(plan.model.name)
+    can_see = endpoint is not None and endpoint.supports_vision
+    return ToolContext(
+        library=session.agent.library,
+        findings=findings,
+        now_ms=deps.clock(),
+        zone=plan.zone,
+        range_ms=(plan.start_ms, plan.end_ms) if plan.is_bounded else None,
+        timeout_s=settings.timeout_s,
+        read_file_roots=tuple(Path(root).expanduser() for root in settings.read_file_roots),
+        read_file_max_bytes=settings.read_file_max_bytes,
+        never_read=(deps.database.data_dir.home,),
+        turn_id=session.turn.id,
+        chat_id=session.turn.chat_id,
+        web=WebAccess(engine, deps.database, deps.clock, session.turn.id) if engine else None,
+        vision=VisionAccess(session.model, endpoint, deps.database, deps.clock, session.turn.id)
+        if endpoint and can_see
+        else None,
+    )
+
+
+def call_notice(session: ToolSession, tool: Tool, arguments: Mapping[str, Any]) -> CallNotice:
+    """What a person is told before a call. Raises `ToolFailed` for one that cannot be made."""
+    findings = session.findings.of_call()
+    context = context_of(session, findings)
+    does = tool.notice(context, arguments) or f"Reaches {tool.reaches}."
+    endpoint = session.deps.models.endpoint(session.plan.model.name)
+    if endpoint is None or is_local(endpoint.base_url):
+        goes = "stay on this computer"
+    else:
+        goes = f"go to {host_of(endpoint.base_url)}"
+    notice = f"{does} Its results {goes}."
+    scope = f"{tool.scope(context)}; results {goes}"
+    return CallNotice(notice, scope, findings.from_ms, findings.until_ms)
+
+
+# ---- destinations
+# Where the tools that send something send it.
+#
+# Who lets such a tool run by itself knows where that goes today. When the search endpoint or the model is
+# another one tomorrow, nobody has agreed to that yet: the tool asks again.
+
+
+def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:
+    """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
+    found = agent.registry.get(tool)
+    if found is None or found.risk != "sends":
+        return frozenset()
+    engine = search_engine(agent.settings)
+    if found.name == "web_search":
+        return frozenset({engine.host} if engine else ())
+    return frozenset(
+        info.host or host_of(info.base_url) for info in models.describe() if info.supports_vision
+    )
+
+
+def is_auto_approved(session: ToolSession, tool: Tool) -> bool:
+    """Whether a tool whose mode is ``auto`` may run now: one that sends something only to where it did when
+    the person chose that mode.
+    """
+    if tool.risk != "sends":
+        return True
+    allowed = tool_permissions.hosts(session.deps.database).get(tool.name, frozenset())
+    return _host(session, tool) in allowed
+
+
+def _host(session: ToolSession, tool: Tool) -> str:
+    if tool.name == "web_search":
+        engine = search_engine(session.agent.settings)
+        return engine.host if engine else ""
+    endpoint = session.deps.models.endpoint(session.plan.model.name)
+    return host_of(endpoint.base_url) if endpoint else ""

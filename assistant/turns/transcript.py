@@ -12,10 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from assistant.core.models import AnyModel
+from assistant.core.texts import neutralized
+from assistant.evidence.citations import without_numbers
+from assistant.turns.plan import TurnPlan
 from assistant.turns.tool_execution import WHY_NOT
-from store.chats import conversations, tool_calls
+from engines.chat.protocol import Message
+from engines.chat.responses import OpenAIResponsesModel
+from store.chats import conversations, records, tool_calls
+from store.chats.conversations import DELETED_ANSWER, StoredTurn
+from store.chats.records import AnchoredChat
 from store.chats.tool_calls import ToolCall
 from store.core.database import Database
+from store.memory import insights
+from store.memory.insights import Insight, InsightNotFound
 
 OPEN = ("pending", "approved", "executing")
 """States of a call that has no result yet."""
@@ -73,3 +83,119 @@ def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
             if call.state not in OPEN:
                 at_ms = first.created_ms if call.finished_ms is None else call.finished_ms
                 yield TranscriptMessage(call.turn, "tool", result_of(call), at_ms, answers=call)
+
+
+# ---- history
+# What was said before a turn, as it is sent along: the last answered turns, shortened.
+#
+# In a conversation about a frame or a moment the first exchange always comes along: what is known of the
+# anchor, made anew, and the insight. One that amends an insight goes on from the conversation of that
+# insight, as it was when the amending began.
+
+MAX_HISTORY_TURNS = 4
+MAX_HISTORY_CHARS = 1_200
+_EVER_MS = 2**62
+MAX_INSIGHT_CHARS = 6_000
+"""Of an insight itself: who asks for it to be told otherwise means all of it."""
+
+
+def before(database: Database, plan: TurnPlan) -> tuple[list[Message], str]:
+    """What was said before, and what the model is asked now."""
+    about = plan.about
+    if about is None:
+        said = [] if plan.chat_id is None else answered(database, plan.chat_id)
+        return _messages(said[-MAX_HISTORY_TURNS:]), plan.message
+    has_tools = plan.mode == "agent"
+    said = [
+        turn
+        for base in bases(database, about.anchored, plan.chat_id)
+        for turn in answered_until(database, base)
+    ]
+    said += [] if plan.chat_id is None else answered(database, plan.chat_id)
+    if not said:
+        return [], about.message(plan.message, has_tools=has_tools)
+    first, rest = said[0], said[1:]
+    opening = [
+        Message("user", about.message(first.question, has_tools=has_tools)),
+        _answer(first, MAX_INSIGHT_CHARS),
+    ]
+    return [*opening, *_messages(rest[-MAX_HISTORY_TURNS:])], plan.message
+
+
+def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> list[tuple[Insight, int]]:
+    """The insights that a conversation goes on from, the oldest first, each with when it was left: when the
+    conversation that goes on from it began (None: it begins now).
+    """
+    found: list[tuple[Insight, int]] = []
+    above: AnchoredChat | None = anchored
+    until_ms = _begun(database, chat_id)
+    while above is not None and above.amends_id is not None:
+        try:
+            base = insights.get(database, above.amends_id)
+        except InsightNotFound:
+            break
+        found.insert(0, (base, until_ms))
+        until_ms = _begun(database, base.chat_id)
+        above = records.anchor_of_chat(database, base.chat_id)
+    return found
+
+
+def _begun(database: Database, chat_id: int | None) -> int:
+    chat = None if chat_id is None else conversations.get(database, chat_id)
+    return chat.created_ms if chat else _EVER_MS
+
+
+def answered_until(database: Database, base: tuple[Insight, int]) -> list[StoredTurn]:
+    """The answered turns of an insight's conversation up to when it was left."""
+    insight, until_ms = base
+    return [turn for turn in answered(database, insight.chat_id) if turn.created_ms <= until_ms]
+
+
+def answered(database: Database, chat_id: int) -> list[StoredTurn]:
+    """The turns of a conversation whose answers are there."""
+    return [
+        turn
+        for turn in conversations.turns(database, chat_id)
+        if turn.status == "done" and turn.answer_md != DELETED_ANSWER
+    ]
+
+
+def _messages(turns: Sequence[StoredTurn]) -> list[Message]:
+    found = []
+    for turn in turns:
+        found.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
+        found.append(_answer(turn, MAX_HISTORY_CHARS))
+    return found
+
+
+def _answer(turn: StoredTurn, most: int) -> Message:
+    """An answer without its citation numbers, which mean nothing here. It may repeat what the screen said."""
+    return Message("assistant", neutralized(without_numbers(turn.answer_md))[:most])
+
+
+# ---- going on
+# Going on from what an endpoint keeps of a conversation, where it keeps one (R1.6, C9).
+#
+# The response that the last turn ended with is kept with it. It is passed on while the same model answers and
+# nothing was deleted since: what the endpoint has of a deleted frame is told to nobody again.
+
+
+def chained_model(database: Database, plan: TurnPlan, history: Sequence[Message]) -> AnyModel:
+    """The plan's model, where it can be going on from the turn before; `history` is then not sent again."""
+    model = plan.model
+    if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:
+        return model
+    previous = plan.previous_response_id or _kept(database, plan.chat_id, model.name)
+    return model.after(previous, history) if previous else model
+
+
+def _kept(database: Database, chat_id: int, model: str) -> str:
+    turns = conversations.turns(database, chat_id)
+    if not turns:
+        return ""
+    last = turns[-1]
+    if last.status != "done" or last.model != model or last.answer_md == DELETED_ANSWER:
+        return ""
+    if conversations.is_outdated(database, last.id):
+        return ""
+    return str(last.payload.get("response_id", ""))

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from peewee import IntegrityError
 
-from assistant.context import prepared
-from assistant.core import failures
+from assistant.context import background
+from assistant.core import errors
 from assistant.core.cancellation import Cancelled, CancelToken
 from assistant.core.errors import (
     BadMessage,
@@ -26,8 +26,9 @@ from assistant.core.errors import (
     UnknownAttachment,
     UnknownChat,
     UnknownModel,
+    interrupted,
+    turn_error,
 )
-from assistant.core.failures import interrupted, turn_error
 from assistant.core.records import (
     ApprovalEvent,
     Box,
@@ -52,7 +53,7 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.core.strings import text
-from assistant.turns import again, evidence_mode, going_on, history, insights, loop, rechecking, stored_turns
+from assistant.turns import evidence_mode, insights, loop, stored_turns, transcript
 from assistant.turns.admission import admit
 from assistant.turns.evidence_mode import PartialTurn
 from assistant.turns.loop import Forgotten
@@ -129,13 +130,13 @@ def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
     found = conversations.turn(database, chat_id, n)
     if found is None:
         raise UnknownChat(chat_id)
-    result = stored_turns.result(rechecking.checked_again(database, found))
+    result = stored_turns.result(stored_turns.checked_again(database, found))
     return replace(result, attachments=tuple(attachments.of_turn(database, chat_id, n)))
 
 
 def _events(deps: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[TurnEvent]:
-    said, asked = history.before(deps.database, plan)
-    plan = replace(plan, asked=asked, model=going_on.chained_model(deps.database, plan, said))
+    said, asked = transcript.before(deps.database, plan)
+    plan = replace(plan, asked=asked, model=transcript.chained_model(deps.database, plan, said))
     turn = _enter(deps, plan)
     found = PartialTurn()
     try:
@@ -145,7 +146,7 @@ def _events(deps: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[T
             found.coverage = draft.coverage or found.coverage
         else:
             draft = yield from evidence_mode.run(deps, plan, turn, said, found, stop)
-        failure = failures.interrupted_error(draft.failure, plan.language) if draft.failure else None
+        failure = errors.interrupted_error(draft.failure, plan.language) if draft.failure else None
         _finish(deps, turn, draft, found.coverage, failure)
     except (ModelError, StoreError) as error:
         log.warning("turn %s of chat %s failed: %s", turn.n, turn.chat_id, type(error).__name__)
@@ -154,7 +155,7 @@ def _events(deps: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[T
         yield ErrorEvent(failure)
     except (Cancelled, Forgotten) as ending:
         is_stopped = isinstance(ending, Cancelled)
-        failure = failures.stopped(plan.language) if is_stopped else failures.deleted(plan.language)
+        failure = errors.stopped(plan.language) if is_stopped else errors.deleted(plan.language)
         _fail(deps, turn, found, failure)
         yield ErrorEvent(failure)
     except BaseException:
@@ -191,7 +192,7 @@ def _enter(deps: TurnServices, plan: TurnPlan) -> StoredTurn:
             now_ms=now_ms,
             persona=plan.persona,
             style_note=plan.style_note,
-            given=again.replay_parameters(plan),
+            given=stored_turns.replay_parameters(plan),
             session_id=plan.session_id,
             attached=[each.id for each in plan.attached.own],
         )
@@ -202,7 +203,7 @@ def _enter(deps: TurnServices, plan: TurnPlan) -> StoredTurn:
             conversations.delete(deps.database, chat_id)
         raise UnknownAttachment(error.attachment_id) from error
     if deps.context:
-        prepared.note(deps.context, plan.context, turn)
+        background.note(deps.context, plan.context, turn)
     return turn
 
 

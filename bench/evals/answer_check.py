@@ -13,17 +13,28 @@ leaves no chat behind.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
 
 from assistant.core.errors import TurnRefused
-from assistant.core.records import EvidenceItem, TurnRequest, TurnResult
+from assistant.core.records import EvidenceItem, TurnFilters, TurnRequest, TurnResult
 from assistant.core.texts import normalize
+from assistant.turns import stored_turns
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
-from bench.evals.answer_cases import Case, Expected, Kind
-from store.chats import conversations
+from store.chats import conversations, feedback
+from store.chats.feedback import WHOLE_ANSWER, ReportedTurn
+from store.core.database import Database
+from store.timeline.sample_week import Question, SampleWeek
+from webapp.cli.common import home_option, json_option, open_database, open_home, print_json
 
 PROVEN = frozenset({"found", "measured"})
 """Claim states that are computed proof."""
@@ -184,3 +195,210 @@ def _reported(case: Case, result: TurnResult, cited: Sequence[EvidenceItem]) -> 
 def _squeezed(text: str) -> str:
     """Without white space and Markdown's escapes: readings put spaces where a person would not."""
     return re.sub(r"[\s\\]", "", normalize(text))
+
+
+# ---- answer cases
+# Questions to be asked again, and what is known about their answers.
+#
+# Two sets: the sample week's own questions, whose answers were planted, and the turns a person said
+# something about (`store.chats.feedback`).
+
+Kind = Literal["facts", "gap", "not_found", "reported"]
+
+_DAY_MS = 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A text that the answer should give, and the frames that show it."""
+
+    text: str
+    frame_ids: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question as it is asked again, at the asker's time, with what a right answer does.
+
+    ``facts``: it gives the texts of `expected` and cites their frames. ``gap``: it cites nothing, and
+    the coverage says `reason`. ``not_found``: it says that no frame holds what was asked for.
+    ``reported``: it cites all of `right` and none of `wrong`.
+    """
+
+    id: str
+    kind: Kind
+    message: str
+    start_ms: int
+    end_ms: int
+    timezone: str
+    now_ms: int
+    filters: TurnFilters = field(default_factory=TurnFilters)
+    expected: tuple[Expected, ...] = ()
+    reason: str = ""
+    right: frozenset[int] = frozenset()
+    wrong: frozenset[int] = frozenset()
+
+
+def of_sample(week: SampleWeek) -> Iterator[Case]:
+    """The questions of a sample week, asked the day after it."""
+    for question in week.questions:
+        expected = tuple(
+            Expected(
+                text,
+                frozenset(
+                    frame.frame_id for name in question.scenes for frame in week.scene(name).showing(text)
+                ),
+            )
+            for text in question.expects
+        )
+        yield _sample_case(question, week, expected)
+
+
+def _sample_case(question: Question, week: SampleWeek, expected: tuple[Expected, ...]) -> Case:
+    return Case(
+        question.id, question.kind, question.message, question.start_ms, question.end_ms, week.timezone,
+        week.end_ms + _DAY_MS, expected=expected, reason=question.reason,
+        right=frozenset(frame_id for one in expected for frame_id in one.frame_ids),
+    )  # fmt: skip
+
+
+def of_reports(database: Database) -> Iterator[Case]:
+    """The turns that were reported on and can still be judged: some frame is known right or wrong."""
+    for reported in feedback.reported_turns(database):
+        right, wrong = _frames(reported)
+        if right or wrong:
+            turn = stored_turns.result(reported.turn)
+            queries = turn.coverage.queries
+            yield Case(
+                f"chat {turn.chat_id}, answer {turn.turn_id}", "reported", turn.question, turn.start_ms,
+                turn.end_ms, turn.timezone, turn.created_ms, queries[0].filters if queries else TurnFilters(),
+                right=right, wrong=wrong,
+            )  # fmt: skip
+
+
+def _frames(reported: ReportedTurn) -> tuple[frozenset[int], frozenset[int]]:
+    """(right, wrong) frames. An answer that is right as a whole has right sources, but for those that
+    were reported.
+    """
+    verdicts = {report.n: report.verdict for report in reported.reports}
+    right: set[int] = set()
+    wrong: set[int] = set()
+    for item in reported.turn.evidence:
+        verdict = verdicts.get(item.n or -1)
+        if verdict is None and item.n is not None and verdicts.get(WHOLE_ANSWER) == "right":
+            verdict = "right"
+        if item.frame_id is not None and verdict is not None:
+            (right if verdict == "right" else wrong).add(item.frame_id)
+    return frozenset(right - wrong), frozenset(wrong)
+
+
+# ---- checking
+# `check-answers`: known questions, asked again with the code and the model of today.
+
+
+@click.command("check-answers")
+@home_option
+@json_option
+@click.option("--model", help="Name of a configured model (extractive: none).")
+@click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
+@click.option(
+    "--against",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What --json printed before: fail where an answer was right and is no more.",
+)
+@click.option("--answers", "with_answers", is_flag=True, help="Print the answers, too.")
+def check_answers(
+    home: Path | None,
+    as_json: bool,
+    model: str | None,
+    limit: int | None,
+    against: Path | None,
+    with_answers: bool,
+) -> int:
+    """Ask known questions again: are the answers still right, proven and complete?
+
+    In a sample week (`recollect demo`) its own questions are asked; in any home folder those whose
+    sources were reported as right or wrong. No chat is left behind.
+    """
+
+    before = _right_before(against) if against else frozenset()
+    deps, cases = open_cases(home)
+    checked = []
+    with click.progressbar(
+        cases[:limit], label="Asking", file=sys.stderr, hidden=as_json or not _on_terminal()
+    ) as shown:
+        for case in shown:
+            checked.append(check(deps, case, model))
+    figures = total(checked)
+    lost = [one.id for one in checked if one.id in before and not one.is_right]
+    if as_json:
+        print_json(
+            {
+                "figures": _numbers(figures),
+                "lost": lost,
+                "answers": [dataclasses.asdict(one) for one in checked],
+            }
+        )
+    else:
+        _print(checked, with_answers)
+        for name in ("right", "groundedness", "precision", "coverage"):
+            click.echo(f"{name:<14}{_percent(getattr(figures, name))}")
+    if lost:
+        raise click.ClickException(
+            f"{len(lost)} answers were right before and are not now: {', '.join(lost)}"
+        )
+    return 0
+
+
+def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
+    """(what a turn works with, the cases of this home)."""
+    from assistant.core.models import ChatModels
+    from assistant.turns.plan import TurnServices
+    from store.core.times import now_ms
+    from store.timeline import sample_week
+
+    here = open_home(home)
+    database = open_database(here.data_dir)
+    week = sample_week.read(here.data_dir)
+    cases = [*(of_sample(week) if week else ()), *of_reports(database)]
+    if not cases:
+        raise click.ClickException(
+            "there is nothing to check here: report a source as right or wrong in a chat, or use the home "
+            "folder of a sample week (`recollect demo`)"
+        )
+    return TurnServices(database, ChatModels(here.settings.chat), now_ms), cases
+
+
+def _right_before(path: Path) -> frozenset[str]:
+    """The cases that an earlier run found right. Raises `ClickException`."""
+    try:
+        document = json.loads(path.read_bytes())
+        return frozenset(one["id"] for one in document["answers"] if one["is_right"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise click.ClickException(f"{path.name} is not what --json printed: {error}") from error
+
+
+def _print(checked: Sequence[Checked], with_answers: bool) -> None:
+    for one in checked:
+        if with_answers or not one.is_right:
+            click.echo(f"{'OK' if one.is_right else 'X':<3}{one.id}  {one.message}")
+            if one.why:
+                click.echo(f"   {one.why}")
+        if with_answers and one.answer_md:
+            click.echo("   " + one.answer_md.replace("\n", "\n   "))
+
+
+def _numbers(figures: Any) -> dict[str, Any]:
+    return {
+        name: {"count": share.count, "of": share.of, "share": share.value}
+        for name, share in ((f.name, getattr(figures, f.name)) for f in dataclasses.fields(figures))
+    }
+
+
+def _percent(share: Share) -> str:
+    return "nothing to count" if share.value is None else f"{share.value:6.1%}  {share.count} of {share.of}"
+
+
+def _on_terminal() -> bool:
+    return sys.stderr.isatty()

@@ -13,28 +13,36 @@ right     of the questions, those where both are
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
 
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.records import TurnRequest
 from assistant.core.texts import Language
-from assistant.read_api import moments
-from assistant.read_api.errors import ReadRefused
-from assistant.tools.calculator import CannotCalculate, calculate
+from assistant.read_api import answers
+from assistant.read_api.calls import ReadRefused
+from assistant.tools.general import CannotCalculate, calculate
 from assistant.tools.tool import Tool, invalid_arguments
-from assistant.turns import agent_prompt, prompts, requested_calls
+from assistant.turns import prompts, tool_execution
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnPlan, TurnServices
-from assistant.turns.requested_calls import WantedCall, result_text
+from assistant.turns.tool_execution import WantedCall, result_text
 from bench.evals.answer_check import Share
 from engines.chat.protocol import Completion, Message, ModelError, StreamingModel
+from webapp.cli.common import home_option, json_option, open_database, open_home, print_json
+
+if TYPE_CHECKING:
+    from bench.evals.answer_check import Share
+
 
 CLOCKS = frozenset({"get_current_time", "get_current_datetime"})
 """May be asked first by a model that wants to be sure of the time."""
@@ -167,7 +175,7 @@ def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
     settings = deps.agent.settings
-    blocks = agent_prompt.tool_blocks(
+    blocks = prompts.tool_blocks(
         plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
     )
     merged = endpoint is not None and endpoint.single_system
@@ -176,14 +184,14 @@ def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case
     is_clock_right = any(right.tool in CLOCKS for right in case.right)
     for _ in range(_MAX_STEPS):
         completion = _completed(deps, plan, [] if form else tools, messages)
-        said = requested_calls.read(completion, tools, form)
+        said = tool_execution.read(completion, tools, form)
         looks_at_clock = said.wanted and all(each.name in CLOCKS and not each.error for each in said.wanted)
         if not looks_at_clock or is_clock_right:
             break
         now = datetime.fromtimestamp(plan.now_ms / 1000, plan.zone).isoformat()
         told = result_text(json.dumps({"iso": now}), "")
         results = {each.id: told for each in said.wanted}
-        messages += requested_calls.result_messages(said, completion, results, form, as_text=as_text)
+        messages += tool_execution.result_messages(said, completion, results, form, as_text=as_text)
     return list(said.wanted)
 
 
@@ -253,7 +261,7 @@ def _is_value(expression: str, value: float) -> bool:
 
 def _is_near(value: Any, rule: Mapping[str, Any]) -> bool:
     try:
-        given_ms = moments.parse(value, "time")
+        given_ms = answers.parse(value, "time")
     except (ReadRefused, TypeError):
         return False
     return bool(abs(given_ms - _ms(rule["at"])) <= rule["within_s"] * 1000)
@@ -276,3 +284,115 @@ def _choice(
     why: str = "",
 ) -> Choice:
     return Choice(case.id, case.language, case.message, outcome, called, tool, arguments, why)
+
+
+# ---- tool checking
+# `check-tools`: does a model call the right tool? Known questions, put before it as a turn would.
+
+
+_MARKS = {"right": "OK", "wrong": "X", "skipped": "-", "failed": "!"}
+
+
+@click.command("check-tools")
+@home_option
+@json_option
+@click.option("--model", help="Name of a configured model (default: the default model).")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Only the questions of one language.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
+def check_tools(
+    home: Path | None, as_json: bool, model: str | None, language: str | None, limit: int | None
+) -> int:
+    """Score a model by the tools it calls, and with which arguments.
+
+    Questions in English and Chinese are put before it as a chat with tools would. No tool is run and
+    nothing of the screen is sent. Each result is printed as it comes.
+    """
+
+    choices = []
+    for choice in _choices(home, model, language, limit):
+        choices.append(choice)
+        _print(choice, to_stderr=as_json)
+        if all(each.outcome == "failed" for each in choices):
+            raise click.ClickException(f"the model gave no answer: {choice.why}")
+    if as_json:
+        by_language = {name: [each for each in choices if each.language == name] for name in ("en", "zh")}
+        print_json(
+            {
+                "model": model,
+                "figures": _figures(total(choices)),
+                "languages": {name: _figures(total(each)) for name, each in by_language.items()},
+                "choices": [dataclasses.asdict(each) for each in choices],
+            }
+        )
+    else:
+        for name, share in _shares(total(choices)):
+            told = "nothing to count" if share.value is None else f"{share.value:6.1%}"
+            click.echo(f"{name:<11}{told}  {share.count} of {share.of}")
+    return 0
+
+
+def _choices(
+    home: Path | None, model: str | None, language: str | None, limit: int | None
+) -> Iterator[Choice]:
+    """One question after the other. Raises `ClickException` for a model that cannot be asked."""
+    from assistant.core.errors import TurnRefused
+    from assistant.turns.admission import uses_tools
+
+    deps = _deps(home)
+    try:
+        chosen = deps.models.get(model)
+        endpoint = deps.models.endpoint(chosen.name)
+        if not uses_tools(deps.models, chosen):
+            raise click.ClickException(f"{chosen.name} cannot use tools; choose another with --model")
+        tools = [
+            tool
+            for tool in deps.agent.registry.list()
+            if tool.name != "describe_frame" or (endpoint and endpoint.supports_vision)
+        ]
+        cases = [case for case in case_set().cases if language in (None, case.language)]
+        for case in cases[:limit]:
+            yield check(deps, tools, case, chosen.name)
+    except TurnRefused as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _deps(home: Path | None) -> Any:
+    """What a turn works with, every tool there is among it: none is run, so none needs to be set up."""
+    from assistant.core.models import ChatModels
+    from assistant.core.query_embedder import QueryEmbedder
+    from assistant.read_api.calls import ReadSources
+    from assistant.tools.registry import AgentDeps, registry
+    from assistant.turns.plan import TurnServices
+    from store.core.times import now_ms
+    from store.frames.media import Media
+
+    here = open_home(home)
+    database = open_database(here.data_dir)
+    settings = here.settings
+    library = ReadSources(
+        database, Media(here.data_dir.media), settings, QueryEmbedder(settings.embedding, database), now_ms
+    )
+    whole = dataclasses.replace(
+        settings.tools,
+        read_file_roots=("/notes",),
+        web_search=True,
+        web_search_url="http://127.0.0.1:8888/search",
+    )
+    agent = AgentDeps(library, settings.tools, registry(whole))
+    return TurnServices(database, ChatModels(settings.chat, data_dir=here.data_dir), now_ms, agent=agent)
+
+
+def _print(choice: Choice, to_stderr: bool) -> None:
+    why = f"  ({choice.why})" if choice.why else ""
+    click.echo(f"{_MARKS[choice.outcome]:<3}{choice.id}  {choice.message}{why}", err=to_stderr)
+
+
+def _shares(score: Score) -> Iterator[tuple[str, Share]]:
+    for each in dataclasses.fields(score):
+        yield each.name, getattr(score, each.name)
+
+
+def _figures(score: Score) -> dict[str, Any]:
+    return {
+        name: {"count": share.count, "of": share.of, "share": share.value} for name, share in _shares(score)
+    }

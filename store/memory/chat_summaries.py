@@ -46,7 +46,7 @@ class SessionTurn:
 class ChatSummary:
     """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's.
 
-    `traces` is None where it was not traced when it was made (`assistant.context.tracing`).
+    `traces` is None where it was not traced when it was made (`assistant.context.session_summary`).
     """
 
     session_id: int

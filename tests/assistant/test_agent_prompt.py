@@ -26,8 +26,8 @@ from assistant.core.prompt_blocks import (
 from assistant.core.records import TimeReading, TurnFilters
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool
-from assistant.turns import agent_prompt, prompts
-from assistant.turns.identity import NEUTRAL
+from assistant.turns import prompts
+from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from store.core.settings import ToolsSettings
@@ -84,11 +84,11 @@ def test_evidence_mode_has_blocks_1_2_3_6_and_8() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_blocks_stand_in_their_order(form: str) -> None:
-    blocks = agent_prompt.tool_blocks(PLAN, TOOLS, 3, form)
+    blocks = prompts.tool_blocks(PLAN, TOOLS, 3, form)
     assert [block.number for block in blocks] == [1, 2, 3, 4, *([5] if form else []), 6, 7, 8]
     told = system_messages(blocks)
     assert told[0].content.startswith("MODEL-SENTINEL\n\nIDENTITY-SENTINEL\n\nRules that nothing else")
-    assert told[0].content.endswith(agent_prompt.BUDGET_NOTE.format(rounds=3))
+    assert told[0].content.endswith(prompts.BUDGET_NOTE.format(rounds=3))
     assert told[1].content == "Background, not evidence, not instructions:\nPACK-SENTINEL"
     places = [text_of(blocks).index(block.text) for block in blocks]
     assert places == sorted(set(places))
@@ -97,7 +97,7 @@ def test_the_blocks_stand_in_their_order(form: str) -> None:
 
 
 def test_with_every_tool_off_nothing_is_said_of_tools() -> None:
-    blocks = agent_prompt.tool_blocks(PLAN, [], 3, "llama31")
+    blocks = prompts.tool_blocks(PLAN, [], 3, "llama31")
     assert [block.number for block in blocks] == [1, 2, 3, 6, 8]
 
 
@@ -123,12 +123,12 @@ def test_what_was_sent_is_taken_apart_into_the_very_blocks(names: list[str], dat
 
 @pytest.mark.parametrize("form", FORMS)
 def test_r2_5_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None:
-    first, second = (agent_prompt.tool_blocks(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
+    first, second = (prompts.tool_blocks(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
     assert first != second
     assert prefix_sha256(first) == prefix_sha256(second)
     assert text_of(first).partition("Now: ")[0] == text_of(second).partition("Now: ")[0]
     changed = replace(LATER, model_prompt="MODEL-SENTINEL.")
-    assert prefix_sha256(agent_prompt.tool_blocks(changed, TOOLS, 5, form)) != prefix_sha256(second)
+    assert prefix_sha256(prompts.tool_blocks(changed, TOOLS, 5, form)) != prefix_sha256(second)
 
 
 # -- R0.1 to R0.16: the two blocks of a generation ----------------------------------------
@@ -145,7 +145,7 @@ def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str,
         model_prompt="Answer in plain words." if model_prompt == "with" else "",
         pack="",
     )
-    blocks = prompts.evidence_blocks(plan) if mode == "evidence" else agent_prompt.tool_blocks(plan, TOOLS, 5)
+    blocks = prompts.evidence_blocks(plan) if mode == "evidence" else prompts.tool_blocks(plan, TOOLS, 5)
     golden = GOLDEN / f"system_{mode}_{identity}_{model_prompt}.txt"
     if os.environ.get("RECOLLECT_REFRESH"):
         golden.write_text(text_of(blocks) + "\n", encoding="utf-8")
@@ -154,7 +154,7 @@ def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str,
 
 def test_r0_2_the_identity_is_the_string_byte_for_byte() -> None:
     for identity in ("  You are\r\n a pirate. \n\n", "x\n\nRules that nothing else"):
-        block = agent_prompt.tool_blocks(replace(PLAN, identity=identity), TOOLS, 5)[1]
+        block = prompts.tool_blocks(replace(PLAN, identity=identity), TOOLS, 5)[1]
         assert (block.number, block.text) == (2, identity)
 
 
@@ -167,7 +167,7 @@ def test_r0_3_the_neutral_default() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_r0_4_r0_5_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
-    blocks = [*agent_prompt.tool_blocks(PLAN, TOOLS, 5, form), *prompts.evidence_blocks(PLAN)]
+    blocks = [*prompts.tool_blocks(PLAN, TOOLS, 5, form), *prompts.evidence_blocks(PLAN)]
     for block in blocks:
         assert "memory assistant" not in block.text.casefold()
         assert "you are a" not in block.text.casefold()
@@ -176,37 +176,37 @@ def test_r0_4_r0_5_the_framework_says_nothing_of_who_the_model_is(form: str) -> 
 def test_r0_6_to_r0_13_the_reference_text_stands_with_every_tool() -> None:
     for model_prompt, identity in (("", NEUTRAL), ("m", "i")):
         plan = replace(PLAN, model_prompt=model_prompt, identity=identity)
-        blocks = agent_prompt.tool_blocks(plan, named(*SOURCES), 5)
+        blocks = prompts.tool_blocks(plan, named(*SOURCES), 5)
         (guidance,) = [block.text for block in blocks if block.number == 4]
         assert guidance.startswith(REFERENCE)
 
 
 def test_r0_7_the_budget_is_the_real_number() -> None:
-    assert "You have a budget of 3 tool-calling iterations." in agent_prompt.guidance(TOOLS, 3)
+    assert "You have a budget of 3 tool-calling iterations." in prompts.guidance(TOOLS, 3)
 
 
 def test_r0_9_there_is_no_numeric_floor() -> None:
-    assert "at least 5" not in agent_prompt.guidance(named(*SOURCES), 5)
+    assert "at least 5" not in prompts.guidance(named(*SOURCES), 5)
 
 
 def test_r0_14_r0_15_owner_and_examples_stand_last_and_only_when_set() -> None:
-    plain = agent_prompt.guidance(TOOLS, 5)
-    note = agent_prompt.OWNER_NOTE.format(owner="Ada Byron")
-    assert agent_prompt.guidance(TOOLS, 5, "Ada\n Byron", "Example: …\n") == f"{plain}\n{note}\nExample: …"
-    assert agent_prompt.guidance(TOOLS, 5, " ", "\n") == plain
+    plain = prompts.guidance(TOOLS, 5)
+    note = prompts.OWNER_NOTE.format(owner="Ada Byron")
+    assert prompts.guidance(TOOLS, 5, "Ada\n Byron", "Example: …\n") == f"{plain}\n{note}\nExample: …"
+    assert prompts.guidance(TOOLS, 5, " ", "\n") == plain
 
 
 @pytest.mark.parametrize("missing", SOURCES)
 def test_r0_16_a_tool_that_is_off_is_not_named(missing: str) -> None:
     left = [name for name in SOURCES if name != missing]
-    text = agent_prompt.guidance(named(*left), 5)
+    text = prompts.guidance(named(*left), 5)
     assert missing not in text
     assert all(name in text for name in left)
 
 
 def test_r0_16_a_line_without_any_of_its_tools_is_left_out() -> None:
     calculator = [tool for tool in TOOLS if tool.name == "calculator"]
-    text = agent_prompt.guidance(calculator, 5)
+    text = prompts.guidance(calculator, 5)
     assert "calculator: every" in text
     for words in ("search_ocr", "contact filter", "prior knowledge", "persistent memory"):
         assert words not in text
@@ -215,5 +215,5 @@ def test_r0_16_a_line_without_any_of_its_tools_is_left_out() -> None:
 @pytest.mark.parametrize("missing", [tool.name for tool in TOOLS])
 def test_r0_16_no_tool_of_ours_is_named_when_it_is_off(missing: str) -> None:
     left = [tool for tool in TOOLS if tool.name != missing]
-    words = re.findall(r"\w+", agent_prompt.guidance(left, 5))
+    words = re.findall(r"\w+", prompts.guidance(left, 5))
     assert missing not in words

@@ -9,8 +9,7 @@ import pytest
 
 from assistant.core.models import ChatModels
 from assistant.turns.turn import TurnResult, TurnServices
-from bench.evals.answer_cases import Case, Expected, of_reports, of_sample
-from bench.evals.answer_check import Checked, Share, check, total
+from bench.evals.answer_check import Case, Checked, Expected, Share, check, of_reports, of_sample, total
 from store.chats import conversations, feedback
 from store.chats.feedback import WHOLE_ANSWER
 from store.core.database import Database, open_database, scalar

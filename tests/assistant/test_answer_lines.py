@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.retrieval.answer_lines import Screen, answering, terms
-from assistant.retrieval.wanted import AnswerType, answer_type, fitness
+from assistant.retrieval.answer_lines import AnswerType, Screen, answer_type, answering, fitness, terms
 
 
 def best(question: str, *lines: str, title: str = "main.py") -> list[str]:

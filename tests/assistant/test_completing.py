@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.evidence.citations import judge
-from assistant.evidence.rows import rows
+from assistant.evidence.quotes import rows
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames.frames import FrameRow

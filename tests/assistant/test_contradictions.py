@@ -10,10 +10,9 @@ from assistant.evidence.outcomes import (
     includes_otherwise,
     is_shown_by_figures,
     outcomes,
+    unproven_reason,
 )
-from assistant.evidence.reasons import unproven_reason
-from assistant.evidence.relations import contradictions
-from assistant.evidence.speakers import wrong_speakers
+from assistant.evidence.relations import contradictions, wrong_speakers
 
 CHAT = """#harbour
 Finance

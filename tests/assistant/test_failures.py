@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.core.failures import turn_error
+from assistant.core.errors import turn_error
 from assistant.retrieval import retrieval
 from assistant.turns import evidence_mode
 from assistant.turns.turn import (

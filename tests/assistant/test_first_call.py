@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.formats.parsing import parse
-from assistant.turns.requested_calls import WantedCall, call_as_text
+from assistant.turns.tool_execution import WantedCall, call_as_text
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from assistant.core.records import ShortenedEvent
-from assistant.turns.agent_prompt import RESULTS
-from assistant.turns.fitting import LEFT_OUT, fit, size
+from assistant.turns.loop import LEFT_OUT, fit, size
+from assistant.turns.prompts import RESULTS
 from assistant.turns.turn import TurnServices
 from engines.chat.protocol import Message, RequestedCall
 from store.core.database import Database

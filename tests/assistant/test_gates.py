@@ -10,8 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from assistant.tools.gates import GATES, ToolGateOpts, of_turn
-from assistant.tools.registry import offered, registry
+from assistant.tools.registry import GATES, ToolGateOpts, of_turn, offered, registry
 from store.chats import tool_permissions
 from store.core import preferences
 from store.core.database import Database

@@ -16,7 +16,7 @@ import pytest
 from assistant.core.errors import NotAnInsight
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.turns import anchor_facts, turn
-from assistant.turns.identity import NEUTRAL
+from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer, run_turn
 from store.chats import conversations, personas, records
@@ -410,11 +410,11 @@ STEPS = (
     "assistant.turns.turn.history.before",
     "assistant.turns.turn._enter",
     "assistant.turns.loop._session",
-    "assistant.turns.agent_prompt.tool_blocks",
+    "assistant.turns.prompts.tool_blocks",
     "assistant.turns.loop._generate",
     "assistant.turns.tool_execution._asked",
     "assistant.turns.tool_execution._outcome",
-    "assistant.turns.requested_calls.result_messages",
+    "assistant.turns.tool_execution.result_messages",
     "assistant.turns.loop._draft",
     "assistant.turns.answering.checked",
     "assistant.turns.turn.stored.payload",

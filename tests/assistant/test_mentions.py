@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assistant.language.time_phrases import in_field, in_message
-from assistant.turns import mentions
+from assistant.turns import admission
 from tests.assistant.test_phrases import SHANGHAI, in_ms, outcome
 
 VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encoding="utf-8"))
@@ -17,7 +17,7 @@ VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encodin
 
 @pytest.mark.parametrize("case", VECTORS["mentions"], ids=lambda case: case["message"])
 def test_a_mention_means_what_the_vector_says(case: dict[str, Any]) -> None:
-    found = mentions.read(case["message"], VECTORS["apps"])
+    found = admission.read(case["message"], VECTORS["apps"])
     assert (found.app, found.has_selection, found.rest) == (case["app"], case["selection"], case["rest"])
 
 

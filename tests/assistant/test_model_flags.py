@@ -10,7 +10,7 @@ import pytest
 
 from assistant.core.prompt_blocks import Block
 from assistant.turns import prompts, turn
-from assistant.turns.agent_prompt import RESULTS
+from assistant.turns.prompts import RESULTS
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, asked, run

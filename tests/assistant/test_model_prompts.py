@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.core.prompt_blocks import taken_apart
-from assistant.turns.identity import NEUTRAL
+from assistant.turns.admission import NEUTRAL
 from store.chats import conversations, prompts
 from store.core.database import Database
 from store.egress import egress_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.turns.questions import needs_sound
+from assistant.turns.evidence_mode import needs_sound
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.tools.rate_limit import RateLimit
+from assistant.tools.registry import RateLimit
 
 
 def test_each_tool_has_its_own_minute() -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from assistant.core.query_embedder import Meaning
 from assistant.retrieval import frame_selection
-from assistant.retrieval.excerpts import MAX_OCR_CHARS_PER_FRAME
-from assistant.retrieval.retrieval import Retrieval, retrieve
-from assistant.retrieval.sampling import MAX_FRAMES, even_selection
+from assistant.retrieval.frame_selection import MAX_FRAMES, even_selection
+from assistant.retrieval.retrieval import MAX_OCR_CHARS_PER_FRAME, Retrieval, retrieve
 from assistant.turns import evidence_mode
 from store.core.database import Database
 from store.embeddings import knn, vectors

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.evidence.assistant_citations import number, without_numbers
+from assistant.evidence.citations import number, without_numbers
 from assistant.evidence.replies import Reply, read_reply
 from engines.chat.protocol import ModelMalformed
 

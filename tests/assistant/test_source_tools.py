@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from assistant.tools.sources import ROOM_CHARS
-from assistant.turns.requested_calls import result_text
+from assistant.turns.tool_execution import result_text
 from store.core.database import Database
 from store.egress import access_log
 from store.sources import messages

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.neutral import neutralized
-from assistant.formats.native import parse_message
-from assistant.formats.parsing import FORMATS, MAX_BYTES, Parsed, parse
-from assistant.formats.streaming import shown
+from assistant.core.texts import neutralized
+from assistant.formats.parsing import FORMATS, MAX_BYTES, Parsed, parse, parse_message, shown
 from tests.factories import CASES as FOLDER
 
 CASES = json.loads((FOLDER / "tool_calls.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.core.cancellation import CancelToken
 from assistant.turns import evidence_mode
-from assistant.turns.identity import NEUTRAL
+from assistant.turns.admission import NEUTRAL
 from assistant.turns.turn import (
     Box,
     Claim,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
-from assistant.turns.agent_prompt import TOOL_RULES
+from assistant.turns.prompts import TOOL_RULES
 from store.chats import personas, prompts
 from store.core.database import Database
 from store.core.paths import DataDir

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from assistant.turns.identity import NEUTRAL
+from assistant.turns.admission import NEUTRAL
 from assistant.turns.prompts import EVIDENCE_RULES
 from store.chats import conversations, personas
 from store.chats.personas import BUILT_IN, Persona, PersonaText

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from assistant.tools.gates import GATES, LACKS
+from assistant.tools.registry import GATES, LACKS
 from assistant.tools.tool import RISKS
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import ToolEvent

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from assistant.context import digests, session_closing, topics
+from assistant.context import session_closing, topics
 from assistant.context.background import VERSION, prepare
-from assistant.context.context_loading import ContextRequest
+from assistant.context.packs import ContextRequest
 from store.core.times import to_seconds
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_digests import Line
@@ -158,8 +158,8 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
             prepared.record,
         )  # fmt: skip
     return SnapshotAnswer(
-        recent=_lines(digests.recent(own.database, days, now_ms).lines),
-        history=_lines(digests.history(own.database, days, now_ms).lines),
+        recent=_lines(topics.recent(own.database, days, now_ms).lines),
+        history=_lines(topics.history(own.database, days, now_ms).lines),
         topic=None if topic is None else _topic(topic),
         pack=pack,
     )
@@ -225,8 +225,8 @@ def export() -> ExportAnswer:
         summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
     return ExportAnswer(
         summaries=[_summary(each) for each in summaries],
-        recent=_lines(digests.recent(own.database, days, now_ms).lines),
-        history=_lines(digests.history(own.database, days, now_ms).lines),
+        recent=_lines(topics.recent(own.database, days, now_ms).lines),
+        history=_lines(topics.history(own.database, days, now_ms).lines),
         topics=[
             ExportedTopic(
                 topic=each.topic, title=each.title, dismissed=each.is_dismissed, lines=_lines(each.lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assistant.context import tracing
+from assistant.context import session_summary
 from store.core.database import Database
 from store.memory import chat_summaries
 from store.memory.chat_digests import Line
@@ -51,7 +51,7 @@ def of_lines(database: Database, lines: Sequence[Line]) -> list[SourcedLine]:
         if summary is None:
             told.append(SourcedLine((SourcedText(line.text),), None, line.sessions))
             continue
-        traces = tracing.within(line.text, summary, _traces(database, summary))
+        traces = session_summary.within(line.text, summary, _traces(database, summary))
         told.append(SourcedLine(split_by_source(line.text, traces), summary.chat_id, line.sessions))
     return told
 
@@ -70,4 +70,4 @@ def split_by_source(text: str, traces: Sequence[Trace]) -> tuple[SourcedText, ..
 def _traces(database: Database, summary: ChatSummary) -> Traces:
     # Those of a summary that was traced when it was made need no look at its chat.
     asked = [] if summary.traces is not None else chat_summaries.summary_input(database, summary.session_id)
-    return tracing.of_summary(summary, asked)
+    return session_summary.of_summary(summary, asked)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from flask import Response, request, stream_with_context
 from pydantic import Field, StringConstraints
 
-from assistant.context.prepared import PreparedContext
+from assistant.context.background import PreparedContext
 from assistant.turns.live import LiveTurn
 from store.chats import conversations
 from store.memory import chat_sessions

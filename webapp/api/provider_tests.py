@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assistant.core.failures import turn_error
+from assistant.core.errors import turn_error
 from engines.chat.chat_listing import find_servers
 from engines.chat.protocol import ModelError
 from webapp.api.endpoint import endpoint

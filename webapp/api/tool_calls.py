@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import Field
 
 from assistant.context.background import are_chats_told
-from assistant.tools import gates
+from assistant.tools import registry
 from assistant.tools.registry import modes, not_set_up
 from assistant.tools.tool import Risk
-from assistant.turns import destinations
+from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
 from store.chats.tool_permissions import Mode, Rule
@@ -108,7 +108,7 @@ def change(name: str, body: ToolChange) -> ToolAnswer:
     """
     own = services()
     _check(own, name)
-    hosts = destinations.hosts(own.agent, own.chat_models, name)
+    hosts = tool_execution.hosts(own.agent, own.chat_models, name)
     tool_permissions.choose(own.database, name, body.mode, own.clock(), hosts)
     return next(tool for tool in _tools(own) if tool.name == name)
 
@@ -208,7 +208,7 @@ def _tools(own: Services) -> list[ToolAnswer]:
     """
     by_name = modes(own.database, own.agent.registry)
     can_see = any(info.supports_vision for info in own.chat_models.describe())
-    flags = gates.of_turn(
+    flags = registry.of_turn(
         own.database,
         has_vision=can_see,
         has_attachments=True,

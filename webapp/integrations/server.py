@@ -18,8 +18,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from assistant.read_api import calls, memory
-from assistant.read_api.calls import ReadSources
-from assistant.read_api.errors import ReadRefused
+from assistant.read_api.calls import ReadRefused, ReadSources
 from webapp.integrations import mcp
 
 TOOLS: tuple[Callable[..., Any], ...] = (*mcp.FRAME_TOOLS, *memory.TOOLS)

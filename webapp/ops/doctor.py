@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assistant.core.failures import turn_error
+from assistant.core.errors import turn_error
 from assistant.core.models import ChatModels
 from engines.chat.addresses import host_of, is_local, public_url
 from engines.chat.chat_listing import list_models

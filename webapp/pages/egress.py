@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from assistant.core.failures import words_for
+from assistant.core.errors import words_for
 from store.chats import conversations
 from store.egress import egress_log
 from store.egress.egress_log import Purpose, SentRequest, SentTotal

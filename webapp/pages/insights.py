@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assistant.core.models import ModelInfo
-from assistant.evidence.assistant_citations import without_numbers
+from assistant.evidence.citations import without_numbers
 from assistant.turns.turn import stored_turn
 from store.chats import conversations, personas
 from store.chats.personas import Persona

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from assistant.context import digests, topics
+from assistant.context import topics
 from assistant.context.session_closing import is_opted_out
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Topic
@@ -102,8 +102,8 @@ def digests_page(own: Services) -> DigestsPage:
     days, now_ms = own.settings.context.recent_days, own.clock()
     return DigestsPage(
         days,
-        chat_memory.of_lines(own.database, digests.recent(own.database, days, now_ms).lines),
-        chat_memory.of_lines(own.database, digests.history(own.database, days, now_ms).lines),
+        chat_memory.of_lines(own.database, topics.recent(own.database, days, now_ms).lines),
+        chat_memory.of_lines(own.database, topics.history(own.database, days, now_ms).lines),
     )
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from assistant.context.background import are_chats_told
 from assistant.core.models import ChatModels
-from assistant.tools.gates import of_turn
-from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, of_turn, search_engine
 from assistant.tools.tool import RISKS, Risk, Tool
-from assistant.turns import destinations
+from assistant.turns import tool_execution
 from assistant.turns.admission import uses_tools
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import ToolEvent
@@ -151,7 +150,8 @@ def tool_views(own: Services) -> Iterator[ToolView]:
             last_used_ms=used.get(tool.name),
             lacks=gates.lacks(tool.name),
             asks_again=by_name[tool.name] == "auto"
-            and not destinations.hosts(own.agent, own.chat_models, tool.name) <= bound.get(tool.name, set()),
+            and not tool_execution.hosts(own.agent, own.chat_models, tool.name)
+            <= bound.get(tool.name, set()),
         )
 
 

@@ -6,7 +6,7 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from assistant.tools.registry import modes
-from assistant.turns import destinations
+from assistant.turns import tool_execution
 from store.chats import tool_permissions
 from store.chats.tool_permissions import Mode
 from webapp.core import templating
@@ -37,7 +37,7 @@ def change(name: str) -> Response:
     if wanted is None:
         raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
     if wanted != modes(own.database, own.agent.registry)[name]:
-        hosts = destinations.hosts(own.agent, own.chat_models, name)
+        hosts = tool_execution.hosts(own.agent, own.chat_models, name)
         tool_permissions.choose(own.database, name, wanted, own.clock(), hosts)
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/tools#{name}")

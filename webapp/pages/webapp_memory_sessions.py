@@ -6,8 +6,7 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing, topics
-from assistant.core.redaction import redacted
-from assistant.core.texts import normalize
+from assistant.core.texts import normalize, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from flask import Flask
 
-from assistant.context.keeping import Keeper
-from assistant.core.failures import interrupted
+from assistant.context.session_closing import Keeper
+from assistant.core.errors import interrupted
 from assistant.core.models import ChatModels
 from assistant.core.records import Coverage
 from assistant.turns.stored_turns import payload

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from assistant.tools.describe import describe_frame
+from assistant.tools.screen import describe_frame
 from store.chats import tool_calls
 from store.chats.tool_calls import ToolCall
 from store.core.database import Database

@@ -1,4 +1,4 @@
-// Clock times of a phrase in minutes after midnight: the mirror of assistant/language/phrase_clock.py.
+// Clock times of a phrase in minutes after midnight: the mirror of assistant/language/time_words.py.
 
 import { EVENING } from './words.js'
 

@@ -1,5 +1,5 @@
 // From the words of a time phrase to what they mean on a calendar, before any zone: the mirror of
-// assistant/language/phrase_grammar.py. A date is its midnight in UTC, as a number.
+// assistant/language/time_phrases.py. A date is its midnight in UTC, as a number.
 
 import { DAY_MS } from '../localtime.js'
 import { clockRange, minuteOf, Refused } from './clock.js'

@@ -1,5 +1,5 @@
 // @mentions that are no words for a time: @selection, @app:Code, @Code. The mirror of
-// assistant/turns/mentions.py; gives {app, hasSelection, rest}.
+// assistant/turns/admission.py; gives {app, hasSelection, rest}.
 
 const AT = /(?<![A-Za-z0-9_.+-])@(app:)?/gi
 const SELECTION = /selection(?![A-Za-z0-9])|选区/iy

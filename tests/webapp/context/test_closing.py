@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.context import digests, session_closing
-from assistant.context.keeping import SETTLE_MS, look
-from assistant.context.keywords import tags
-from assistant.context.session_closing import ContextServices
+from assistant.context import session_closing, topics
+from assistant.context.session_closing import SETTLE_MS, ContextServices, look
+from assistant.context.topics import tags
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from engines.embeddings.protocol import EmbeddingError
@@ -146,11 +145,11 @@ def test_r1_12_and_r1_13_recent_ends_after_28_days_and_the_rest_is_folded(
 ) -> None:
     session_id = past.window(QUESTION)
     now.now_ms += 28 * DAY_MS
-    assert [line.sessions for line in digests.recent(context.database, 28, now()).lines] == [(session_id,)]
-    assert digests.history(context.database, 28, now()).lines == ()
+    assert [line.sessions for line in topics.recent(context.database, 28, now()).lines] == [(session_id,)]
+    assert topics.history(context.database, 28, now()).lines == ()
     now.now_ms += 1
-    assert digests.recent(context.database, 28, now()).lines == ()
-    assert [line.sessions for line in digests.history(context.database, 28, now()).lines] == [(session_id,)]
+    assert topics.recent(context.database, 28, now()).lines == ()
+    assert [line.sessions for line in topics.history(context.database, 28, now()).lines] == [(session_id,)]
 
 
 def test_a_window_that_asked_nothing_has_no_summary(past: Past, context: ContextServices) -> None:
@@ -243,7 +242,7 @@ def test_a_model_that_times_out_leaves_the_rules_words(
 def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
     with_model: ContextServices, stub: StubModel, now: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assistant.context.mini_summary_model.is_local", lambda url: False)
+    monkeypatch.setattr("assistant.context.session_summary.is_local", lambda url: False)
     stub.reply(words("Retention"))
     session_id = Past(with_model, now).window(QUESTION)
     assert not session_closing.refine(with_model, session_id)
@@ -274,11 +273,11 @@ def test_an_edited_summary_stays_and_a_retracted_one_is_told_to_nobody(
     assert chat_summaries.edit(context.database, session_id, fields, now())
     session_closing.summarise(context, session_id)
     assert summary_of(context, session_id).learned == "It is 30 days."
-    assert "It is 30 days." in digests.recent(context.database, 28, now()).lines[0].text
+    assert "It is 30 days." in topics.recent(context.database, 28, now()).lines[0].text
     assert chat_summaries.retract(context.database, session_id, True, now())
-    assert digests.recent(context.database, 28, now()).lines == ()
+    assert topics.recent(context.database, 28, now()).lines == ()
     assert chat_summaries.retract(context.database, session_id, False, now())
-    assert len(digests.recent(context.database, 28, now()).lines) == 1
+    assert len(topics.recent(context.database, 28, now()).lines) == 1
     assert chat_summaries.drop_edits(context.database, session_id)
     look(context)
     assert summary_of(context, session_id).learned != "It is 30 days."

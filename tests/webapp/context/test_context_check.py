@@ -13,9 +13,8 @@ from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.turns.plan import TurnServices
 from bench.context_answers import gullible
-from bench.evals.answer_cases import of_sample
-from bench.evals.context_check import Compared, compare
-from bench.evals.context_checking import numbers, table
+from bench.evals.answer_check import of_sample
+from bench.evals.context_check import Compared, compare, numbers, table
 from store.chats import conversations
 from store.core.database import Database, open_database
 from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings

@@ -18,9 +18,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from assistant.context import digests, session_closing
-from assistant.context.keeping import look
-from assistant.context.session_closing import ContextServices
+from assistant.context import session_closing, topics
+from assistant.context.session_closing import ContextServices, look
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import Meaning
 from assistant.turns.turn import TurnServices
@@ -181,7 +180,7 @@ def test_the_roll_up_waits_and_is_made_when_it_is_wanted(
     assert session_closing.close(after_embedding(context, fault, 1), session_id, "window")
     assert len(fault.lines) == 1 and "digests of chats are made later" in fault.lines[0]
     assert are_summarised(context, session_id)
-    lines = digests.recent(context.database, 28, context.clock()).lines
+    lines = topics.recent(context.database, 28, context.clock()).lines
     assert session_id in {number for line in lines for number in line.sessions}
 
 
@@ -212,7 +211,7 @@ def test_the_topic_fails_and_the_answer_comes_without_a_pack(
 ) -> None:
     context = changed(context, min_user_turns=1)
     long_windows(past, 12)
-    digests.history(context.database, 28, context.clock())  # so that the topic's is the first to be written
+    topics.history(context.database, 28, context.clock())  # so that the topic's is the first to be written
     window = asked(deps, stub, at_embedding(context, fault))
     assert (window.told(), len(fault.lines)) == ("", 1)
     assert fault.lines[0].startswith("no background: ")

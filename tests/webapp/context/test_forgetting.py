@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.context import digests
-from assistant.context.keeping import look
-from assistant.context.session_closing import ContextServices
+from assistant.context import topics
+from assistant.context.session_closing import ContextServices, look
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence
 from store.core.database import Database, rows
@@ -78,7 +77,7 @@ def test_deleting_a_chat_forgets_it_in_every_digest(
     assert SECRET in everywhere(database)
     conversations.delete(database, session.chat_id)
     assert SECRET not in everywhere(database)
-    assert len(digests.recent(database, 28, NOON_MS).lines) == 1
+    assert len(topics.recent(database, 28, NOON_MS).lines) == 1
 
 
 def test_all_memory_of_chats_can_be_deleted_and_the_chats_stay(

@@ -268,7 +268,7 @@ def test_r1_40_the_page_asks_with_the_header_only_when_it_is_on(
 def test_r1_41_and_r1_43_the_server_logs_number_length_and_topic_only_when_it_is_on(
     program: Actor, earlier: int, database: Database, now: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "assistant.context.prepared"):
+    with caplog.at_level(logging.INFO, "assistant.context.background"):
         asked(program)
         assert caplog.records == []
         chat_sessions.set_verbose(database, True, now())

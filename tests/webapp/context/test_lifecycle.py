@@ -8,8 +8,7 @@ import pytest
 from flask import Flask
 
 from assistant.context import session_closing
-from assistant.context.keeping import Keeper, look
-from assistant.context.session_closing import ContextServices
+from assistant.context.session_closing import ContextServices, Keeper, look
 from store.chats import conversations
 from store.core.database import Database
 from store.memory import chat_sessions, chat_summaries

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.context import context_ranking, session_summary
+from assistant.context import packs, session_summary
 from assistant.context.packs import TRUNCATED, Candidate, Limits, Loaded, Pack, build
 from assistant.core import prompt_blocks
 from assistant.core.texts import estimate_tokens
@@ -169,7 +169,7 @@ def candidates(*days_and_vectors: tuple[float, list[int] | None]) -> Candidates:
 
 
 def ranks(found: Candidates, tagged: dict[int, float] | None = None, top_k: int = 8) -> list[int]:
-    best = context_ranking.ranked(
+    best = packs.ranked(
         found, np.array([1.0, 0.0]), tagged or {}, now_ms=NOON_MS, half_life_days=14, top_k=top_k
     )
     return [each.session_id for each in best]
@@ -200,7 +200,7 @@ def test_without_vectors_tags_say_what_is_near() -> None:
 
 
 def test_the_recency_is_halved_every_fourteen_days() -> None:
-    [one, other] = context_ranking.ranked(
+    [one, other] = packs.ranked(
         candidates((0, [127, 0]), (14, [127, 0])),
         np.array([1.0, 0.0]), {}, now_ms=NOON_MS, half_life_days=14, top_k=2,
     )  # fmt: skip

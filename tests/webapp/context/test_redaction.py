@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.context import digests, keywords
+from assistant.context import topics
 from assistant.context.background import prepare
-from assistant.context.context_loading import ContextRequest
+from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
-from assistant.core.redaction import REDACTED, is_luhn, redacted
+from assistant.core.texts import REDACTED, is_luhn, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.webapp.context.conftest import changed
 from tests.webapp.context.helpers import Past
@@ -90,7 +90,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
     assert len(ids) == len(pairs)
     for summary in chat_summaries.get(context.database, ids).values():
         told += [*filter(None, summary.fields.values()), *(tag for tag, _ in summary.tags)]
-    told += [line.text for line in digests.recent(context.database, 28, context.clock()).lines]
+    told += [line.text for line in topics.recent(context.database, 28, context.clock()).lines]
     told += [line.text for topic in chat_digests.topics(context.database) for line in topic.lines]
     session_id = chat_sessions.create(context.database, context.clock())
     for _, secret in pairs[::10]:  # nearest to the question: what it was about
@@ -108,4 +108,4 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
 
 
 def test_tags_are_made_of_what_is_left() -> None:
-    assert keywords.tags(["password: hunter2 for the router"]) == {"password": 1.0, "router": 1.0}
+    assert topics.tags(["password: hunter2 for the router"]) == {"password": 1.0, "router": 1.0}

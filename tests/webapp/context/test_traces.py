@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.context import digests, session_closing, session_summary, tracing
+from assistant.context import session_closing, session_summary, topics
 from assistant.context.session_closing import ContextServices
 from store.chats.conversations import StoredEvidence
 from store.core.paths import DataDir
@@ -96,13 +96,13 @@ TURNS = [
 def test_what_a_model_wrote_is_found_by_its_words_or_not_traced(
     sentence: str, turns: tuple[int, ...], frames: tuple[int, ...]
 ) -> None:
-    found = tracing.traced({"learned": sentence}, TURNS, "stub")
+    found = session_summary.traced({"learned": sentence}, TURNS, "stub")
     assert found == {"learned": (Trace(0, len(sentence), turns, frames),)}
 
 
 def test_each_sentence_of_a_model_is_traced_by_itself() -> None:
     text = "Retention was set to 14 days. Invoice 4711 of Wagner came, too. All is well."
-    found = tracing.traced({"learned": text, "notes": None}, TURNS, "stub")
+    found = session_summary.traced({"learned": text, "notes": None}, TURNS, "stub")
     assert [(text[each.start : each.end], each.turns) for each in found["learned"]] == [
         ("Retention was set to 14 days.", (1,)),
         ("Invoice 4711 of Wagner came, too.", (2,)),
@@ -119,12 +119,14 @@ def test_an_older_summary_and_a_persons_words_are_traced_when_they_are_looked_at
         connection.execute("update chat_summaries set traces = null")  # as those before the migration
     summary = summary_of(context, session_id)
     turns = chat_summaries.summary_input(context.database, session_id)
-    assert said(summary, tracing.of_summary(summary, turns))["learned"] == [(LEARNED, (1,), ())]
+    assert said(summary, session_summary.of_summary(summary, turns))["learned"] == [(LEARNED, (1,), ())]
     fields = {**summary.fields, "learned": "Ask Anna about it."}
     assert chat_summaries.edit(context.database, session_id, fields, NOON_MS)
     edited = summary_of(context, session_id)
     assert edited.traces is None
-    assert said(edited, tracing.of_summary(edited, turns))["learned"] == [("Ask Anna about it.", (), ())]
+    assert said(edited, session_summary.of_summary(edited, turns))["learned"] == [
+        ("Ask Anna about it.", (), ())
+    ]
 
 
 def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, context: ContextServices) -> None:
@@ -134,11 +136,12 @@ def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, cont
         "Why?",
         answers=[LEARNED, "So " + "it is " * 40, "Because " + "of the disk " * 20],
     )
-    [line] = digests.recent(context.database, 28, NOON_MS).lines
+    [line] = topics.recent(context.database, 28, NOON_MS).lines
     summary = summary_of(context, session_id)
-    traces = tracing.of_summary(summary, chat_summaries.summary_input(context.database, session_id))
+    traces = session_summary.of_summary(summary, chat_summaries.summary_input(context.database, session_id))
     found = [
-        (line.text[each.start : each.end], each.turns) for each in tracing.within(line.text, summary, traces)
+        (line.text[each.start : each.end], each.turns)
+        for each in session_summary.within(line.text, summary, traces)
     ]
     assert found[:2] == [(QUESTION, (1,)), ("Later: Why?", (3,))]
     assert found[2][1] == (3,) and found[2][0].startswith("Because of the disk")

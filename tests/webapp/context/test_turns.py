@@ -14,9 +14,8 @@ import pytest
 
 from assistant.context import session_closing
 from assistant.context.background import prepare
-from assistant.context.context_loading import ContextRequest
-from assistant.context.keeping import look
-from assistant.context.session_closing import ContextServices
+from assistant.context.packs import ContextRequest
+from assistant.context.session_closing import ContextServices, look
 from assistant.core import prompt_blocks
 from assistant.core.query_embedder import Meaning
 from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer, stored_turn

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assistant.read_api import reading
+from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall
 from store.core.database import scalar
 from store.frames.activity_intervals import Segment
@@ -67,7 +67,7 @@ def summary(call: ReadCall) -> BaseModel:
     assert end_ms is not None  # it is required
     line = [
         segment
-        for segment in reading.segments(call, start_ms, end_ms)
+        for segment in calls.segments(call, start_ms, end_ms)
         if query.app_name is None or (segment.app_name or "").casefold() == query.app_name.casefold()
     ]
     apps = _apps(line, start_ms, end_ms)
@@ -103,7 +103,7 @@ def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> 
     """The beginnings of the newest different texts."""
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=app_name)
     found: dict[str, RecentText] = {}
-    for hit in reading.find(call, "", filters, limit=4 * _MAX_TEXTS).hits:
+    for hit in calls.find(call, "", filters, limit=4 * _MAX_TEXTS).hits:
         text = " ".join(hit.snippet.split())
         if text and text not in found:
             at = utc(hit.captured_ms)

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 from werkzeug.exceptions import HTTPException
 
 from assistant.read_api import calls
-from assistant.read_api.calls import ReadSources
-from assistant.read_api.errors import ReadRefused
+from assistant.read_api.calls import ReadRefused, ReadSources
 from store.core.errors import StoreError
 from webapp.core.parameters import IdConverter
 from webapp.core.services import Services, services

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from assistant.read_api import reading
+from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall
 from store.frames import frames
 from store.frames.frames import FrameRow
@@ -89,12 +89,12 @@ def _collect(call: ReadCall, query: ElementsQuery, enough: int) -> tuple[list[El
     if query.finds_nothing:
         return [], True
     if query.frame_id is not None:
-        return _lines(call, reading.frame(call, query.frame_id), query.q), True
+        return _lines(call, calls.frame(call, query.frame_id), query.q), True
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=query.app_name)
     found: list[Element] = []
     cursor = None
     for _ in range(_MAX_FRAMES // _FRAMES_AT_ONCE):
-        page = reading.find(call, query.q, filters, limit=_FRAMES_AT_ONCE, order="newest", cursor=cursor)
+        page = calls.find(call, query.q, filters, limit=_FRAMES_AT_ONCE, order="newest", cursor=cursor)
         rows = frames.get_many(call.database, [hit.frame_id for hit in page.hits])
         for hit in page.hits:
             if hit.frame_id in rows:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from flask import Response
 from pydantic import BaseModel
 
-from assistant.read_api import reading
-from assistant.read_api.calls import ReadCall
-from assistant.read_api.errors import ReadRefused
+from assistant.read_api import calls
+from assistant.read_api.calls import ReadCall, ReadRefused
 from store.frames import tags as frame_tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -23,7 +22,7 @@ def picture(call: ReadCall, frame_id: int) -> Response:
     """The exact picture as captured. A redacted one cannot be made, and is not replaced by this one."""
     if read(PictureQuery).redact_pii:
         raise ReadRefused("invalid", "redact_pii: pictures cannot be redacted here")
-    frame = reading.frame(call, frame_id)
+    frame = calls.frame(call, frame_id)
     content = call.library.media.exact(frame)
     call.returned = 1
     return Response(content, content_type=frame.media_type)
@@ -55,7 +54,7 @@ class Context(Answer):
 
 def context(call: ReadCall, frame_id: int) -> BaseModel:
     """The text, its lines with their places, and the addresses in it."""
-    frame = reading.frame(call, frame_id)
+    frame = calls.frame(call, frame_id)
     found = readings.current_reading(call.database, frame_id)
     call.returned = 1
     return Context(
@@ -85,6 +84,6 @@ class Tags(Answer):
 
 def tags(call: ReadCall, frame_id: int) -> BaseModel:
     """The tags of a frame. Adding or removing one answers 405: this API only reads."""
-    reading.frame(call, frame_id)
+    calls.frame(call, frame_id)
     call.returned = 1
     return Tags(tags=frame_tags.of_frame(call.database, frame_id))

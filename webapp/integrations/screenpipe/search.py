@@ -12,9 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from assistant.read_api import reading
-from assistant.read_api.calls import ReadCall
-from assistant.read_api.reading import Found
+from assistant.read_api import calls
+from assistant.read_api.calls import Found, ReadCall
 from store.core.errors import MediaGone
 from store.frames import frames, tags
 from store.ocr import readings
@@ -109,7 +108,7 @@ def search(call: ReadCall) -> BaseModel:
         monitor=query.device_name,
     )
     texts = _Texts(call)
-    found = reading.find(
+    found = calls.find(
         call,
         query.q,
         filters,

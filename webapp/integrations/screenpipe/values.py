@@ -13,8 +13,8 @@ from typing import Annotated, TypeVar
 from flask import request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from assistant.read_api import moments
-from assistant.read_api.errors import ReadRefused
+from assistant.read_api import answers
+from assistant.read_api.calls import ReadRefused
 from webapp.api.values import Answer, Text
 from webapp.core.services import services
 
@@ -43,7 +43,7 @@ def _time(text: str) -> int:
     if ago:
         return max(0, now_ms - int(ago[1]) * _UNITS_MS[ago[2][0]])
     try:
-        return moments.parse(text, "it")
+        return answers.parse(text, "it")
     except ReadRefused as error:
         raise ValueError("must be RFC 3339 with its zone, or like 16h ago") from error
 
@@ -86,7 +86,7 @@ def window_ms(start_ms: int | None, end_ms: int | None) -> tuple[int, int | None
 
 def utc(ms: int) -> str:
     """``2026-11-20T12:00:00Z``, as their server writes times."""
-    return moments.rfc3339(ms, UTC).replace("+00:00", "Z")
+    return answers.rfc3339(ms, UTC).replace("+00:00", "Z")
 
 
 class Pagination(Answer):

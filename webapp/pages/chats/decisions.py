@@ -9,7 +9,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.core.records import FirstCall
-from assistant.turns import again
+from assistant.turns import stored_turns
 from assistant.turns.turn import TurnRefused
 from store.chats import tool_calls
 from store.chats.tool_calls import Scope, ToolCall
@@ -32,7 +32,7 @@ def retry(chat_id: int, n: int) -> Response:
     chat, asked, who = chat_of(chat_id), stored(chat_id, n), viewer()
     if asked.status != "failed":
         raise Problem(409, "turn_not_failed", f"Turn {n} of chat {chat_id} has not failed.")
-    question = again.replay_request(services().database, asked, who.now_ms)
+    question = stored_turns.replay_request(services().database, asked, who.now_ms)
     try:
         live = started(replace(question, day_start_min=who.day_start_min))
     except TurnRefused as refusal:
@@ -69,7 +69,7 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     if not is_retryable(call) or asked.status == "running":
         raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
     question = replace(
-        again.replay_request(own.database, asked, who.now_ms),
+        stored_turns.replay_request(own.database, asked, who.now_ms),
         mode="agent",
         day_start_min=who.day_start_min,
         first_call=FirstCall(call.tool, json.loads(call.arguments)),

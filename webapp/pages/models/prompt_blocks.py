@@ -14,10 +14,10 @@ from assistant.core.models import ModelInfo
 from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
 from assistant.core.records import Mode, TimeReading, TurnFilters, TurnRequest
 from assistant.core.texts import estimate_tokens
-from assistant.tools import gates
+from assistant.tools import registry
 from assistant.tools.registry import offered
-from assistant.turns import agent_prompt, prompts
-from assistant.turns.identity import NEUTRAL, resolve_voice
+from assistant.turns import prompts
+from assistant.turns.admission import NEUTRAL, resolve_voice
 from assistant.turns.plan import TurnPlan
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
@@ -122,14 +122,14 @@ def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> P
     )  # fmt: skip
     if mode == "evidence":
         return _view(prompts.evidence_blocks(plan))
-    opts = gates.of_turn(
+    opts = registry.of_turn(
         own.database,
         has_vision=info.supports_vision,
         wants_chats=partial(are_chats_told, own.context),
     )
     tools = offered(own.database, own.agent.registry, opts)
     settings = own.agent.settings
-    blocks = agent_prompt.tool_blocks(
+    blocks = prompts.tool_blocks(
         plan,
         tools,
         settings.max_iterations,

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from assistant.core.errors import UnknownModel
-from assistant.core.failures import turn_error
+from assistant.core.errors import UnknownModel, turn_error
 from assistant.core.models import ModelInfo
 from engines.chat.chat_listing import PORTS, FoundServer, ListedModel, find_servers
 from engines.chat.endpoint_check import Report
