@@ -23,9 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.report import Report
-from engines.embeddings.embedding_minilm import MiniLM, minilm_folder
-from engines.embeddings.embedding_multilingual import ALIGNMENT, MultilingualEncoder
-from engines.embeddings.local import use_one_thread
+from engines.embeddings.local import ALIGNMENT, MiniLM, MultilingualEncoder, minilm_folder, use_one_thread
 from engines.embeddings.protocol import Vectors
 
 ON_REQUEST = True

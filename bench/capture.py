@@ -20,11 +20,10 @@ from pathlib import Path
 
 from bench.report import Report, cpu_s, rss_mb
 from capture.difference import changed_tiles, same
+from capture.frame_recorder import encode
 from capture.screens.protocol import Pixels
-from capture.screens.x11 import X11Screens
-from capture.screens.x11_grab import PillowGrab
+from capture.screens.x11 import PillowGrab, X11Screens
 from capture.windows.x11 import X11Windows
-from capture.writer import encode
 from store.core.paths import DataDir
 from store.spool.process_state import CaptureState, read_capture_state
 

@@ -1,7 +1,8 @@
 """Files as other programs export them, of as many made-up records as wanted, in their published formats.
 
 Written a line at a time, so that a file may be larger than memory. The same number of records gives the
-same file. `WRITERS` has one writer for each kind and format that `ingest.importers.sources.formats` reads.
+same file. `WRITERS` has one writer for each kind and format that `ingest.importers.sources.source_import`
+reads.
 """
 
 from __future__ import annotations

@@ -20,10 +20,9 @@ import tesserocr
 from PIL import Image, ImageDraw, ImageFont
 
 from bench.report import Report, rss_mb
-from engines.ocr.normalise import normalise
-from engines.ocr.ocr_tesserocr import folder_with, usual_folders
 from engines.ocr.protocol import OcrEngine, OcrLine, OcrUnavailable, open_ocr
-from ingest.reading.reading import IncrementalReader
+from engines.ocr.tesseract import folder_with, normalise, usual_folders
+from ingest.reading.reader import IncrementalReader
 from tests.golden.truth import Found, all_golden, compare, golden, tokens
 
 LANGUAGES = ("eng", "chi_sim")

@@ -13,11 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from capture.core.clock import SystemClock
-from capture.daemon import Daemon, Parts
-from capture.holds import DiskFloor
+from capture.daemon import Daemon, Parts, Sources
 from capture.platforms import open_sources, parse_source
 from capture.privacy import Rules
-from capture.sources import Sources
+from capture.status import DiskFloor
 from capture.windows import processes
 from capture.windows.browser_extension import ExtensionHints, ExtensionWindows
 from capture.windows.private_windows import PrivateWindowDetector, ToolbarsRead

@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from capture import privacy
-from capture.blank import BlankWatch
 from capture.core.clock import Clock, JumpWatch
 from capture.core.errors import SourceFailed
-from capture.frame_recorder import FrameRecorder
-from capture.holds import DiskFloor, PauseReason, away_hold, pause_hold
-from capture.screens.protocol import Screenshot
-from capture.sources import Observation, OpenSources, Sources, chosen, observe, read_windows
-from capture.status import Status, account
-from capture.triggers import Candidate
-from capture.trouble import Backoff, source_cause
-from capture.windows.idle import Activity
-from capture.windows.protocol import is_locker_shown
+from capture.difference import is_uniform
+from capture.frame_recorder import Candidate, FrameRecorder
+from capture.privacy import Windows
+from capture.screens.protocol import Monitor, Pixels, Screenshot, ScreenSource
+from capture.status import (
+    Backoff,
+    DiskFloor,
+    PauseReason,
+    Status,
+    account,
+    away_hold,
+    pause_hold,
+    source_cause,
+)
+from capture.windows.idle import Activity, ActivitySource
+from capture.windows.protocol import WindowSource, is_locker_shown
 from store.core.settings import CaptureSettings
 from store.spool.process_state import CaptureState
 from store.spool.queue import Spool
@@ -230,3 +237,126 @@ class Daemon:
         self._status.note(looks=keeping.looks, kept=keeping.kept, kept_ms=keeping.kept_ms, monitors=named)
         change = {"state": state, "reason": reason, "detail": detail, "next_try_ms": next_try_ms}
         return self._status.publish(self._clock.now_ms(), self._clock.monotonic_s(), **change)
+
+
+# ---- sources
+# The three things capture looks through, opened together: screens, windows, the person's presence.
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """`kind` is what frames carry as their source: screen, folder or video."""
+
+    screens: ScreenSource
+    windows: WindowSource
+    activity: ActivitySource
+    kind: str = "screen"
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.screens.close()
+        self.windows.close()
+        self.activity.close()
+
+
+OpenSources = Callable[[], Sources]
+"""Raises `SourceFailed` when there is nothing to look at."""
+
+
+class MonitorMissing(SourceFailed):
+    """None of the chosen monitors is connected."""
+
+    reason = "monitor_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One look at the desktop: windows, then pixels, then windows again."""
+
+    monitors: tuple[Monitor, ...]
+    shots: dict[str, Screenshot]
+    failures: dict[str, SourceFailed]
+    before: Windows
+    after: Windows
+    unknown: str = ""
+    """Why windows are not known, when they are not."""
+
+
+def chosen(monitors: list[Monitor], names: tuple[str, ...]) -> list[Monitor]:
+    """The monitors to look at; the others are never grabbed (lesson MON-4). Raises `MonitorMissing`."""
+    found = [monitor for monitor in monitors if not names or monitor.name in names]
+    if not found:
+        connected = ", ".join(monitor.name for monitor in monitors) or "none"
+        raise MonitorMissing(
+            f"The monitor {' or '.join(names)} is not connected; connected: {connected}",
+            "Connect it or change capture.monitors",
+        )
+    return found
+
+
+def observe(sources: Sources, monitors: list[Monitor], wanted: list[Monitor], before: Windows) -> Observation:
+    """Grab the wanted monitors. One that cannot be grabbed does not cost the others."""
+    shots: dict[str, Screenshot] = {}
+    failures: dict[str, SourceFailed] = {}
+    for monitor in wanted:
+        try:
+            shots[monitor.name] = sources.screens.grab(monitor)
+        except SourceFailed as error:
+            failures[monitor.name] = error
+    after, unknown = read_windows(sources.windows)
+    return Observation(tuple(monitors), shots, failures, before, after, unknown)
+
+
+def read_windows(source: WindowSource) -> tuple[Windows, str]:
+    """Visible windows, or None and why they cannot be told: privacy then decides."""
+    try:
+        return source.windows(), ""
+    except SourceFailed as error:
+        return None, str(error)
+
+
+# ---- blank
+# One colour all over while somebody is typing: a broken grab, not an unchanged screen (CAP-7).
+
+FAULT_AFTER_S = 20.0
+FAULT_AFTER_UNKNOWN_S = 50.0
+"""How long it may last: with input seen meanwhile, and where nobody can tell."""
+
+DETAIL = (
+    "The screen comes out in one colour although somebody is using it: this way of looking does not "
+    "work here. Run `recollect doctor` for another one."
+)
+
+
+class BlankWatch:
+    """Watches every monitor. `reason` is ``blank_frames`` while one of them is at fault."""
+
+    def __init__(self) -> None:
+        self._since_s: dict[str, float] = {}
+        self._at_fault: set[str] = set()
+
+    @property
+    def reason(self) -> str:
+        return "blank_frames" if self._at_fault else ""
+
+    @property
+    def detail(self) -> str:
+        return DETAIL if self._at_fault else ""
+
+    def is_fault(
+        self, monitor: Monitor, pixels: Pixels, activity: Activity, windows: Windows, now_s: float
+    ) -> bool:
+        """Whether this picture is a fault. A bare desktop, with no window in view, may be uniform."""
+        shows_window = windows is None or any(w.rect.common(monitor.area).area for w in windows)
+        if not shows_window or not is_uniform(pixels):
+            self._since_s.pop(monitor.name, None)
+            self._at_fault.discard(monitor.name)
+            return False
+        since_s = self._since_s.setdefault(monitor.name, now_s)
+        if activity.idle_s is None:
+            is_fault = now_s - since_s >= FAULT_AFTER_UNKNOWN_S
+        else:
+            is_fault = now_s - since_s >= FAULT_AFTER_S and activity.idle_s < FAULT_AFTER_S
+        if is_fault:
+            self._at_fault.add(monitor.name)
+        return monitor.name in self._at_fault

@@ -22,8 +22,7 @@ from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
-from engines.chat.addresses import host_of, is_local, problem_of, public_url
-from engines.chat.network import Cancellation
+from engines.chat.network import Cancellation, host_of, is_local, problem_of, public_url
 from engines.chat.protocol import OutgoingRequest, RequestHook
 
 MAX_BYTES = 1_000_000

@@ -18,8 +18,8 @@ from assistant.core.models import ChatModels
 from assistant.core.texts import neutralized, normalize, question_words, redacted
 from assistant.evidence.citations import without_numbers
 from assistant.language.statements import plain, split_statements
-from engines.chat.addresses import is_local
 from engines.chat.extractive import ExtractiveModel
+from engines.chat.network import is_local
 from engines.chat.protocol import Message, ModelError, ModelMalformed
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assistant.core.errors import UnknownModel
-from engines.chat.addresses import host_of, is_local, may_send_to, problem_of, public_url
+from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
+from engines.chat.network import host_of, is_local, may_send_to, problem_of, public_url
 from engines.chat.protocol import ChatModel
 from engines.chat.responses import OpenAIResponsesModel
-from engines.chat.retrying import WAITS_S
 from store.core.errors import SettingsError, StoreError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings

@@ -14,7 +14,7 @@ from pydantic import Field
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.models import Endpoint
 from assistant.tools.tool import ToolFailed, legible, tool
-from engines.chat.addresses import host_of, is_local
+from engines.chat.network import host_of, is_local
 from engines.chat.protocol import ChatModel, Message, ModelError, Usage
 from engines.web_search import SearchFailed, WebHit, WebSearch
 from store.core.database import Database

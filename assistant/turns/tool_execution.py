@@ -31,7 +31,7 @@ from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, in
 from assistant.turns.attachments import NO_PICTURES, Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnPlan, TurnServices
 from assistant.turns.prompts import RESULTS
-from engines.chat.addresses import host_of, is_local
+from engines.chat.network import host_of, is_local
 from engines.chat.protocol import Completion, Message, RequestedCall, StreamingModel, Usage
 from store.chats import tool_calls, tool_permissions
 from store.chats.conversations import StoredTurn

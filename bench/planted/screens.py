@@ -16,10 +16,10 @@ from PIL import Image
 
 from assistant.core.strings import duration
 from engines.ocr.protocol import OcrEngine
-from ingest.demo import captures, fonts
+from ingest.demo import drawing, generator
 from ingest.demo.days import Moment, Options, Visit, all_visits, plan
-from ingest.demo.demo_story import figures
 from ingest.demo.drawing import Canvas
+from ingest.demo.scenes import figures
 from ingest.reading.reader import draft_of
 from store.core.database import Database
 from store.frames import frames
@@ -52,7 +52,7 @@ def fill(database: Database, engine: OcrEngine | None = None) -> dict[str, Scree
     """One frame for each scene, at its last and fullest; by the scene's name in the story. Without an
     engine the frames are read without a mistake.
     """
-    found = fonts.find_fonts()
+    found = drawing.find_fonts()
     options = Options(date(2026, 11, 20), ZONE, seed=SEED, chinese=found.chinese is not None)
     fullest: dict[str, tuple[Visit, Moment]] = {}
     for visit in all_visits(plan(options)):
@@ -68,13 +68,13 @@ def measured(database: Database, screens: Mapping[str, Screen]) -> dict[str, str
 
 
 def _stored(
-    database: Database, found: fonts.Fonts, engine: OcrEngine | None, visit: Visit, moment: Moment
+    database: Database, found: drawing.Fonts, engine: OcrEngine | None, visit: Visit, moment: Moment
 ) -> Screen:
-    canvas = captures.picture(found, ZONE, visit, moment)
+    canvas = generator.picture(found, ZONE, visit, moment)
     lines = tuple(canvas.lines)
     draft = _drawn(lines) if engine is None else _read(engine, canvas)
     with database.write() as connection:
-        frame_id = frames.insert(connection, captures.capture(SEED, ZONE, visit, moment), _STILL, 0)
+        frame_id = frames.insert(connection, generator.capture(SEED, ZONE, visit, moment), _STILL, 0)
         readings.add(connection, frame_id, draft, (), 0)
         row = frames.get(database, frame_id)
         frames.extend(connection, row.capture_id, moment.ended_ms)

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from store.core.times import now_ms
@@ -72,3 +73,16 @@ class JumpWatch:
         last, self._last = self._last or (now_ms, monotonic_s), (now_ms, monotonic_s)
         jump_s = (now_ms - last[0]) / 1000 - (monotonic_s - last[1])
         return Jump(last[0], slept=jump_s > self._SLEPT_S, set_back=jump_s < -self._SET_BACK_S)
+
+
+# ---- stamps
+# Whether a small file changed since it was read: one stat a look.
+
+
+def file_stamp(path: Path) -> object:
+    """Differs when the file was replaced, changed or removed, or may not be looked at any more."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        return error.errno
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -6,13 +6,19 @@ replugging. When the desktop changes its size, mss is opened again: its buffer h
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+
+import mss
+import numpy as np
+from mss.exception import ScreenShotError
+from PIL import ImageGrab
 from Xlib import display as xdisplay
 from Xlib import error as xerror
 
 from capture.core.errors import DisplayLost, NoDisplay
 from capture.core.geometry import Rect
-from capture.screens.protocol import Monitor, Screenshot
-from capture.screens.x11_grab import GRAB_ERRORS, MssGrab, PillowGrab, open_grab
+from capture.screens.protocol import Monitor, Pixels, Screenshot, bgrx
 from store.core.times import now_ms
 
 _WHEN_NO_DISPLAY = (
@@ -93,3 +99,53 @@ def _has_randr_monitors(display: xdisplay.Display) -> bool:
         return False
     version = display.xrandr_query_version()
     return (version.major_version, version.minor_version) >= (1, 5)
+
+
+# ---- x11 grab
+# Two ways to get pixels out of an X display: mss, and Pillow where mss cannot start.
+#
+# Measured on 1080p: mss 0.4 to 1 ms over shared memory, Pillow 7 to 11 ms.
+
+log = logging.getLogger(__name__)
+
+Grab = Callable[[Rect], Pixels]
+GRAB_ERRORS = (ScreenShotError, OSError)
+
+
+class MssGrab:
+    """Through mss: shared memory where the display is local."""
+
+    def __init__(self, display_name: str) -> None:
+        """Raises one of `GRAB_ERRORS`."""
+        self._mss = mss.MSS(display=display_name)
+
+    def __call__(self, area: Rect) -> Pixels:
+        region = {"left": area.x, "top": area.y, "width": area.width, "height": area.height}
+        shot = self._mss.grab(region)
+        return np.frombuffer(shot.raw, dtype=np.uint8).reshape(shot.height, shot.width, 4)
+
+    def close(self) -> None:
+        self._mss.close()
+
+
+class PillowGrab:
+    """Through Pillow's own XCB code."""
+
+    def __init__(self, display_name: str) -> None:
+        self._display_name = display_name
+
+    def __call__(self, area: Rect) -> Pixels:
+        box = (area.x, area.y, area.right, area.bottom)
+        return bgrx(ImageGrab.grab(bbox=box, xdisplay=self._display_name))
+
+    def close(self) -> None:
+        return
+
+
+def open_grab(display_name: str) -> MssGrab | PillowGrab:
+    """mss, or Pillow where mss cannot start. Raises one of `GRAB_ERRORS` when neither can."""
+    try:
+        return MssGrab(display_name)
+    except GRAB_ERRORS as error:
+        log.warning("mss cannot be used (%s), grabbing through Pillow", error)
+        return PillowGrab(display_name)

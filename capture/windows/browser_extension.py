@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from capture.core.stamps import file_stamp
+from capture.core.clock import file_stamp
 from capture.windows.protocol import WindowInfo, WindowSource
 from store.privacy.defaults import is_browser
 from store.spool import window_hints

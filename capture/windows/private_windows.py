@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from capture.core.stamps import file_stamp
+from capture.core.clock import file_stamp
 from capture.windows.protocol import WindowInfo, WindowSource
 from store.privacy.defaults import is_browser, is_started_private, private_state
 from store.spool import window_hints

@@ -7,27 +7,39 @@ can be ended as a whole (`engines.chat.network`); beside a model's answer, openi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from engines.chat.addresses import is_local, public_url
-from engines.chat.chat_errors import detail_of, error_of, refuses_format, short
-from engines.chat.network import Cancellation, current, tracing
+from engines.chat.network import Cancellation, current, is_local, public_url, tracing
 from engines.chat.protocol import (
+    Completion,
+    ContextTooLong,
+    Message,
+    ModelBusy,
     ModelError,
     ModelMalformed,
+    ModelNoCredit,
+    ModelNoKey,
+    ModelRateLimited,
+    ModelRefused,
     ModelStopped,
     ModelTimeout,
+    ModelUnauthorized,
+    ModelUnknown,
     ModelUnreachable,
     OutgoingRequest,
     RequestHook,
+    Usage,
 )
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
+
 
 NO_KEY = "not-needed"
 """Sent where no key is set: local servers want none, and the client insists on something."""
@@ -161,3 +173,197 @@ def _of_status(error: APIStatusError, api_key: str) -> Exception:
 def _nothing_answers(base_url: str, error: Exception) -> str:
     cause = error.__cause__
     return f"nothing answers at {public_url(base_url)}" + (f" ({short(str(cause))})" if cause else "")
+
+
+# ---- chat errors
+# What an endpoint refused, as an error of our tree with the endpoint's own words; never with the key.
+
+_MAX_DETAIL_CHARS = 300
+_FORMAT_WORDS = re.compile(r"response_?format|json_?(schema|object|mode)|structured|grammar|guided", re.I)
+_TOO_LONG_WORDS = re.compile(
+    r"context[ _-]?(length|size|window)|maximum context|n_ctx|too many tokens|prompt is too long"
+    r"|exceed\w* (the )?(available |model'?s? )?(context|max\w* tokens)",
+    re.I,
+)
+_CREDIT_WORDS = re.compile(
+    r"insufficient[_ ](quota|credit|balance|funds)|billing|exceeded your current quota", re.I
+)
+_MODEL_WORDS = re.compile(
+    r"model\b.{0,80}\b(not found|not exist|does not exist|not available|unknown|invalid)"
+    r"|(unknown|no such|invalid) model|not a valid model|model_not_found",
+    re.I,
+)
+
+
+def error_of(
+    status: int,
+    detail: str,
+    *,
+    code: str | None = None,
+    retry_after: str = "",
+    api_key: str = "",
+    location: str = "",
+) -> ModelError:
+    """The error for a response that is none: its status, the endpoint's words and its error code.
+
+    `retry_after` is the header of that name (RFC 9110, 10.2.3; seconds only), `location` the host
+    that a redirect names: it is told, never followed, because key and text were meant for another.
+    """
+    told = f"HTTP {status}: {short(detail)}"
+    if api_key:
+        told = told.replace(api_key, "***")
+    words = f"{code or ''} {detail}"
+    wait_s = _seconds(retry_after)
+    if 300 <= status < 400:
+        return ModelRefused(
+            f"HTTP {status}: the address leads on to {location or 'another one'}; not followed"
+        )
+    if code == "context_length_exceeded" or status == 413 or _TOO_LONG_WORDS.search(detail):
+        return ContextTooLong(told)
+    if status in (401, 403):
+        return ModelUnauthorized(told) if api_key else ModelNoKey(told)
+    if status == 402 or (status == 429 and _CREDIT_WORDS.search(words)):
+        return ModelNoCredit(told)
+    if status == 429:
+        return ModelRateLimited(told, retry_after_s=wait_s)
+    if status in (408, 504):
+        return ModelTimeout(told)
+    if status in (503, 529):
+        return ModelBusy(told, retry_after_s=wait_s)
+    if status >= 500:
+        return ModelUnreachable(f"the server failed: {told}", retry_after_s=wait_s)
+    if status in (400, 404, 422) and _MODEL_WORDS.search(words):
+        return ModelUnknown(told)
+    return ModelRefused(told)
+
+
+def refuses_format(status: int, detail: str) -> bool:
+    """Whether a refusal is about the response format, so that a looser one may be taken."""
+    return status in (400, 422, 501) and bool(_FORMAT_WORDS.search(detail))
+
+
+def detail_of(body: Any) -> str:
+    """The endpoint's message: OpenAI's shape, FastAPI's, or the raw body; '' when there is none."""
+    if isinstance(body, dict):
+        body = body.get("error", body)
+    if isinstance(body, dict):
+        body = body.get("message") or body.get("detail") or body
+    return str(body or "")
+
+
+def short(text: str) -> str:
+    """One line of at most 300 characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MAX_DETAIL_CHARS else f"{flat[:_MAX_DETAIL_CHARS]}…"
+
+
+def _seconds(retry_after: str) -> float | None:
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        return None
+
+
+# ---- chat messages
+# Messages and completions in the shapes of the Chat Completions protocol.
+#
+# https://platform.openai.com/docs/api-reference/chat/create
+
+
+def sent_messages(messages: Sequence[Message]) -> Any:
+    """Messages as they are sent."""
+    return [_sent(message) for message in messages]
+
+
+def _sent(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+    if message.tool_calls:
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+        return {"role": message.role, "content": message.content, "tool_calls": calls}
+    if message.pictures:
+        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
+        parts += [{"type": "image_url", "image_url": {"url": each.data_url}} for each in message.pictures]
+        return {"role": message.role, "content": parts}
+    return {"role": message.role, "content": message.content}
+
+
+def completion_of(answer: Any, asked_model: str) -> Completion:
+    """What an answer holds. The client does not validate, so anything may stand in it.
+
+    Raises `ModelMalformed` when there is neither text nor a tool call, `ModelRefused` for a refusal.
+    """
+    choices = getattr(answer, "choices", None)
+    if not isinstance(choices, list) or not choices:
+        raise ModelMalformed("the answer holds no choices; is the base URL right?")
+    message = getattr(choices[0], "message", None)
+    text = getattr(message, "content", None)
+    calls = tuple(_calls(getattr(message, "tool_calls", None)))
+    if (not isinstance(text, str) or not text.strip()) and not calls:
+        refusal = getattr(message, "refusal", None)
+        if isinstance(refusal, str) and refusal:
+            raise ModelRefused(short(refusal))
+        raise ModelMalformed("the answer is empty")
+    model = getattr(answer, "model", None)
+    finish = getattr(choices[0], "finish_reason", None)
+    return Completion(
+        text if isinstance(text, str) else "",
+        usage_of(getattr(answer, "usage", None)),
+        model if isinstance(model, str) else asked_model,
+        finish if isinstance(finish, str) else "stop",
+        calls,
+    )
+
+
+def usage_of(usage: Any) -> Usage | None:
+    """Tokens as the endpoint counted them; None where it did not."""
+    counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
+    read, written = (count if isinstance(count, int) else None for count in counts)
+    return None if read is None and written is None else Usage(read, written)
+
+
+def _calls(calls: Any) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    for call in calls if isinstance(calls, list) else ():
+        function = getattr(call, "function", None)
+        named = {"name": getattr(function, "name", None), "arguments": getattr(function, "arguments", None)}
+        found.append({"id": getattr(call, "id", None), "type": "function", "function": named})
+    return found
+
+
+# ---- retrying
+# Asking again after a failure that passes: bounded, backing off, and only while nothing was shown.
+#
+# An answer is asked for as a whole, so until it is here nobody has seen a word of it and the same
+# request may go out again. What does not pass by itself (a key, a model's name, a timeout that has
+# used the time up) is told at once.
+
+T = TypeVar("T")
+
+WAITS_S = (0.5, 2.0)
+"""How long to wait before the second and the third request; there is no fourth."""
+
+MAX_WAIT_S = 15.0
+"""An endpoint that says to come back later than this is not waited for."""
+
+
+def with_retries(
+    request: Callable[[], T],
+    *,
+    left_s: Callable[[], float],
+    waits_s: Sequence[float] = WAITS_S,
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:
+    """What `request` returns, asked again while it fails for a moment and `left_s` seconds suffice."""
+    for wait_s in waits_s:
+        try:
+            return request()
+        except ModelError as error:
+            pause_s = max(wait_s, error.retry_after_s or 0.0)
+            if not error.is_temporary or pause_s > MAX_WAIT_S or pause_s >= left_s():
+                raise
+        sleep(pause_s)
+    return request()

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from engines.chat.addresses import is_local
+from engines.chat.network import is_local
 
 Role = Literal["system", "user", "assistant", "tool"]
 Schema = Mapping[str, Any]

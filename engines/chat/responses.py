@@ -12,10 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from engines.chat.chat_errors import short
-from engines.chat.chat_stream import MAX_CHARS, read_stream
-from engines.chat.client import check
-from engines.chat.completions import Call, OpenAIChatModel
+from engines.chat.client import check, short
+from engines.chat.completions import MAX_CHARS, Call, OpenAIChatModel, read_stream
 from engines.chat.protocol import (
     Completion,
     Message,

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.chat.addresses import public_url
 from engines.chat.client import connect, with_request_hook
-from engines.chat.network import Cancellation
+from engines.chat.network import Cancellation, public_url
 from engines.chat.protocol import OutgoingRequest
 from engines.embeddings.protocol import (
     EmbedderOptions,

@@ -17,8 +17,11 @@ times the CPU for the same words. Importing this module loads no engine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import Protocol
 
 from PIL import Image
@@ -31,8 +34,8 @@ OCR_ENGINES: Registry[OcrEngine] = Registry(
     "OCR engine",
     "recollect.ocr",
     {
-        "tesserocr": "engines.ocr.ocr_tesserocr:TesserocrEngine",
-        "tesseract": "engines.ocr.ocr_tesseract:TesseractEngine",
+        "tesserocr": "engines.ocr.tesseract:TesserocrEngine",
+        "tesseract": "engines.ocr.tesseract:TesseractEngine",
         "rapidocr": "engines.ocr.rapidocr:RapidEngine",
     },
 )
@@ -125,3 +128,134 @@ def _first_available(languages: tuple[str, ...]) -> OcrEngine:
         except OcrUnavailable as error:
             reasons.append(str(error))
     raise OcrUnavailable(reasons[0])
+
+
+# ---- lines
+# Words become lines, lines come in reading order.
+#
+# Engines answer with words in their own grouping; a cell of a table, half of a sentence and a
+# character of Chinese all arrive as "lines". Here words that stand on one baseline with no more than
+# a usual gap between them become a line, so two columns or two windows stay apart, and the lines are
+# ordered by cutting the page along its empty strips (XY-cut, Nagy and Seth 1984): columns one after
+# the other, the rows of a table row by row.
+
+_GAP = 1.5  # line heights; wider spaces separate cells, columns and windows
+_BUCKET = 32  # pixels; only words of neighbouring buckets can share a line
+_COLUMN_GAP = 1.2  # line heights of emptiness that make a column
+
+
+def lines_of(words: Iterable[OcrWord]) -> list[OcrLine]:
+    """Every word exactly once, in lines, in reading order."""
+    rows: dict[int, list[list[OcrWord]]] = defaultdict(list)
+    for word in sorted(words, key=_from_the_left):
+        row = _row_that_ends_before(word, rows)
+        if row is None:
+            rows[_bucket(word.box)].append([word])
+        else:
+            row.append(word)
+    return in_reading_order([line_of(row) for bucket in rows.values() for row in bucket])
+
+
+def line_of(words: Sequence[OcrWord]) -> OcrLine:
+    """One line of words given from left to right."""
+    text = words[0].text
+    for left, right in pairwise(words):
+        text += ("" if _touch(left, right) else " ") + right.text
+    weight = sum(word.box.w for word in words)
+    confidence = sum(word.confidence * word.box.w for word in words) / weight
+    return OcrLine(text, around([word.box for word in words]), confidence, tuple(words))
+
+
+def around(boxes: Sequence[Box]) -> Box:
+    """The smallest box that holds all of `boxes`."""
+    left, top = min(box.x for box in boxes), min(box.y for box in boxes)
+    right, bottom = max(box.right for box in boxes), max(box.bottom for box in boxes)
+    return Box(left, top, right - left, bottom - top)
+
+
+def is_cjk(character: str) -> bool:
+    """Han, kana and their punctuation: scripts written without spaces between words."""
+    return "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\uffef"
+
+
+def _from_the_left(word: OcrWord) -> tuple[int, int, str, int, int, float]:
+    """Total, so that the order in which words were found cannot show."""
+    box = word.box
+    return box.x, box.y, word.text, box.w, box.h, word.confidence
+
+
+def _touch(left: OcrWord, right: OcrWord) -> bool:
+    """Written without a space: between Chinese characters, also where the engine saw a gap."""
+    before, after = left.text[-1], right.text[0]
+    if is_cjk(before) and is_cjk(after):
+        return True
+    if not is_cjk(before) and not is_cjk(after):
+        return False
+    # Between Han and Latin: only punctuation clings (“，Python”), letters keep their distance.
+    cjk = before if is_cjk(before) else after
+    return not cjk.isalnum()
+
+
+def _bucket(box: Box) -> int:
+    return (box.y + box.h // 2) // _BUCKET
+
+
+def _row_that_ends_before(word: OcrWord, rows: dict[int, list[list[OcrWord]]]) -> list[OcrWord] | None:
+    """The nearest row on the word's baseline whose last word is within the usual gap."""
+    bucket, best, best_gap = _bucket(word.box), None, 0
+    for near in (bucket - 1, bucket, bucket + 1):
+        for row in rows.get(near, ()):
+            last = row[-1].box
+            gap = word.box.x - last.right
+            height = max(last.h, word.box.h)
+            near_enough = -height <= gap <= _GAP * height and _share_baseline(last, word.box)
+            if near_enough and (best is None or gap < best_gap):
+                best, best_gap = row, gap
+    return best
+
+
+def _share_baseline(a: Box, b: Box) -> bool:
+    overlap = min(a.bottom, b.bottom) - max(a.y, b.y)
+    return overlap * 2 > min(a.h, b.h)
+
+
+def in_reading_order(lines: Sequence[OcrLine]) -> list[OcrLine]:
+    """Lines by columns and rows, top to bottom, left to right."""
+    if len(lines) < 2:
+        return list(lines)
+    columns = _cut(lines, vertical=True)
+    if len(columns) > 1 and not _is_table(columns):
+        return [line for column in columns for line in in_reading_order(column)]
+    rows = _cut(lines, vertical=False)
+    if len(rows) > 1:
+        return [line for row in rows for line in in_reading_order(row)]
+    return sorted(lines, key=lambda line: (line.box.y + line.box.h // 2, line.box.x))
+
+
+def _cut(lines: Sequence[OcrLine], *, vertical: bool) -> list[list[OcrLine]]:
+    """Groups with an empty strip between them, along one axis."""
+    height = median(line.box.h for line in lines)
+    needed = _COLUMN_GAP * height if vertical else 0
+    if vertical:
+        spans = sorted(((line.box.x, line.box.right, line) for line in lines), key=lambda span: span[:2])
+    else:
+        spans = sorted(((line.box.y, line.box.bottom, line) for line in lines), key=lambda span: span[:2])
+    groups, end = [[spans[0][2]]], spans[0][1]
+    for start, stop, line in spans[1:]:
+        if start - end > needed or (not vertical and start >= end):
+            groups.append([])
+        groups[-1].append(line)
+        end = max(end, stop)
+    return groups
+
+
+def _is_table(columns: Sequence[Sequence[OcrLine]]) -> bool:
+    """Columns whose short lines stand on the same baselines are cells, to be read row by row."""
+    first, second = sorted(columns, key=len)[-2:]
+    smaller, larger = sorted((first, second), key=len)
+    if len(larger) == 1:
+        return True
+    if max(median(line.box.w / line.box.h for line in column) for column in (first, second)) > 20:
+        return False
+    aligned = sum(any(_share_baseline(line.box, other.box) for other in larger) for line in smaller)
+    return aligned >= 0.8 * len(smaller)

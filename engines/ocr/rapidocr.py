@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from engines.ocr.lines import around, is_cjk, lines_of
-from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord
+from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, lines_of
 
 _INSTALL = "pip install 'recollect[bundled-ocr]'"
 _LANGUAGES = ("eng", "chi_sim", "chi_tra")

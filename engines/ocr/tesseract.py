@@ -8,17 +8,18 @@ very low confidence, which tells exactly which lines to read again with the Chin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageFilter
 
-from engines.ocr.lines import around, is_cjk, lines_of
-from engines.ocr.normalise import normalise
-from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord
+from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, lines_of
 
 PSM_SPARSE_TEXT = 11
 RESOLUTION_DPI = 150  # said explicitly: screens carry none, and guessing prints warnings
@@ -222,3 +223,294 @@ def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
 
 def _is_junk(word: OcrWord) -> bool:
     return word.confidence < 0.3 and not any(character.isalnum() for character in word.text)
+
+
+# ---- normalise
+# A screen becomes ink on paper: dark text on white, whatever the theme.
+#
+# Tesseract was taught on scanned pages. On screens it stumbles over dark themes, coloured code, grey
+# hints and panels of different shades. Local normalisation lifts its word recall on them from .85 to
+# .98: the background is what the best of a few coarse medians says, ink is the difference from it, and the
+# difference is stretched to the strongest ink nearby. Global thresholds (Otsu, Sauvola) made it worse.
+#
+# The constants are in pixels of the screen and were chosen on rendered frames, see ``bench/reading.py``.
+
+_CELL = 8  # the background is sampled once per cell
+_MEDIAN = 7  # cells: a majority of 56 x 56 pixels decides
+_SHIFT = 4  # cells: the eight neighbours whose background is tried as well
+_STEP = 2  # pixels between the points at which they are compared
+_REACH = 6  # steps: what fits best within 12 pixels wins
+_HANDICAP = 1.3  # how much better a guess must be than the flat colour on both sides
+_FLAT_CELLS = 6  # cells: 48 equal pixels in a row are background; no letter has such a stroke
+_CONTRAST_CELL = 4
+_CONTRAST_REACH = 5  # cells: ink is compared with the strongest within 10 pixels
+_CONTRAST_BLUR = 2
+_WEAKEST_INK = 64  # weaker differences are not stretched to full black: noise stays grey
+
+Grey = npt.NDArray[np.uint8]
+Guess = npt.NDArray[np.int16]  # a background, -1 where unknown
+
+
+def normalise(image: Image.Image) -> Image.Image:
+    """The picture as dark ink on white, mode ``L``, of the same size."""
+    ink = ink_of(np.asarray(image.convert("L")))
+    return Image.fromarray(255 - ink)
+
+
+def ink_of(grey: Grey) -> Grey:
+    """Strength of ink per pixel, uint8[h, w]: 0 is background, 255 the strongest ink nearby."""
+    background = _background(grey)
+    difference = _distance(grey, background)
+    strongest = np.maximum(_strongest_nearby(difference), _WEAKEST_INK)
+    stretched = difference.astype(np.uint16) * 255 // strongest
+    return np.minimum(stretched, 255).astype(np.uint8)
+
+
+def _background(grey: Grey) -> Grey:
+    """Of ten guesses about a pixel's background, the one that leaves the least ink around it.
+
+    The first is the flat colour to its left and right in the same row of pixels: exact on striped
+    tables, panels and bars. The others are the medians here and to the eight sides: one
+    median alone would be wrong at the edges of buttons, bubbles and windows, where most of what it
+    sees belongs to the other side (the idea of Kuwahara's filter, 1976).
+    """
+    points = grey[::_STEP, ::_STEP]
+    flat = _flat_colour(grey)
+    chosen, by_flat = np.zeros_like(points), np.zeros(points.shape, np.bool_)
+    least = np.full_like(points, 255)
+    for number, guess in enumerate(_guesses(grey, flat)):
+        left_over = np.where(guess < 0, 255, np.abs(guess - points)).astype(np.uint8)
+        nearby = np.asarray(Image.fromarray(left_over).filter(ImageFilter.BoxBlur(_REACH)))
+        if number > 0:  # within a dense letter, ink may explain more than paper does
+            nearby = np.minimum(nearby * _HANDICAP, 255).astype(np.uint8)
+        better = nearby < least
+        np.copyto(least, nearby, where=better)
+        np.copyto(chosen, guess, where=better, casting="unsafe")
+        by_flat[better] = number == 0
+    # The flat colour is known for each single row, so stripes keep sharp edges.
+    exact = _spread(by_flat, grey.shape) & (flat >= 0)
+    return np.where(exact, flat, _spread(chosen, grey.shape)).astype(np.uint8)
+
+
+def _guesses(grey: Grey, flat: Guess) -> Iterator[Guess]:
+    """At every `_STEP`-th pixel; -1 where there is nothing to say."""
+    yield flat[::_STEP, ::_STEP]
+    medians = _cell_medians(grey).astype(np.int16)
+    rows = np.arange(0, grey.shape[0], _STEP) // _CELL
+    columns = np.arange(0, grey.shape[1], _STEP) // _CELL
+    for down in (0, -_SHIFT, _SHIFT):
+        for right in (0, -_SHIFT, _SHIFT):
+            guess = medians[np.clip(rows + down, 0, medians.shape[0] - 1)]
+            yield guess[:, np.clip(columns + right, 0, medians.shape[1] - 1)]
+
+
+def _flat_colour(grey: Grey) -> Guess:
+    """Per pixel the flat colour on both sides in its row, -1 where they differ or there is none."""
+    height, width = grey.shape
+    count = width // _CELL
+    if count < _FLAT_CELLS:
+        return np.full(grey.shape, -1, np.int16)
+    cells = grey[:, : count * _CELL].reshape(height, count, _CELL)
+    low = cells.min(2)
+    even = low == cells.max(2)
+    same = even[:, 1:] & even[:, :-1] & (low[:, 1:] == low[:, :-1])
+    runs = np.lib.stride_tricks.sliding_window_view(same, _FLAT_CELLS - 1, axis=1).all(2)
+    is_flat = np.zeros((height, count), np.bool_)
+    for offset in range(_FLAT_CELLS):
+        is_flat[:, offset : offset + runs.shape[1]] |= runs
+    # One more cell that says -1 stands at the end: where the searches begin.
+    index, row = np.arange(count), np.arange(height)[:, None]
+    colours = np.append(low.astype(np.int16), np.full((height, 1), -1, np.int16), axis=1)
+    before = np.maximum.accumulate(np.where(is_flat, index, -1), axis=1)
+    after = np.minimum.accumulate(np.where(is_flat, index, count)[:, ::-1], axis=1)[:, ::-1]
+    columns = np.minimum(np.arange(width) // _CELL, count - 1)
+    left, right = colours[row, before][:, columns], colours[row, after][:, columns]
+    return np.where(left == right, left, -1).astype(np.int16)
+
+
+def _spread(points: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    return points.repeat(_STEP, 0).repeat(_STEP, 1)[: shape[0], : shape[1]]
+
+
+def _cell_medians(grey: Grey) -> Grey:
+    first = [min(_CELL // 2, side - 1) for side in grey.shape]
+    samples = np.ascontiguousarray(grey[first[0] :: _CELL, first[1] :: _CELL])
+    return np.asarray(Image.fromarray(samples).filter(ImageFilter.MedianFilter(_MEDIAN)))
+
+
+def _distance(a: Grey, b: Grey) -> Grey:
+    return np.maximum(a, b) - np.minimum(a, b)
+
+
+def _strongest_nearby(difference: Grey) -> Grey:
+    height, width = difference.shape
+    rows, columns = -(-height // _CONTRAST_CELL), -(-width // _CONTRAST_CELL)
+    padded = np.zeros((rows * _CONTRAST_CELL, columns * _CONTRAST_CELL), np.uint8)
+    padded[:height, :width] = difference
+    peaks = padded.reshape(rows, _CONTRAST_CELL, columns, _CONTRAST_CELL).max((1, 3))
+    smooth = (
+        Image.fromarray(peaks)
+        .filter(ImageFilter.MaxFilter(_CONTRAST_REACH))
+        .filter(ImageFilter.BoxBlur(_CONTRAST_BLUR))
+    )
+    return _resized(smooth, padded.shape)[:height, :width]
+
+
+def _resized(image: Image.Image, shape: tuple[int, ...]) -> Grey:
+    return np.asarray(image.resize((shape[1], shape[0]), Image.Resampling.BILINEAR))
+
+
+# ---- tessdata
+# The command that installs Tesseract, or its data for a language, on this machine.
+
+
+def install_command(languages: Sequence[str]) -> str:
+    """For the package manager found here; apt's when there is none."""
+    if shutil.which("apt-get"):
+        return "sudo apt-get install " + " ".join(["tesseract-ocr", *map(_debian, languages)])
+    if shutil.which("brew"):
+        return "brew install tesseract tesseract-lang"
+    if shutil.which("dnf"):
+        return "sudo dnf install " + " ".join(["tesseract", *(f"tesseract-langpack-{n}" for n in languages)])
+    if shutil.which("pacman"):
+        return "sudo pacman -S " + " ".join(["tesseract", *(f"tesseract-data-{n}" for n in languages)])
+    if shutil.which("winget"):
+        return "winget install UB-Mannheim.TesseractOCR"
+    return "sudo apt-get install " + " ".join(["tesseract-ocr", *map(_debian, languages)])
+
+
+def _debian(language: str) -> str:
+    return "tesseract-ocr-" + language.replace("_", "-")
+
+
+# ---- ocr tesserocr
+# Tesseract inside this process, through the tesserocr wheel.
+#
+# The wheel brings the library, not the language data; Debian's and other packages' data are found by
+# path. It is built without OpenMP, so it stays on one thread and lets go of the GIL while it reads.
+
+_USUAL_PLACES = (
+    "/usr/share/tesseract-ocr/5/tessdata",  # Debian, Ubuntu
+    "/usr/share/tesseract-ocr/4.00/tessdata",
+    "/usr/share/tessdata",  # Arch, Alpine
+    "/usr/share/tesseract/tessdata",  # Fedora
+    "/usr/local/share/tessdata",
+    "/opt/homebrew/share/tessdata",
+    "C:/Program Files/Tesseract-OCR/tessdata",
+)
+
+
+class TesserocrEngine:
+    """Raises `OcrUnavailable` when the wheel or a language's data is missing."""
+
+    name = "tesserocr"
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        self.languages = tuple(languages)
+        try:
+            import tesserocr
+        except ImportError as error:
+            raise OcrUnavailable("tesserocr is not installed; run: pip install tesserocr") from error
+        # Leptonica complains on stderr about boxes it then handles; our errors come as exceptions.
+        tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
+        folder = folder_with(self.languages, list(usual_folders()))
+        self._apis = {language: self._open(tesserocr, folder, language)
+                      for language in passes(self.languages)}  # fmt: skip
+
+    def read(self, image: Image.Image) -> list[OcrLine]:
+        return read_page(image, self.languages, self._recognise)
+
+    def close(self) -> None:
+        for api in self._apis.values():
+            api.End()
+        self._apis = {}
+
+    def _open(self, tesserocr: Any, folder: Path, language: str) -> Any:
+        return tesserocr.PyTessBaseAPI(
+            path=f"{folder}{os.sep}",
+            lang=language,
+            psm=tesserocr.PSM.SPARSE_TEXT,
+            oem=tesserocr.OEM.LSTM_ONLY,
+        )
+
+    def _recognise(self, page: Image.Image, language: str) -> list[OcrWord]:
+        if language not in self._apis:
+            raise OcrError("this engine was closed")
+        api = self._apis[language]
+        try:
+            api.SetImage(page)
+            api.SetSourceResolution(RESOLUTION_DPI)
+            api.Recognize()
+            return words_from_tsv(api.GetTSVText(0))
+        except RuntimeError as error:
+            raise OcrError(f"Tesseract could not read the picture: {error}") from error
+        finally:
+            api.Clear()  # a picture of 8 million pixels is not kept until the next one
+
+
+def usual_folders() -> Iterator[Path]:
+    prefix = os.environ.get("TESSDATA_PREFIX")
+    if prefix:
+        yield from (Path(prefix), Path(prefix) / "tessdata")
+    yield from map(Path, _USUAL_PLACES)
+
+
+def folder_with(languages: Sequence[str], folders: Sequence[Path]) -> Path:
+    """The first folder that holds the data of every language."""
+    present = [folder for folder in folders if any(folder.glob("*.traineddata"))]
+    for folder in present:
+        if all((folder / f"{language}.traineddata").is_file() for language in languages):
+            return folder
+    known = {path.stem for folder in present for path in folder.glob("*.traineddata")}
+    missing = [language for language in languages if language not in known] or list(languages)
+    raise OcrUnavailable(f"Tesseract has no data for {', '.join(missing)}; run: {install_command(missing)}")
+
+
+# ---- ocr tesseract
+# Tesseract as a program, through pytesseract: where the tesserocr wheel does not exist (macOS).
+#
+# Each read starts a process and goes through files, about half as fast as in-process reading.
+# ``OMP_THREAD_LIMIT=1`` belongs to it: with OpenMP's own choice of threads the same page costs seven
+# times the CPU.
+
+_TIMEOUT_S = 120
+
+
+class TesseractEngine:
+    """Raises `OcrUnavailable` when the program, pytesseract or a language's data is missing."""
+
+    name = "tesseract"
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        self.languages = tuple(languages)
+        try:
+            import pytesseract
+        except ImportError as error:
+            raise OcrUnavailable("pytesseract is not installed; run: pip install pytesseract") from error
+        if shutil.which(pytesseract.pytesseract.tesseract_cmd) is None:
+            raise OcrUnavailable(f"Tesseract is not installed; run: {install_command(self.languages)}")
+        missing = sorted(set(self.languages) - set(pytesseract.get_languages()))
+        if missing:
+            raise OcrUnavailable(
+                f"Tesseract has no data for {', '.join(missing)}; run: {install_command(missing)}"
+            )
+        # The program inherits it. Set for the whole process: nothing else here uses OpenMP.
+        os.environ.setdefault("OMP_THREAD_LIMIT", "1")
+        self._pytesseract = pytesseract
+        self._open = True
+
+    def read(self, image: Image.Image) -> list[OcrLine]:
+        return read_page(image, self.languages, self._recognise)
+
+    def close(self) -> None:
+        self._open = False
+
+    def _recognise(self, page: Image.Image, language: str) -> list[OcrWord]:
+        if not self._open:
+            raise OcrError("this engine was closed")
+        config = f"--oem 1 --psm {PSM_SPARSE_TEXT} --dpi {RESOLUTION_DPI}"
+        try:
+            tsv = self._pytesseract.image_to_data(page, lang=language, config=config, timeout=_TIMEOUT_S)
+        except (self._pytesseract.TesseractError, RuntimeError, OSError) as error:
+            raise OcrError(f"Tesseract could not read the picture: {error}") from error
+        return words_from_tsv(tsv)

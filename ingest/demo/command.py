@@ -15,15 +15,12 @@ import click
 from engines.ocr.protocol import OcrError
 from engines.registry import UnknownName
 from ingest.core.home import Home
-from ingest.demo import fonts
+from ingest.demo import drawing
 from ingest.demo.days import NoClockChange, Options
-from ingest.demo.fonts import Fonts
+from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
-from ingest.importers.feeding import ImportFeed
-from ingest.importers.import_runner import SOME_FAILED, engine_of, run_import
-from ingest.importers.items import CannotImport
-from ingest.importers.progress import Progress
-from ingest.importers.zones import zone_named
+from ingest.importers.import_runner import SOME_FAILED, ImportFeed, Progress, engine_of, run_import
+from ingest.importers.items import CannotImport, zone_named
 from store.core.settings import Settings
 from store.ocr import readings
 
@@ -53,7 +50,7 @@ def demo(
     zone = zone_named(tz)
     zone = zone if isinstance(zone, ZoneInfo) else ZoneInfo("UTC")
     last_day = _last_day(until, zone)
-    found = fonts.find_fonts()
+    found = drawing.find_fonts()
     notes = list(_shortcomings(home, found))
     options = Options(last_day, zone, days, seed, hours, dst, _can_be_chinese(home, found))
     home = replace(home, settings=_with_readers(home))

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from ingest.demo import story, story_chinese, story_office
-from ingest.demo.demo_story import SceneScript, figures
+from ingest.demo import story
+from ingest.demo.scenes import SceneScript, figures
 
 SCRIPTS = {
-    script.id: script
-    for script in (*story.HARBOUR_SCENES, *story_office.OFFICE_SCENES, *story_chinese.CHINESE_SCENES)
+    script.id: script for script in (*story.HARBOUR_SCENES, *story.OFFICE_SCENES, *story.CHINESE_SCENES)
 }
 
 LEFT_OUT: dict[str, tuple[str, str] | None] = {

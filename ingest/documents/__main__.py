@@ -12,7 +12,7 @@ import traceback
 from dataclasses import asdict
 from pathlib import Path
 
-from ingest.documents import limits
+from ingest.documents import result
 from ingest.documents.extraction import extract
 from ingest.documents.result import CannotRead, Unsupported
 
@@ -21,7 +21,7 @@ REFUSED, UNSUPPORTED = 1, 3
 
 def main(path: str, name: str) -> int:
     logging.basicConfig(level=logging.WARNING)
-    limits.apply_limits()
+    result.apply_limits()
     try:
         found = extract(Path(path), name)
     except Unsupported as error:

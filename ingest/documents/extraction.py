@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path, PurePath
+from xml.parsers import expat
 
-from ingest.documents import docx, pdf, picture, plain
-from ingest.documents.limits import MAX_CHARS
-from ingest.documents.result import CannotRead, Extraction, Unsupported
+from ingest.documents.result import (
+    MAX_CHARS,
+    MAX_PAGES,
+    MAX_PIXELS,
+    MAX_UNPACKED_BYTES,
+    CannotRead,
+    Extraction,
+    Unsupported,
+    clean_text,
+)
 
 _HEAD_BYTES = 1024
 _IMAGES = (
@@ -24,21 +38,21 @@ def extract(path: Path, name: str) -> Extraction:
     if not head.strip():
         raise CannotRead("it is empty")
     if media_type := _image_type(head):
-        width, height = picture.size_px(path, media_type)
+        width, height = size_px(path, media_type)
         return Extraction("image", media_type, width_px=width, height_px=height)
     if b"%PDF-" in head:
-        text, pages, is_whole = pdf.pdf_text(path)
+        text, pages, is_whole = pdf_text(path)
         return Extraction("pdf", "application/pdf", text, is_whole, pages)
-    if head.startswith(b"PK\x03\x04") and docx.is_docx(path):
-        text, is_whole = docx.docx_text(path)
+    if head.startswith(b"PK\x03\x04") and is_docx(path):
+        text, is_whole = docx_text(path)
         return _with_text(Extraction("docx", _DOCX_TYPE, text, is_whole))
     content = path.read_bytes()
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if PurePath(name).suffix.lower() in _PAGES or start.startswith((b"<!doctype html", b"<html")):
-        return _with_text(_cut("html", "text/html", plain.page_text(content)))
+        return _with_text(_cut("html", "text/html", page_text(content)))
     if head.startswith((b"PK\x03\x04", b"GIF8", b"\xd0\xcf\x11\xe0")):
         raise Unsupported("only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached")
-    return _with_text(_cut("text", "text/plain", plain.text_of(content)))
+    return _with_text(_cut("text", "text/plain", text_of(content)))
 
 
 def _image_type(head: bytes) -> str:
@@ -58,3 +72,270 @@ def _with_text(found: Extraction) -> Extraction:
     if not found.text.strip():
         raise CannotRead("it holds no text")
     return found
+
+
+# ---- docx
+# The words of a Word document: a zip of XML, of which only the parts with text are unpacked.
+#
+# A document type is refused where it begins, so there is nothing to expand a billion times and nothing to
+# fetch; what a part unpacks to is counted as it comes. ECMA-376, part 1, chapter 17.
+
+MAIN_PART = "word/document.xml"
+_MORE_PARTS = ("word/footnotes.xml", "word/endnotes.xml")
+_NAMESPACES = frozenset(
+    {
+        "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+        "http://purl.oclc.org/ooxml/wordprocessingml/main",
+    }
+)
+_ALTERNATIVE = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
+_ENDS = {"p": "\n", "tr": "\n", "tc": "\t"}
+_STARTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_MAX_DEPTH = 256
+_CHUNK_BYTES = 64 * 1024
+_DAMAGED = "it is damaged, or no Word document"
+
+
+def is_docx(path: Path) -> bool:
+    """Whether a zip holds the part that every Word document has."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            packed.getinfo(MAIN_PART)
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError):
+        return False
+    return True
+
+
+def docx_text(path: Path) -> tuple[str, bool]:
+    """(text, whether it is all). Raises `CannotRead`."""
+    reading = _Reading()
+    try:
+        with zipfile.ZipFile(path) as packed:
+            names = set(packed.namelist())
+            for part in (MAIN_PART, *(name for name in _MORE_PARTS if name in names)):
+                if reading.is_full:
+                    break
+                reading.take(_chunks(packed, part))
+    except expat.ExpatError as error:
+        raise CannotRead(f"{_DAMAGED}: {expat.ErrorString(error.code)}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        raise CannotRead(_DAMAGED) from error
+    except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in a way of its own
+        raise CannotRead("it is encrypted, or packed in a way that cannot be read") from error
+    return clean_text(reading.text()), not reading.is_full
+
+
+def _chunks(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
+    size = 0
+    with packed.open(part) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            size += len(chunk)
+            if size > MAX_UNPACKED_BYTES:
+                raise CannotRead(f"it unpacks to more than {MAX_UNPACKED_BYTES // 1_000_000} MB of text")
+            yield chunk
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.is_full = False
+        self._pieces: list[str] = []
+        self._chars = 0
+        self._depth = 0
+        self._skipped_from = 0  # depth of what is told in another way already
+        self._is_text = False
+
+    def take(self, chunks: Iterator[bytes]) -> None:
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        for chunk in chunks:
+            parser.Parse(chunk, False)
+            if self.is_full:
+                return
+        parser.Parse(b"", True)
+        self._add("\n")
+
+    def text(self) -> str:
+        return "".join(self._pieces)[:MAX_CHARS]
+
+    def _doctype(self, *_: object) -> None:
+        raise CannotRead("its XML declares a document type (DOCTYPE); such files are refused")
+
+    def _start(self, name: str, _: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise CannotRead(f"its XML is nested more than {_MAX_DEPTH} levels deep")
+        if name == _ALTERNATIVE and not self._skipped_from:
+            self._skipped_from = self._depth
+        own = _own(name)
+        self._is_text = own == "t"
+        self._add(_STARTS.get(own, ""))
+
+    def _end(self, name: str) -> None:
+        self._is_text = False
+        self._add(_ENDS.get(_own(name), ""))
+        if self._depth == self._skipped_from:
+            self._skipped_from = 0
+        self._depth -= 1
+
+    def _text(self, text: str) -> None:
+        if self._is_text:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        if text and not self._skipped_from:
+            self._pieces.append(text)
+            self._chars += len(text)
+            self.is_full = self._chars > MAX_CHARS
+
+
+def _own(name: str) -> str:
+    """The name of an element of a text document, "" for one of another vocabulary."""
+    namespace, _, local = name.rpartition(" ")
+    return local if namespace in _NAMESPACES else ""
+
+
+# ---- plain
+# Plain text and web pages.
+
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})", re.IGNORECASE)
+_BLOCKS = frozenset(
+    {
+        "address", "article", "aside", "blockquote", "br", "dd", "details", "div", "dl", "dt", "figcaption",
+        "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol",
+        "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "title", "tr", "ul",
+    }
+)  # fmt: skip
+_CELLS = frozenset({"td", "th"})
+_UNREAD = frozenset({"script", "style", "noscript", "template", "svg", "math"})
+
+
+def text_of(content: bytes) -> str:
+    """The text of a file that says of no other kind. Raises `Unsupported`."""
+    for mark, encoding in _BOMS:
+        if content.startswith(mark):
+            return clean_text(_decoded(content[len(mark) if encoding == "utf-8" else 0 :], encoding))
+    if b"\0" in content[:4096]:
+        raise Unsupported("only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached")
+    return clean_text(_decoded(content, "utf-8"))
+
+
+def page_text(content: bytes) -> str:
+    """What a web page says, without its scripts and styles. Raises `CannotRead`."""
+    import nh3
+
+    encoding = next((name for mark, name in _BOMS if content.startswith(mark)), "")
+    named = _CHARSET.search(content[:4096])
+    encoding = encoding or (named[1].decode("ascii") if named else "utf-8")
+    try:
+        html = content.decode(encoding, "strict")
+    except (LookupError, UnicodeDecodeError) as error:
+        raise CannotRead(f"its text is not in {encoding}, as it says") from error
+    cleaned = nh3.clean(
+        html, tags=set(_BLOCKS | _CELLS), attributes={}, clean_content_tags=set(_UNREAD), link_rel=None
+    )
+    reading = _plain_Reading()
+    reading.feed(cleaned)
+    reading.close()
+    return clean_text(reading.text())
+
+
+def _decoded(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        if b"\0" in content or (error.start < 4 and encoding == "utf-8"):
+            raise Unsupported(
+                "only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached"
+            ) from error
+        raise Unsupported(f"its text is not in {encoding.upper()}; save it as UTF-8") from error
+
+
+class _plain_Reading(HTMLParser):
+    """Clean HTML as text: blocks on lines of their own, cells apart."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._pieces: list[str] = []
+        self._kept = 0  # depth of <pre>
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._kept += tag == "pre"
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._kept -= tag == "pre"
+        self._pieces.append("\n" if tag in _BLOCKS else "\t" if tag in _CELLS else "")
+
+    def handle_data(self, data: str) -> None:
+        self._pieces.append(data if self._kept else re.sub(r"\s+", " ", data))
+
+    def text(self) -> str:
+        lines = (line.strip(" ") for line in "".join(self._pieces).split("\n"))
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+# ---- pdf
+# The words of a PDF, page by page, by pypdf.
+#
+# Pictures are not read: where a page has no words, as a scanned one, the text says so in its place.
+
+log = logging.getLogger(__name__)
+
+
+def pdf_text(path: Path) -> tuple[str, int, bool]:
+    """(text, number of pages, whether it is all). Raises `CannotRead`, and whatever pypdf does."""
+    from pypdf import PasswordType, PdfReader
+    from pypdf.errors import DependencyError
+
+    reader = PdfReader(path, strict=False)
+    if reader.is_encrypted:
+        try:
+            is_open = reader.decrypt("") != PasswordType.NOT_DECRYPTED
+        except (DependencyError, NotImplementedError):
+            is_open = False
+        if not is_open:
+            raise CannotRead("it is encrypted; save it without a password")
+    count, texts, chars, unread, has_text = len(reader.pages), [], 0, 0, False
+    for number in range(min(count, MAX_PAGES)):
+        try:
+            text = clean_text(reader.pages[number].extract_text()).strip()
+            has_text = has_text or bool(text)
+            text = text or f"[Page {number + 1} has no text; pictures are not read.]"
+        except MemoryError:
+            raise
+        except Exception as error:  # one page that cannot be read spoils no other
+            log.warning("page %d cannot be read: %s", number + 1, type(error).__name__)
+            unread += 1
+            text = f"[Page {number + 1} could not be read.]"
+        texts.append(text)
+        chars += len(text) + 2
+        if chars > MAX_CHARS:
+            break
+    if not has_text:
+        raise CannotRead("it holds no text; a scan is only pictures of pages")
+    is_whole = chars <= MAX_CHARS and count <= MAX_PAGES and not unread
+    return "\n\n".join(texts)[:MAX_CHARS], count, is_whole
+
+
+# ---- picture
+# Images: whether one is what it says, and how large.
+
+
+def size_px(path: Path, media_type: str) -> tuple[int, int]:
+    """(width, height) of an image that was decoded to its end. Raises `CannotRead`."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path, formats=[media_type.removeprefix("image/").upper()]) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise CannotRead(f"it has more than {MAX_PIXELS // 1_000_000} million pixels")
+            image.load()
+            return image.size
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
+        raise CannotRead("the image is damaged") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,3 +40,42 @@ def clean_text(text: str) -> str:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x0b", "\n").replace("\x0c", "\n")
     plain = _CONTROL.sub("", lines)
     return _BLANK_LINES.sub("\n\n\n", "\n".join(line.rstrip() for line in plain.split("\n"))).strip("\n")
+
+
+# ---- limits
+# What reading one file may take. Whatever goes beyond ends the reading, or the program.
+
+MAX_CHARS = 2_000_000
+"""Text kept of one file; of a longer one the beginning, and it is said so."""
+
+MAX_PAGES = 1_000
+MAX_UNPACKED_BYTES = 50_000_000
+"""Of one part of a packed document."""
+
+MAX_PIXELS = 50_000_000
+MEMORY_BYTES = 1_000_000_000
+CPU_S = 20
+
+
+def apply_limits() -> None:
+    """Have the system hold this process to them, where it can (not on Windows).
+
+    The processor's time is also the wall's for who waits (`webapp.core.attaching`).
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    # Where memory cannot be bounded (macOS), the other limits hold.
+    for kind, most in (
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_CPU, CPU_S),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        bounded = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(kind, (bounded, hard))
+        except (OSError, ValueError) as error:
+            print(f"a limit could not be set: {error}", file=sys.stderr)  # noqa: T201

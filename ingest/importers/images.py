@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime, tzinfo
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
 
 from ingest.core.validation import InvalidImage, check, media_type_of
 from ingest.importers.items import CannotImport, Item, Skipped, item
-from ingest.importers.times import taken_ms
 from store.spool.queue import MAX_IMAGE_BYTES
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp"}
@@ -53,3 +55,94 @@ def offset_min(at_ms: int, zone: tzinfo) -> int | None:
     """Minutes east of UTC that a zone has at a moment."""
     offset = datetime.fromtimestamp(at_ms / 1000, zone).utcoffset()
     return None if offset is None else round(offset.total_seconds() / 60)
+
+
+# ---- times
+# When was this picture taken? Its name says, or its EXIF data, or the file system.
+#
+# Names win because people keep them through copies, and a copy changes the file's time. A time
+# without a zone is read in the zone handed in; a local time that comes twice means its first.
+
+_EARLIEST_MS = 946_684_800_000  # 2000-01-01
+_LATEST_MS = 4_102_444_800_000  # 2100-01-01
+_EXIF = 0x8769
+_DATE_TIME_ORIGINAL, _OFFSET_TIME_ORIGINAL, _SUBSEC_TIME_ORIGINAL = 0x9003, 0x9011, 0x9291
+
+_EPOCH = re.compile(r"(?<!\d)(\d{13}|\d{10}(?:\.\d{1,3})?)(?!\d)")
+_WRITTEN = re.compile(
+    r"""(?<!\d)(\d{4}) ([-_.:]?) (\d\d) \2 (\d\d)          # 2026-11-20, 20261120
+        (?: [T_\s-]+ | \s+at\s+ )                          # T, a blank, _ or " at "
+        (\d\d?) ([-_.:]?) (\d\d) \6 (\d\d)                 # 14-30-05, 143005, 2.30.05
+        (?: [.,] (\d{1,6}) | (\d{3}) )?                    # .250, or 250 behind the seconds
+        \s? ([AaPp][Mm])?
+        (Z | [+-]\d\d:?\d\d)? (?!\d)""",
+    re.VERBOSE,
+)
+# 14 or 17 digits in a row; fewer would be mistaken for an epoch time, and the other way round.
+_DIGITS = re.compile(r"(?<!\d)(\d{8})(\d{6}(?:\d{3})?)(?!\d)")
+
+
+def taken_ms(path: Path, zone: tzinfo) -> int:
+    """Epoch milliseconds of a picture file: from its name, its EXIF data, or its modification time."""
+    for found in (from_name(path.stem, zone), _from_exif(path, zone)):
+        if found is not None:
+            return found
+    return round(path.stat().st_mtime * 1000)
+
+
+def from_name(name: str, zone: tzinfo) -> int | None:
+    """The time that a file name holds (``2026-11-20_14-30-05``, ``1795176000123``, …), or None.
+
+    >>> from_name("Screenshot 20261120T143005Z", timezone.utc)
+    1795185005000
+    """
+    spaced = _DIGITS.sub(r"\1T\2", name)
+    return _first(_written(match, zone) for match in _WRITTEN.finditer(spaced)) or _first(
+        _epoch(match.group()) for match in _EPOCH.finditer(name)
+    )
+
+
+def _first(found: Iterable[int | None]) -> int | None:
+    return next((value for value in found if value is not None), None)
+
+
+def _epoch(digits: str) -> int | None:
+    is_ms = len(digits) == 13 and "." not in digits
+    ms = int(digits) if is_ms else round(float(digits) * 1000)
+    return ms if _EARLIEST_MS <= ms < _LATEST_MS else None
+
+
+def _written(match: re.Match[str], zone: tzinfo) -> int | None:
+    year, _, month, day, hour_text, _, minute, second, fraction, thousandths, half, offset = match.groups()
+    hour = int(hour_text)
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.lower() == "pm" else 0)
+    try:
+        at = datetime(int(year), int(month), int(day), hour, int(minute), int(second), tzinfo=zone)
+    except ValueError:  # digits that look like a time and are none
+        return None
+    if offset:
+        at = at.replace(tzinfo=_offset(offset))
+    ms = round(at.timestamp() * 1000) + round(float(f"0.{fraction or thousandths or 0}") * 1000)
+    return ms if _EARLIEST_MS <= ms < _LATEST_MS else None
+
+
+def _offset(text: str) -> tzinfo:
+    if text == "Z":
+        return timezone(timedelta(0))
+    minutes = int(text[1:3]) * 60 + int(text[-2:])
+    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
+
+
+def _from_exif(path: Path, zone: tzinfo) -> int | None:
+    try:
+        with Image.open(path) as image:
+            facts = image.getexif().get_ifd(_EXIF)
+    except (OSError, UnidentifiedImageError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None  # what is wrong with the picture is said where it is checked
+    written = str(facts.get(_DATE_TIME_ORIGINAL, ""))
+    subsec = str(facts.get(_SUBSEC_TIME_ORIGINAL, "")).strip()[:6]
+    fraction = f".{subsec}" if subsec.isdecimal() else ""
+    return from_name(f"{written}{fraction}{facts.get(_OFFSET_TIME_ORIGINAL, '')}", zone)

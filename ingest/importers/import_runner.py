@@ -7,21 +7,25 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import click
 
 from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
 from ingest.core.home import AlreadyRunning, Home, only_worker
-from ingest.importers.feeding import ImportFeed
-from ingest.importers.progress import Progress
+from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Refiners
-from ingest.reading.embedding_noted import EmbeddingRequestLog
+from ingest.reading.embedding import EmbeddingRequestLog
 from ingest.worker.worker import OpenMemory, Worker
+from store.core.errors import SpoolFull
 from store.core.times import now_ms
+from store.frames import frames
 from store.ocr import readings
 
 SOME_FAILED = 1
@@ -116,3 +120,144 @@ def memory_of(home: Home) -> OpenMemory:
     refiners = Refiners(chat, home.settings.memory.refine, home.data_dir)
     days = DailySummaryWriter(home.database, now_ms, chat.timeout_s)
     return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s, days)
+
+
+# ---- feeding
+# An import on its way through the spool: counted, idempotent, never past the spool's limit.
+
+_POLL_S = 0.2
+_PATIENCE_S = 2.0
+
+OnStep = Callable[[Item | Skipped], None]
+
+
+class ImportFeed:
+    """Puts items into the spool. `on_step` is told of each item, for a progress bar."""
+
+    def __init__(self, home: Home, items: Iterator[Item | Skipped], on_step: OnStep = lambda _: None) -> None:
+        self.home = home
+        self.skipped: list[Skipped] = []
+        self.is_over = False  # every item was looked at
+        self._known = 0
+        self._queued: list[str] = []
+        self._waiting: list[str] = []  # of those queued, the ones whose outcome is not known yet
+        self._on_step = on_step
+        self._steps = self._feed(items)
+
+    def steps(self) -> Iterator[bool]:
+        """One item per step: True when there was room for it, False when it must be tried again.
+
+        The same iterator whenever it is asked for. Raises `CannotImport` when the spool is full
+        of what was set aside, so that no worker will ever make room.
+        """
+        return self._steps
+
+    def run_beside_a_worker(self) -> bool:
+        """Feed a worker that runs elsewhere; True when every item has an outcome.
+
+        Returns after `_PATIENCE_S` without progress, so that the caller can see whether that
+        worker is still there.
+        """
+        had_room = self._fill()
+        end = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < end:
+            self._waiting = [
+                name for name in self._waiting if frames.outcome(self.home.database, name) is None
+            ]
+            if not had_room or (self.is_over and not self._waiting):
+                break
+            time.sleep(_POLL_S)
+        return self.is_over and not self._waiting
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of what became of it all, and the reasons. What is interrupted stays queued."""
+        counts = {"added": 0, "deduplicated": 0, "excluded": 0, "failed": 0, "queued": 0}
+        skipped = [{"name": one.name, "reason": one.reason} for one in self.skipped]
+        for capture_id in self._queued:
+            outcome = frames.outcome(self.home.database, capture_id)
+            word = outcome.outcome if outcome else "queued"
+            counts[_WORDS.get(word, word)] += 1
+            if outcome and outcome.outcome == "failed":
+                skipped.append({"name": capture_id, "reason": outcome.reason or ""})
+        return {**counts, "already_known": self._known, "skipped": skipped}
+
+    def _fill(self) -> bool:
+        """Put items until there is no room or none is left; False when there was no room."""
+        for had_room in self._steps:
+            if not had_room:
+                time.sleep(_POLL_S)
+                return False
+        return True
+
+    def _feed(self, items: Iterator[Item | Skipped]) -> Iterator[bool]:
+        for found in items:
+            if isinstance(found, Skipped):
+                self.skipped.append(found)
+            elif self._is_known(found):
+                self._known += 1
+            else:
+                while not self._put(found):
+                    yield False
+                self._queued.append(found.capture.capture_id)
+                self._waiting.append(found.capture.capture_id)
+            self._on_step(found)
+            yield True
+        self.is_over = True
+
+    def _is_known(self, found: Item) -> bool:
+        outcome = frames.outcome(self.home.database, found.capture.capture_id)
+        return outcome is not None and outcome.outcome != "failed"
+
+    def _has_outcome(self, capture_id: str) -> bool:
+        return frames.outcome(self.home.database, capture_id) is not None
+
+    def _put(self, found: Item) -> bool:
+        spool = self.home.spool
+        try:
+            spool.put(found.capture, found.image)
+        except SpoolFull as error:
+            if not spool.waiting() and not any((spool.folder / "taken").iterdir()):
+                raise CannotImport(f"{error}, all of them set aside; see spool/failed") from error
+            return False
+        return True
+
+
+# An item of this import may be deleted again before the import ends: it was added all the same.
+_WORDS = {"stored": "added", "deleted": "added"}
+
+
+# ---- progress
+# Progress bars of an import: first what goes in, then what is read. Silent unless on a terminal.
+
+
+class Progress:
+    def __init__(self, length: int) -> None:
+        self._open_bars = ExitStack()
+        self._importing = self._bar(length, "Importing")
+        self._reading: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open_bars.close()
+
+    def advance(self, steps: int) -> None:
+        self._importing.update(steps)
+
+    def reach(self, position: int) -> None:
+        self.advance(position - self._importing.pos)
+
+    def reading(self, pending: int) -> None:
+        """So many frames are still to be read."""
+        if self._reading is None:
+            if not pending:
+                return
+            self._importing.update(self._importing.length - self._importing.pos)
+            self._open_bars.close()
+            self._reading = self._bar(pending, "Reading  ")
+        self._reading.update(max(0, self._reading.length - pending - self._reading.pos))
+
+    def _bar(self, length: int, label: str) -> Any:
+        bar = click.progressbar(length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
+        return self._open_bars.enter_context(bar)

@@ -9,7 +9,7 @@ What was observed then becomes days (`ingest.observations.daily_summaries`). Whe
 it puts
 settled observations, and after them hours of days, into better words, one small job at a time and outside
 any transaction; the rules' words stay until it has answered well. Before that, frames from before there were
-tags are marked (`ingest.observations.tagging`).
+tags are marked (`ingest.observations.observation_loop`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from collections.abc import Callable
 import apsw
 
 from engines.chat.protocol import ModelError
-from ingest.observations import rules, sessions
+from ingest.observations import places, rules
 from ingest.observations.daily_summaries import DailySummaryWriter
+from ingest.observations.refinement import NOT_ITS_FAULT, refine
 from ingest.observations.refinement_models import Refiner
-from ingest.observations.refining_noted import NOT_ITS_FAULT, refine
-from ingest.observations.tagging import tag_some
 from store.core.database import Database
 from store.core.errors import StoreBusy
+from store.frames import tags
 from store.memory import observation_writer, observations
 from store.memory.observations import HOUR_MS
 
@@ -134,7 +134,7 @@ class ObservationLoop(threading.Thread):
             self._later.pop(hour, None)
         else:
             self._later[hour] = now_ms + RUNNING_HOUR_EVERY_MS
-        found = sessions.summarize_sessions(self._database, hour, now_ms)
+        found = rules.summarize_sessions(self._database, hour, now_ms)
         log.info(
             "hour %d: %d observations, %d of them new or changed, %d sessions, %d ms",
             hour, len(drafts), changed, found, round((time.monotonic() - started) * 1000),
@@ -183,3 +183,25 @@ def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int |
     """
     changes = observations.hour_changes(connection, hour) if is_over else None
     return changes, observations.last_deletion(connection)
+
+
+# ---- tagging
+# Tags by rule for frames that came in before there were any: a few at a time, the newest first.
+
+AT_ONCE = 200
+"""Frames in one transaction: about 20 ms."""
+
+
+def tag_some(database: Database, clock: Callable[[], int]) -> bool:
+    """Mark some of the frames that still wait; False when none does.
+
+    Reading, marking and noting how far it went are one transaction: killed in between, it is done again.
+    """
+    with database.read() as connection:
+        if not tags.is_backfilling(connection):
+            return False
+    with database.write() as connection:
+        for frame in tags.unmarked(connection, AT_ONCE):
+            found = places.tags(frame.app_name, frame.window_name, frame.browser_url)
+            tags.add_by_rule(connection, frame.id, found, clock())
+    return True

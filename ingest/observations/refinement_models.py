@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from engines.chat.addresses import is_local, may_send_to
 from engines.chat.completions import OpenAIChatModel
+from engines.chat.network import is_local, may_send_to
 from engines.chat.protocol import ChatModel
 from store.core.errors import SettingsError, StoreError
 from store.core.paths import DataDir

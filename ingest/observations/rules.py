@@ -10,16 +10,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from zoneinfo import ZoneInfo
 
 import apsw
 
 from ingest.observations import keyword_extraction, places
+from ingest.observations.keyword_extraction import is_to_do
+from store.core import times
 from store.core.database import Database
-from store.memory.observations import HOUR_MS, Draft, Fact
+from store.core.times import Day
+from store.memory import documents, observations
+from store.memory.daily_hours import Hour, Point, Quote
+from store.memory.documents import SESSION_GAP_MS
+from store.memory.observations import HOUR_MS, Draft, Fact, Observation
 from store.timeline import segments
 from store.timeline import segments as stored_visits
+from store.timeline.gaps import Interval, merge_intervals
 from store.timeline.segments import Segment
+from store.timeline.totals import Totals
 
 MAX_OF_HOUR = 20
 """Places of one hour that get an observation: those with the most time."""
@@ -178,3 +187,135 @@ def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]])
 
 _RULES = 1
 """Counted up when the rules change, so that a later derivation writes its words."""
+
+
+# ---- sessions
+# Summaries of capture sessions by rules: what was looked at, what is still to do, and for how long.
+#
+# A request, what was learned and what was completed cannot be seen from outside a head: these stay
+# null, and null is no document (R4.32).
+
+_REACH_MS = 7 * 24 * HOUR_MS
+"""A session that is longer is cut here, seen from the hour that changed."""
+_MOST = 8
+
+
+def summarize_sessions(database: Database, hour: int, now_ms: int) -> int:
+    """Summarise the sessions of an hour anew; returns how many there are. One still under way waits."""
+    found = [bounds for bounds in _sessions(database, hour) if bounds[1] + SESSION_GAP_MS <= now_ms]
+    fields = [(bounds, *_summary(database, *bounds)) for bounds in found]
+    with database.write() as connection:
+        kept = [
+            documents.put_session(connection, start, end, values, project, now_ms)
+            for (start, end), values, project in fields
+        ]
+        documents.keep_only(connection, hour * HOUR_MS, (hour + 1) * HOUR_MS, kept)
+    return len(kept)
+
+
+def _sessions(database: Database, hour: int) -> list[Interval]:
+    """Stretches of use without a pause of `SESSION_GAP_MS` that touch the hour."""
+    start_ms, end_ms = hour * HOUR_MS, (hour + 1) * HOUR_MS
+    parts = segments.spans(database, start_ms - _REACH_MS, end_ms + _REACH_MS)
+    islands = merge_intervals(parts, SESSION_GAP_MS)
+    return [(start, end) for start, end in islands if start < end_ms and end > start_ms]
+
+
+def _summary(database: Database, start_ms: int, end_ms: int) -> tuple[dict[str, str | None], str | None]:
+    """(fields, project) of a session."""
+    found = observations.between(database, start_ms, end_ms)
+    totals = segments.totals(database, start_ms, end_ms)
+    apps = ", ".join(
+        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:_MOST]
+    )
+    files = _by_time(found, lambda one: one.files)
+    notes = [f"{duration_text(totals.covered_ms)} at the screen: {apps}." if apps else ""]
+    notes.append(f"Files: {'; '.join(files[:_MOST])}." if files else "")
+    sites = [one.title for one in sorted(found, key=lambda one: -one.active_ms) if one.kind == "browsing"]
+    to_do = list(dict.fromkeys(fact.text for one in found for fact in one.facts if is_to_do(fact.text)))
+    projects = _by_time(found, lambda one: (one.project,) if one.project else ())
+    fields: dict[str, str | None] = {
+        "investigated": "\n".join(dict.fromkeys(sites[:_MOST])) or None,
+        "next_steps": "\n".join(to_do[:_MOST]) or None,
+        "notes": " ".join(note for note in notes if note) or None,
+    }
+    return fields, projects[0] if projects else None
+
+
+def _by_time(found: Sequence[Observation], names: Callable[[Observation], Sequence[str]]) -> list[str]:
+    """Names of observations, those with the most time first."""
+    spent: Counter[str] = Counter()
+    for one in found:
+        for name in names(one):
+            spent[name] += max(1, one.active_ms)
+    return [name for name, _ in spent.most_common()]
+
+
+# ---- daily
+# Summaries of days by rules: the points of an hour from its observations, a day's text from its hours.
+#
+# Pure functions. A point says what an observation says, a person's own words included, and names the
+# frames that show it: the lines that were quoted on them, else a frame of its time. The text of a day
+# begins with how long which app was used and goes on with the points by the clock.
+
+MAX_POINTS = 8
+"""Points of an hour: the observations with the most time."""
+MAX_QUOTES = 3
+_MAX_POINT_CHARS = 300
+_TOP_APPS = 5
+
+
+def points_of(observations: Sequence[Observation]) -> tuple[Point, ...]:
+    """What an hour was about, in the order of time."""
+    told = [one for one in observations if one.title or one.narrative]
+    longest = sorted(told, key=lambda one: -one.active_ms)[:MAX_POINTS]
+    return tuple(_point(one) for one in sorted(longest, key=lambda one: (one.start_ms, one.id)))
+
+
+def fingerprint_of(observations: Sequence[Observation]) -> str:
+    """Equal for observations that say the same; "" for none."""
+    if not observations:
+        return ""
+    said = [
+        (one.start_ms, one.end_ms, one.active_ms, one.title, one.narrative, one.facts, one.frame_ids)
+        for one in observations
+    ]
+    return hashlib.sha256(repr((_RULES, said)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals) -> str:
+    """The summary of a day; "" for one without points."""
+    points = [point for hour in hours for point in hour.points]
+    if not points:
+        return ""
+    apps = ", ".join(
+        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:_TOP_APPS]
+    )
+    spent = f"{duration_text(totals.covered_ms)} at the screen" + (f": {apps}." if apps else ".")
+    named = f"{day.date.strftime('%A')}, {day.date.day} {day.date.strftime('%B %Y')}"
+    return "\n".join([f"{named}. {spent}", *(_line(point, zone) for point in points)])
+
+
+def _point(one: Observation) -> Point:
+    quotes = [Quote(fact.frame_id, fact.text) for fact in one.facts if fact.frame_id is not None]
+    if not quotes:
+        quotes = [Quote(frame_id, "") for frame_id in one.frame_ids[:1]]
+    return Point(one.start_ms, _said(one), tuple(quotes[:MAX_QUOTES]))
+
+
+def _said(one: Observation) -> str:
+    """A sentence of a person or a model as it is; of the rules, what was open and for how long."""
+    is_by_rule = one.source == "rule" or (one.source == "user" and "narrative" not in one.edited)
+    said = (
+        f"{one.title}, {duration_text(one.active_ms)}." if is_by_rule or not one.narrative else one.narrative
+    )
+    return " ".join(said.split())[:_MAX_POINT_CHARS]
+
+
+def _line(point: Point, zone: ZoneInfo) -> str:
+    at = times.to_local(point.at_ms, zone)
+    quotes = " ".join(f"“{quote.text}”" for quote in point.quotes if quote.text)
+    return f"{at:%H:%M} {point.text} {quotes}".rstrip()
+
+
+"""Counted up when the rules change, so that hours are told again."""

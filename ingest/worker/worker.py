@@ -10,9 +10,11 @@ any of this may be killed at any instruction.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
@@ -21,7 +23,6 @@ from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import EmbeddingLoop, OpenEmbedder
 from ingest.reading.incognito_badge import BadgeReader
 from ingest.reading.reader import OpenEngine, ReaderLoop
-from ingest.worker.memory import used_bytes
 from ingest.worker.storing import SpoolConsumer
 from store.core.times import now_ms
 from store.embeddings import vectors
@@ -205,3 +206,31 @@ def _fed(feed: Iterator[bool]) -> bool:
     while steps < _AT_ONCE and next(feed, False):
         steps += 1
     return steps > 0
+
+
+# ---- memory
+# How much memory this process really uses.
+
+_ROLLUP = Path("/proc/self/smaps_rollup")
+
+
+def used_bytes() -> int | None:
+    """Proportional resident memory plus swap (HEA-4), or the peak where only that is known.
+
+    None where the system does not say (Windows).
+    """
+    try:
+        lines = _ROLLUP.read_text().splitlines()
+    except OSError:
+        return _peak_bytes()
+    parts = (line.split() for line in lines)
+    return sum(int(part[1]) * 1024 for part in parts if part[0] in ("Pss:", "Swap:"))
+
+
+def _peak_bytes() -> int | None:
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

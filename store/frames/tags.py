@@ -1,7 +1,7 @@
 """Words that frames are marked with: by rules as they come in, and by a person.
 
 Rules mark a frame once, when it is stored, so that a tag which a person took off stays off. Frames that were
-stored before there were rules are marked later, once as well (`ingest.observations.tagging`).
+stored before there were rules are marked later, once as well (`ingest.observations.observation_loop`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from PIL import Image
 
 from assistant.turns.tool_execution import CHANGED
 from assistant.turns.turn import ApprovalEvent, TurnServices, run_turn
-from engines.chat.addresses import host_of
+from engines.chat.network import host_of
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import ToolCall
 from store.core.database import Database

@@ -12,7 +12,7 @@ import pytest
 
 from assistant.core.cancellation import CancelToken
 from assistant.turns.turn import FinalEvent, TurnRequest, TurnResult, TurnServices, run_turn
-from engines.chat.addresses import host_of
+from engines.chat.network import host_of
 from store.chats import tool_permissions
 from store.core.database import Database
 from store.egress import egress_log

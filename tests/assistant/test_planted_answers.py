@@ -12,7 +12,7 @@ from bench.planted import Answer, answers, names, variants
 from bench.planted.asking import ASKED
 from bench.planted.judging import Tally, judge
 from bench.planted.screens import ZONE, Screen, fill, measured, values
-from ingest.demo import fonts
+from ingest.demo import drawing
 from ingest.demo.days import SCRIPTS
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
@@ -47,7 +47,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
 def test_planted_answers_are_judged_within_the_bounds(week: Week) -> None:  # R3.18, R3.22, R3.76
     tally = week.tally + judge(week.database, week.screens, ZONE, variants(week.written))
     told = "\n".join(tally.misses)
-    assert tally.answers >= (300 if fonts.find_fonts().chinese else 250)
+    assert tally.answers >= (300 if drawing.find_fonts().chinese else 250)
     assert tally.dropped_ids == tally.planted_ids > 50, told
     assert tally.found_quotes > 100, told
     assert tally.precision == 1, told

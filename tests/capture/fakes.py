@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from capture.core.geometry import Rect
-from capture.daemon import Daemon, Parts
-from capture.holds import DiskFloor
+from capture.daemon import Daemon, Parts, Sources
 from capture.privacy import Rules
 from capture.screens.protocol import Monitor, Pixels, Screenshot
-from capture.sources import Sources
+from capture.status import DiskFloor
 from capture.windows.idle import Activity
 from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capture.choose import choose
-from capture.platforms import open_sources, parse_source
+from capture.platforms import choose, open_sources, parse_source
 from store.core.errors import SettingsError
 from store.core.settings import CaptureSettings
 from tests.capture.fakes import FakeClock

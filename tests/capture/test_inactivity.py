@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from capture.windows.idle import Activity
-from capture.windows.inactivity import Inactivity
+from capture.windows.idle import Activity, Inactivity
 
 AFTER_S = 180
 MINUTE_S = 60

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from capture.frame_recorder import Candidate, Extend, FrameTrigger, Keep, Wait
 from capture.screens.protocol import Pixels, Screenshot
-from capture.triggers import Candidate, Extend, FrameTrigger, Keep, Wait
 from capture.windows.protocol import Identity
 from tests.capture.fakes import MONITOR, draw, screen
 

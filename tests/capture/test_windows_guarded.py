@@ -7,8 +7,7 @@ import threading
 import pytest
 
 from capture.core.errors import SourceFailed
-from capture.windows.guarded import NoWindows, UnknownWindows, WindowsWithTimeout
-from capture.windows.protocol import WindowInfo
+from capture.windows.protocol import NoWindows, UnknownWindows, WindowInfo, WindowsWithTimeout
 from store.core.paths import DataDir
 from tests.capture.fakes import Bench, FakeWindows, window
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from capture.writer import Writer, encode
+from capture.frame_recorder import Writer, encode
 from store.core.errors import SpoolFull
 from store.core.paths import DataDir
 from store.spool.queue import Spool

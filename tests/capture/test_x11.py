@@ -22,15 +22,13 @@ from Xlib import display as xdisplay
 from capture.core.clock import SystemClock
 from capture.core.geometry import Rect
 from capture.daemon import Daemon, Parts
-from capture.holds import DiskFloor
 from capture.platforms import open_sources
 from capture.privacy import Rules
-from capture.screens.x11 import X11Screens
-from capture.screens.x11_grab import MssGrab, PillowGrab
+from capture.screens.x11 import MssGrab, PillowGrab, X11Screens
+from capture.status import DiskFloor
 from capture.windows.idle import X11Idle
 from capture.windows.protocol import WindowInfo
-from capture.windows.x11 import X11Windows
-from capture.windows.x11_reading import compound_text
+from capture.windows.x11 import X11Windows, compound_text
 from store.core.paths import DataDir
 from store.core.settings import CaptureSettings, PrivacySettings
 from store.privacy.rules import Rule, save_rules

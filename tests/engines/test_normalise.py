@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from engines.ocr.normalise import normalise
+from engines.ocr.tesseract import normalise
 
 Colour = tuple[int, int, int]
 

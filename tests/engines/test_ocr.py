@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from engines.ocr import ocr_tesseract, ocr_tesserocr, rapidocr
+from engines.ocr import rapidocr, tesseract
 from engines.ocr.protocol import OCR_ENGINES, Box, OcrEngine, OcrError, OcrLine, OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from tests.golden.truth import TrueWord, compare, golden, overlap
@@ -135,8 +135,8 @@ def test_auto_takes_the_first_engine_that_reads_the_languages(monkeypatch: pytes
         raise OcrUnavailable("not here; run: install it")
 
     for module, kind, name in [
-        (ocr_tesserocr, "TesserocrEngine", "tesserocr"),
-        (ocr_tesseract, "TesseractEngine", "tesseract"),
+        (tesseract, "TesserocrEngine", "tesserocr"),
+        (tesseract, "TesseractEngine", "tesseract"),
         (rapidocr, "RapidEngine", "rapidocr"),
     ]:
         if name in installed():
@@ -155,15 +155,15 @@ def test_a_folder_without_a_language_is_passed_over(tmp_path: Path) -> None:
         for name in names:
             (folder / f"{name}.traineddata").touch()
     folders = [tmp_path / "absent", poor, rich]
-    assert ocr_tesserocr.folder_with(("eng", "chi_sim"), folders) == rich
-    assert ocr_tesserocr.folder_with(("eng",), folders) == poor
+    assert tesseract.folder_with(("eng", "chi_sim"), folders) == rich
+    assert tesseract.folder_with(("eng",), folders) == poor
     with pytest.raises(OcrUnavailable, match="no data for deu; run"):
-        ocr_tesserocr.folder_with(("eng", "deu"), folders)
+        tesseract.folder_with(("eng", "deu"), folders)
 
 
 def test_tessdata_prefix_is_looked_at_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
-    assert list(ocr_tesserocr.usual_folders())[:2] == [tmp_path, tmp_path / "tessdata"]
+    assert list(tesseract.usual_folders())[:2] == [tmp_path, tmp_path / "tessdata"]
 
 
 def test_a_missing_program_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

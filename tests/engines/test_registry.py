@@ -56,7 +56,7 @@ def test_a_name_taken_twice_is_refused(entry_points: list[EntryPoint]) -> None:
 
 def test_importing_the_ocr_module_loads_no_engine() -> None:  # INS-2
     code = (
-        "import sys, engines.ocr.protocol, ingest.reading.reading; "
+        "import sys, engines.ocr.protocol, ingest.reading.reader; "
         "heavy = {'tesserocr', 'pytesseract', 'rapidocr', 'onnxruntime', 'cv2'}; "
         "print(*sorted(heavy & set(sys.modules)))"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engines.chat.client import MAX_WAIT_S, WAITS_S, with_retries
 from engines.chat.protocol import ModelBusy, ModelError, ModelRateLimited, ModelTimeout, ModelUnauthorized
-from engines.chat.retrying import MAX_WAIT_S, WAITS_S, with_retries
 
 
 class Endpoint:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.embeddings.embedding_minilm import minilm_folder
-from engines.embeddings.wordpiece import WordPiece, words
+from engines.embeddings.local import minilm_folder
+from engines.embeddings.tokenization import WordPiece, words
 
 PIECES = (minilm_folder() / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
 TOKENS = WordPiece(PIECES)

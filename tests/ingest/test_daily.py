@@ -14,8 +14,7 @@ import pytest
 
 from engines.chat.protocol import ModelUnreachable
 from ingest.observations import daily_summaries as daily_writing
-from ingest.observations.daily_summaries import DailySummaryWriter
-from ingest.observations.daily_telling import DAILY_RETRY_MS
+from ingest.observations.daily_summaries import DAILY_RETRY_MS, DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Endpoint, Refiner
 from store.core import preferences

@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ingest.core.home import Home, open_home
-from ingest.demo import captures, days, fonts
+from ingest.demo import days, drawing, generator
 from ingest.demo.days import NoClockChange, Options, Visit, plan
-from ingest.demo.fonts import Fonts
+from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
 from ingest.importers.items import CannotImport
-from ingest.worker.pipeline import store_entry
+from ingest.worker.storing import store_entry
 from store.core.database import open_database, scalar
 from store.core.settings import Settings
 from store.frames import frames
@@ -79,7 +79,7 @@ def test_the_night_shift_spans_the_change_of_the_clocks(zone: str, expected: str
     night = plan(options)[-1]
     assert night.stretches[0].start_ms < change.timestamp() * 1000 < night.stretches[-1].end_ms
     offsets = {
-        captures.capture(1, options.zone, v, m).utc_offset_min for v in night.visits for m in v.moments
+        generator.capture(1, options.zone, v, m).utc_offset_min for v in night.visits for m in v.moments
     }
     assert len(offsets) == 2
 
@@ -93,7 +93,7 @@ def test_without_chinese_the_week_is_told_in_english() -> None:
     english = plan(replace(WEEK, chinese=False))
     shown = [text for day in english for visit in day.visits for text in texts(visit)]
     assert shown
-    assert not any(fonts.is_chinese(text) for text in shown)
+    assert not any(drawing.is_chinese(text) for text in shown)
 
 
 def texts(visit: Visit) -> list[str]:
@@ -103,8 +103,8 @@ def texts(visit: Visit) -> list[str]:
 def test_looks_add_up_in_every_batch() -> None:
     """CAP-4 holds of made-up looks as of real ones."""
     for day in plan(WEEK):
-        kept = [captures.capture(1, BERLIN, v, m).batch_id for v in day.visits for m in v.moments]
-        reports = list(captures.reports(1, day))
+        kept = [generator.capture(1, BERLIN, v, m).batch_id for v in day.visits for m in v.moments]
+        reports = list(generator.reports(1, day))
         assert {report.batch_id for report in reports} >= set(kept)
         for report in reports:
             assert report.looks == sum(run.looks for run in report.runs) + kept.count(report.batch_id)
@@ -115,12 +115,12 @@ def test_looks_add_up_in_every_batch() -> None:
 
 
 def test_every_fact_stands_on_one_line_of_some_picture() -> None:
-    found = fonts.find_fonts()
+    found = drawing.find_fonts()
     assert found.chinese is not None, "the tests need a Chinese font"
     shown: set[str] = set()
     for day in plan(WEEK):
         for visit in day.visits:
-            lines = captures.picture(found, BERLIN, visit, visit.moments[-1]).lines
+            lines = generator.picture(found, BERLIN, visit, visit.moments[-1]).lines
             for fact in visit.script.facts:
                 if any(fact.text in line for line in lines):
                     shown.add(fact.id)
@@ -130,15 +130,17 @@ def test_every_fact_stands_on_one_line_of_some_picture() -> None:
 
 def test_pictures_are_the_same_every_time() -> None:
     visit = plan(WEEK)[0].visits[1]
-    drawn = [captures.picture(fonts.find_fonts(), BERLIN, visit, visit.moments[-1]).webp() for _ in range(2)]
+    drawn = [
+        generator.picture(drawing.find_fonts(), BERLIN, visit, visit.moments[-1]).webp() for _ in range(2)
+    ]
     assert drawn[0] == drawn[1]
 
 
 def test_a_machine_without_fonts_still_draws(tmp_path: Path) -> None:
-    bare = fonts.find_fonts([tmp_path])
+    bare = drawing.find_fonts([tmp_path])
     assert bare == Fonts(None, None, None, None)
     for visit in plan(replace(WEEK, chinese=False))[0].visits:
-        assert captures.picture(bare, BERLIN, visit, visit.moments[-1]).lines
+        assert generator.picture(bare, BERLIN, visit, visit.moments[-1]).lines
     with pytest.raises(ValueError, match="Chinese"):
         bare.of("浮标", 16)
 
@@ -149,14 +151,14 @@ def test_a_machine_without_fonts_still_draws(tmp_path: Path) -> None:
 def test_a_home_with_other_frames_is_refused(home: Home) -> None:
     store_entry(home, taken(home, queue(home)), 1)
     with pytest.raises(CannotImport, match="already holds frames of another origin"):
-        SampleWeekGenerator(home, fonts.find_fonts(), WEEK)
+        SampleWeekGenerator(home, drawing.find_fonts(), WEEK)
     assert not sample_week.is_sample(home.data_dir)
 
 
 def test_a_home_with_waiting_captures_is_refused(home: Home) -> None:
     queue(home)
     with pytest.raises(CannotImport, match="wait in the spool"):
-        SampleWeekGenerator(home, fonts.find_fonts(), WEEK)
+        SampleWeekGenerator(home, drawing.find_fonts(), WEEK)
 
 
 def test_a_real_capture_is_refused_by_a_sample_week(demo_copy: DemoHome) -> None:

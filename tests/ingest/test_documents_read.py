@@ -13,8 +13,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from ingest.documents.extraction import extract
-from ingest.documents.limits import MAX_CHARS
-from ingest.documents.result import CannotRead, Extraction, Unsupported, clean_text
+from ingest.documents.result import MAX_CHARS, CannotRead, Extraction, Unsupported, clean_text
 from tests import documents
 
 

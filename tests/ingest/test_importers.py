@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 
 from ingest.core.home import Home, only_worker
 from ingest.importers import images, video
-from ingest.importers.feeding import ImportFeed
+from ingest.importers.import_runner import ImportFeed
 from ingest.importers.items import CannotImport, Item, Skipped
 from ingest.worker.worker import Worker
 from store.core.paths import DataDir

@@ -12,7 +12,7 @@ import pytest
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.importers.import_runner import embedder_of
-from ingest.observations import refining_noted
+from ingest.observations import refinement
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Refiners
 from ingest.reading.embedding import EmbeddingLoop
@@ -155,14 +155,14 @@ def test_what_is_deleted_while_it_is_read_is_not_sent(
     home: Home, refiners: Refiners, stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame_id = observed(home)
-    read = refining_noted.texts_of
+    read = refinement.texts_of
 
     def deleted_then(database: Database, frame_ids: Iterable[int]) -> dict[int, str]:
         texts = read(database, frame_ids)
         deletion.delete_frames(database, Media(home.data_dir.media), [frame_id])
         return texts
 
-    monkeypatch.setattr(refining_noted, "texts_of", deleted_then)
+    monkeypatch.setattr(refinement, "texts_of", deleted_then)
     with pytest.raises(egress_log.StaleRequest):
         worked(home, refiners)
     assert stub.headers == [] and egress_log.latest(home.database) == []

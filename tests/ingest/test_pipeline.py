@@ -7,7 +7,7 @@ import pytest
 
 from ingest.core.home import Home
 from ingest.core.validation import InvalidImage
-from ingest.worker.pipeline import Result, TryLater, store_entry
+from ingest.worker.storing import Result, TryLater, store_entry
 from store.frames import frames, media
 from store.frames import tags as frame_tags
 from store.ocr import readings

@@ -12,8 +12,7 @@ from engines.ocr.protocol import OcrEngine, OcrError, OcrUnavailable, open_ocr
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.backlog import Backlog
-from ingest.reading.reader import RETRY_AFTER_MS, ReaderLoop
-from ingest.reading.suspect import DEATHS, CrashGuard
+from ingest.reading.reader import DEATHS, RETRY_AFTER_MS, CrashGuard, ReaderLoop
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings

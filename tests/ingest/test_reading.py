@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from engines.ocr.lines import lines_of
-from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord
-from ingest.reading.changed_regions import changed_regions, changed_tiles
-from ingest.reading.reading import IncrementalReader
-from ingest.reading.scroll import vertical_shift
+from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord, lines_of
+from ingest.reading.changed_regions import changed_regions, changed_tiles, vertical_shift
+from ingest.reading.reader import IncrementalReader
 
 SIZE = (640, 480)
 ROW, COLUMN, HEIGHT = 16, 80, 10

@@ -12,7 +12,7 @@ import pytest
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.backlog import Backlog
-from ingest.worker import pipeline, storing
+from ingest.worker import storing
 from ingest.worker.storing import SpoolConsumer
 from store.core.database import open_database
 from store.frames import frames
@@ -58,11 +58,11 @@ EMPTY: dict[str, list[str]] = {"new": [], "taken": [], "failed": []}
 # -- crashes ------------------------------------------------------------------------------
 
 POINTS = [
-    (pipeline, "read_checked"),
+    (storing, "read_checked"),
     (Media, "keep"),
-    (pipeline.outcomes, "forgive"),
-    (pipeline.frames, "insert"),
-    (pipeline.activity, "heartbeat"),
+    (storing.outcomes, "forgive"),
+    (storing.frames, "insert"),
+    (storing.activity, "heartbeat"),
     (Spool, "finish"),
     (storing.Backlog, "offer"),
 ]
@@ -125,7 +125,7 @@ def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
 ) -> None:
     """HEA-5: a picture that crashes a decoder must not stop every other one."""
     poison, good = queue(home, picture(1)), queue(home, picture(2), captured_ms=NOON_MS + 1)
-    take_in = pipeline.store_entry
+    take_in = storing.store_entry
 
     def crash(home: Home, entry: Any, *rest: Any) -> Any:
         if poison.capture_id in entry.name:
@@ -191,7 +191,7 @@ def test_a_full_disk_keeps_the_queue_and_says_so(
         if where == "picture":
             patch.setattr(Media, "_write", refuse)
         else:
-            patch.setattr(pipeline.frames, "insert", refuse)
+            patch.setattr(storing.frames, "insert", refuse)
         for _ in range(8):
             assert not store.store_some(10)
     assert "disk is full" in account.problem and store.is_stuck
@@ -204,7 +204,7 @@ def test_an_unexpected_error_is_tried_five_times_and_then_set_aside(
 ) -> None:
     record = queue(home)
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline.activity, "heartbeat", lambda *_: 1 / 0)
+        patch.setattr(storing.activity, "heartbeat", lambda *_: 1 / 0)
         tries = [store.store_some(10) for _ in range(storing.MAX_TRIES)]
     assert tries == [False] * 4 + [True]
     ((_, reason),) = home.spool.failed()

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from ingest.observations import places, tagging
+from ingest.observations import observation_loop, places
 from ingest.observations.observation_loop import ObservationLoop
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -40,7 +40,7 @@ def tags(database: Database) -> list[list[str]]:
 
 def backfill(database: Database) -> int:
     steps = 0
-    while tagging.tag_some(database, now_ms):
+    while observation_loop.tag_some(database, now_ms):
         steps += 1
     return steps
 
@@ -53,9 +53,9 @@ def expected() -> list[list[str]]:
 
 
 def test_old_frames_are_marked_in_small_steps(older: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tagging, "AT_ONCE", 3)
+    monkeypatch.setattr(observation_loop, "AT_ONCE", 3)
     assert tags(older) == [[]] * FRAMES
-    assert tagging.tag_some(older, now_ms)
+    assert observation_loop.tag_some(older, now_ms)
     assert tags(older) == [[]] * 4 + expected()[4:]  # the newest first
     assert backfill(older) == 3  # 3, 1, and that nothing is left
     assert tags(older) == expected()
@@ -65,7 +65,7 @@ def test_old_frames_are_marked_in_small_steps(older: Database, monkeypatch: pyte
 def test_killed_in_between_it_goes_on_and_marks_nothing_twice(
     older: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tagging, "AT_ONCE", 3)
+    monkeypatch.setattr(observation_loop, "AT_ONCE", 3)
     calls = 0
 
     def dies(*args: str | None) -> list[str]:
@@ -76,7 +76,7 @@ def test_killed_in_between_it_goes_on_and_marks_nothing_twice(
         return places.tags(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(tagging, "places", type("Places", (), {"tags": staticmethod(dies)}))
+        patched.setattr(observation_loop, "places", type("Places", (), {"tags": staticmethod(dies)}))
         with pytest.raises(KeyboardInterrupt):
             backfill(older)
     assert tags(older) == [[]] * 4 + expected()[4:]  # what the second step had marked was undone
@@ -88,14 +88,14 @@ def test_a_tag_that_was_taken_off_stays_off_and_a_person_s_own_stays(
     older: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also on a frame that came in since, of a time before: an import."""
-    monkeypatch.setattr(tagging, "AT_ONCE", 3)
+    monkeypatch.setattr(observation_loop, "AT_ONCE", 3)
     with older.write() as connection:
         number = connection.execute("select max(id) from frames").fetchone()[0]
         frame_tags.add(connection, number, "mine", NOON_MS)
     late = store_frame(older, data_dir, NOON_MS - 5_000, app_name="Code").id
     with older.write() as connection:
         connection.execute("update frames set stored_ms = ? where id = ?", (RULES_MS, late))
-    tagging.tag_some(older, now_ms)
+    observation_loop.tag_some(older, now_ms)
     with older.write() as connection:
         for tag in frame_tags.of_frame(older, number):
             if tag != "mine":

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from ingest.importers.items import CannotImport
-from ingest.importers.times import from_name, taken_ms
-from ingest.importers.zones import moment_ms, zone_named
+from ingest.importers.images import from_name, taken_ms
+from ingest.importers.items import CannotImport, moment_ms, zone_named
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

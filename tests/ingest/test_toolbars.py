@@ -16,9 +16,8 @@ from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, ope
 from ingest.core.home import Home
 from ingest.core.validation import InvalidImage
 from ingest.reading import incognito_badge as module
-from ingest.reading.chips import shows_incognito
-from ingest.reading.incognito_badge import AGAIN_MS, READINGS, BadgeReader
-from ingest.worker.pipeline import Result, TryLater, store_entry
+from ingest.reading.incognito_badge import AGAIN_MS, READINGS, BadgeReader, shows_incognito
+from ingest.worker.storing import Result, TryLater, store_entry
 from store.frames import frames
 from store.spool import window_hints
 from store.spool.queue import Capture, DecisionRun, LookReport

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from engines.chat import chat_listing
+from engines.chat import endpoint_check
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion
@@ -57,7 +57,7 @@ def test_a_model_on_this_machine_is_found_added_tested_and_asked(
     with StubModel(models=({"id": "qwen3:8b", "owned_by": "library"},)) as stub:
         stub.reply({"ready": True})
         port = int(stub.base_url.rpartition(":")[2].removesuffix("/v1"))
-        monkeypatch.setattr(routes, "find_servers", lambda: chat_listing.find_servers([port]))
+        monkeypatch.setattr(routes, "find_servers", lambda: endpoint_check.find_servers([port]))
         found = send(f"{MODELS}/find", 200).text
         assert "Ollama" in found and "qwen3:8b" in found
         page = send(MODELS, base_url=stub.base_url, model="qwen3:8b", context_tokens="4096").text

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from assistant.core.errors import turn_error
-from engines.chat.chat_listing import find_servers
+from engines.chat.endpoint_check import find_servers
 from engines.chat.protocol import ModelError
 from webapp.api.endpoint import endpoint
 from webapp.api.providers import NOT_FOUND

@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 
 from assistant.core.egress_log import SentLedger
 from assistant.core.models import Endpoint, configured_names
-from engines.chat import chat_listing, endpoint_check
-from engines.chat.addresses import host_of, problem_of
-from engines.chat.chat_listing import ListedModel
-from engines.chat.endpoint_check import Report
+from engines.chat import endpoint_check
+from engines.chat.endpoint_check import ListedModel, Report
+from engines.chat.network import host_of, problem_of
 from store.chats import prompts
 from store.egress import providers
 from store.egress.providers import Provider, ProviderInvalid
@@ -90,7 +89,7 @@ def set_default(own: Services, name: str) -> None:
 def list_models(own: Services, provider_id: int) -> tuple[ListedModel, ...]:
     """What the provider's endpoint has. Raises `ModelError`, `HostNotAllowed`, `ProviderNotFound`."""
     endpoint = _allowed(own, provider_id)
-    return chat_listing.list_models(endpoint.base_url, endpoint.api_key, timeout_s=LIST_TIMEOUT_S)
+    return endpoint_check.list_models(endpoint.base_url, endpoint.api_key, timeout_s=LIST_TIMEOUT_S)
 
 
 def test_provider(own: Services, provider_id: int) -> Report:

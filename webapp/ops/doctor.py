@@ -16,10 +16,10 @@ from typing import Literal
 
 from assistant.core.errors import turn_error
 from assistant.core.models import ChatModels
-from engines.chat.addresses import host_of, is_local, public_url
-from engines.chat.chat_listing import list_models
+from engines.chat.endpoint_check import list_models
+from engines.chat.network import host_of, is_local, public_url
 from engines.chat.protocol import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
-from engines.embeddings import embedding_multilingual
+from engines.embeddings import local
 from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
@@ -171,7 +171,7 @@ def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
         problem = f"{sentence}; ingest says: {worker.embedder_problem}"
         return Check("Meaning", "!", problem, "It is tried again once a minute.")
     if is_english_only:
-        return Check("Meaning", "!", f"{sentence}; English only", embedding_multilingual.MULTILINGUAL_INSTALL)
+        return Check("Meaning", "!", f"{sentence}; English only", local.MULTILINGUAL_INSTALL)
     return Check("Meaning", "OK", sentence)
 
 

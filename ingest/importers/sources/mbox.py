@@ -18,9 +18,16 @@ from functools import lru_cache
 from html.parser import HTMLParser
 
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources.source_file import Options, Source
-from ingest.importers.sources.telling import made
-from ingest.importers.sources.values import BadRecord, local_ms, name_of, past_ms, text_of
+from ingest.importers.sources.source_file import (
+    BadRecord,
+    Options,
+    Source,
+    local_ms,
+    made,
+    name_of,
+    past_ms,
+    text_of,
+)
 from store.sources.messages import MessageRecord
 
 _MAX_MESSAGE_BYTES = 1_000_000

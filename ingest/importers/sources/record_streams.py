@@ -7,13 +7,17 @@ one. So there is nothing to expand a billion times and nothing to fetch
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from xml.parsers import expat
 
+import ijson
+
 from ingest.importers.items import CannotImport
-from ingest.importers.sources.source_file import Source
+from ingest.importers.sources.source_file import CHUNK_BYTES, Source
 
 XML_MAX_DEPTH = 32
 MAX_TEXT_CHARS = 1_000_000
@@ -143,3 +147,155 @@ def _is_allowed(code: int) -> bool:
         or 0xE000 <= code <= 0xFFFD
         or 0x10000 <= code <= 0x10FFFF
     )
+
+
+# ---- json stream
+# Records of a JSON file as they come, through ijson (yajl), in flat memory.
+#
+# A path is a tuple of keys, with "[]" for the elements of an array:
+#
+#     for path, value in items(source, {("locations", "[]")}): ...
+
+JSON_MAX_DEPTH = 64
+
+Path = tuple[str, ...]
+_ARRAY = "[]"
+
+
+def json_records(source: Source, wanted: Collection[Path]) -> Iterator[tuple[Path, Any]]:
+    """(path, value) of everything at one of these paths, in the order of the file; numbers are floats
+    or ints. Raises `CannotImport` for what is not JSON, or nested too deeply.
+    """
+    try:
+        yield from _items(source, frozenset(wanted))
+    except (ijson.JSONError, UnicodeDecodeError) as error:
+        raise CannotImport(f"this is not JSON: {_reason(error)}") from error
+
+
+def _items(source: Source, wanted: frozenset[Path]) -> Iterator[tuple[Path, Any]]:
+    path: list[str] = []  # of the value that comes next, its own key included
+    for event, value in (events := ijson.basic_parse(source, use_float=True, buf_size=CHUNK_BYTES)):
+        if event == "map_key":
+            path[-1] = value
+            continue
+        if event in ("end_map", "end_array"):
+            path.pop()
+            continue
+        source.mark()
+        here = tuple(path)
+        if here in wanted:
+            yield here, _whole(event, value, events, len(path))
+            source.mark()
+        elif event in ("start_map", "start_array"):
+            if len(path) >= JSON_MAX_DEPTH:
+                raise _too_deep()
+            path.append("" if event == "start_map" else _ARRAY)
+
+
+def _whole(event: str, value: Any, events: Iterator[tuple[str, Any]], depth: int) -> Any:
+    """The value that begins with this event."""
+    if event not in ("start_map", "start_array"):
+        return value
+    top: Any = {} if event == "start_map" else []
+    stack = [top]
+    put: Callable[[Any], None] | None = None if event == "start_map" else top.append
+    key = ""
+    for event, value in events:
+        if event == "map_key":
+            key = value
+        elif event == "start_map" or event == "start_array":
+            inner: Any = {} if event == "start_map" else []
+            if put is None:
+                stack[-1][key] = inner
+            else:
+                put(inner)
+            stack.append(inner)
+            if depth + len(stack) > JSON_MAX_DEPTH:
+                raise _too_deep()
+            put = None if event == "start_map" else inner.append
+        elif event == "end_map" or event == "end_array":
+            stack.pop()
+            if not stack:
+                return top
+            around = stack[-1]
+            put = around.append if isinstance(around, list) else None
+        elif put is None:
+            stack[-1][key] = value
+        else:
+            put(value)
+    raise AssertionError("ijson ends a value or raises")
+
+
+def _too_deep() -> CannotImport:
+    return CannotImport(f"the JSON is nested more than {JSON_MAX_DEPTH} levels deep")
+
+
+def _reason(error: Exception) -> str:
+    """The parser's sentence, without the piece of the file that it quotes."""
+    return str(error).strip().partition("\n")[0][:200]
+
+
+# ---- tables
+# Rows of a CSV file, by the names of their columns, whatever a program called them.
+#
+# Comma, semicolon and tab are told apart by the first line. Quotes as RFC 4180 has them.
+
+Aliases = Mapping[str, Sequence[str]]
+_DELIMITERS = ",;\t"
+_SHOWN = 12
+
+
+def csv_rows(source: Source, aliases: Aliases, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line, values by our name) of each row that is not blank; "" for a column the file does not have.
+
+    `aliases` gives for each of our names what files call it. Raises `CannotImport` when one of `needed` is
+    missing, or the file is no table.
+    """
+    lines = source.lines()
+    first = next(lines, "")
+    delimiter = max(_DELIMITERS, key=first.count)
+    header = next(csv.reader([first], delimiter=delimiter), [])
+    columns = _columns(header, aliases, needed)
+    reader = csv.reader(lines, delimiter=delimiter)
+    width = len(header)
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise CannotImport(f"line {reader.line_num + 1} is no row of a table: {error}") from error
+        source.mark()
+        if any(row):
+            row.extend([""] * (width - len(row)))
+            yield (
+                reader.line_num + 1,
+                {name: row[at] if at is not None else "" for name, at in columns.items()},
+            )
+
+
+def has_columns(first_line: str, aliases: Aliases, needed: Sequence[str]) -> bool:
+    """Whether this is the first line of such a table."""
+    delimiter = max(_DELIMITERS, key=first_line.count)
+    try:
+        _columns(next(csv.reader([first_line], delimiter=delimiter), []), aliases, needed)
+    except (CannotImport, csv.Error):
+        return False
+    return True
+
+
+def _columns(header: Sequence[str], aliases: Aliases, needed: Sequence[str]) -> dict[str, int | None]:
+    called = {_folded(name): at for at, name in reversed(list(enumerate(header)))}
+    found = {
+        name: next((called[alias] for alias in map(_folded, (name, *others)) if alias in called), None)
+        for name, others in aliases.items()
+    }
+    missing = [name for name in needed if found[name] is None]
+    if missing:
+        shown = ", ".join(name[:40] for name in header[:_SHOWN])
+        raise CannotImport(f"the table has no column for {' and '.join(missing)}; its columns are: {shown}")
+    return found
+
+
+def _folded(name: str) -> str:
+    return "".join(char for char in name.casefold() if char.isalnum())

@@ -7,18 +7,22 @@ same file imported again brings the rest, because every record is known by its n
 
 from __future__ import annotations
 
+import marshal
+import re
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from ingest.core.home import Home
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources.formats import SUFFIXES, Format, detect_format
+from ingest.importers.sources import ics, locations, mbox, messengers, text_messages
+from ingest.importers.sources.record_streams import Aliases, has_columns
 from ingest.importers.sources.source_file import Options, Source, opened
-from ingest.importers.sources.staging import Staging
-from store.core.database import Upserted
+from store.core.database import BATCH, Upserted
 from store.core.times import now_ms
 from store.sources import calendars, imports, messages
 from store.sources import locations as stored_locations
@@ -169,3 +173,145 @@ def summary_lines(receipt: Receipt) -> Iterator[str]:
     for reason, count in receipt.reasons.most_common():
         first = next((each.name for each in receipt.notes if each.reason == reason), "")
         yield f"  left out {count:,}: {reason}" + (f" (first: {first})" if first else "")
+
+
+# ---- formats
+# Which formats there are, and which one a file is in: by how it begins, not by its name.
+#
+# fitting("messages", source)  ->  the Format, or `CannotImport` with the formats there are
+
+Read = Callable[[Source, Options], Iterator[Any | Skipped]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format by its name on the command line. `begins` says whether a file's beginning looks like it."""
+
+    name: str
+    title: str
+    read: Read
+    begins: Callable[[str], bool]
+
+
+def _pattern(pattern: str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.DOTALL)
+    return lambda head: compiled.search(head) is not None
+
+
+def _any_line(*patterns: re.Pattern[str]) -> Callable[[str], bool]:
+    """Whether one of the first lines fits."""
+
+    def begins(head: str) -> bool:
+        lines = (line.lstrip("\u200e\ufeff") for line in head.splitlines(keepends=True)[:50])
+        return any(pattern.match(line) for line in lines for pattern in patterns)
+
+    return begins
+
+
+def _table(aliases: Aliases, needed: tuple[str, ...]) -> Callable[[str], bool]:
+    return lambda head: has_columns(head.partition("\n")[0].rstrip("\r"), aliases, needed)
+
+
+def _element(*names: str) -> Callable[[str], bool]:
+    return _pattern(rf"\A\s*(?=<).*?<(?:\w+:)?(?:{'|'.join(names)})\b")
+
+
+_FEATURES = r'\A\s*\{(?=.*"(?:FeatureCollection|features)")'
+
+FORMATS: dict[Kind, tuple[Format, ...]] = {
+    "messages": (
+        Format("sms-backup", "SMS Backup & Restore", text_messages.read_sms_backup, _element("smses", "calls")),
+        Format("telegram", "Telegram Desktop, JSON", messengers.read_telegram, _pattern(r"\A\s*\{")),
+        Format("mbox", "mbox (e-mail)", mbox.read, _pattern(r"\AFrom ")),
+        Format("imessage", "iMessage, text of imessage-exporter", text_messages.read_imessage, _any_line(text_messages.IMESSAGE_STARTS)),
+        Format("whatsapp", "WhatsApp, exported chat", messengers.read_whatsapp, _any_line(messengers.WHATSAPP_LINE)),
+        Format("csv", "CSV", text_messages.read_csv_messages, _table(text_messages.MESSAGE_COLUMNS, text_messages.MESSAGE_NEEDED)),
+    ),
+    "calendar": (Format("ics", "iCalendar (.ics)", ics.read, _pattern(r"(?i)\A\s*BEGIN:VCALENDAR")),),
+    "location": (
+        Format("gpx", "GPX", locations.read_gpx, _element("gpx")),
+        Format("geojson", "GeoJSON", locations.read_geojson_points, _pattern(_FEATURES)),
+        Format("takeout", "Google Takeout or Timeline, JSON", locations.read_takeout, _pattern(r"\A\s*[{\[]")),
+        Format(
+            "csv", "CSV", locations.read_csv_points,
+            _table(locations.POINT_COLUMNS, locations.POINT_NEEDED),
+        ),
+    ),
+    "places": (
+        Format("geojson", "GeoJSON", locations.read_geojson_places, _pattern(r"\A\s*\{")),
+        Format(
+            "csv", "CSV", locations.read_csv_places,
+            _table(locations.PLACE_COLUMNS, locations.PLACE_NEEDED),
+        ),
+    ),
+}  # fmt: skip
+
+SUFFIXES: dict[Kind, frozenset[str]] = {
+    "messages": frozenset({".xml", ".json", ".mbox", ".txt", ".csv"}),
+    "calendar": frozenset({".ics"}),
+    "location": frozenset({".gpx", ".geojson", ".json", ".csv"}),
+    "places": frozenset({".geojson", ".json", ".csv"}),
+}
+
+
+def detect_format(kind: Kind, source: Source, name: str | None = None) -> Format:
+    """The format of this name, or the one that the file's beginning looks like."""
+    formats = FORMATS[kind]
+    if name is not None:
+        found = next((each for each in formats if each.name == name), None)
+        if found is None:
+            raise CannotImport(f"{name!r} is none of the formats {', '.join(each.name for each in formats)}")
+        return found
+    head = source.head.decode("utf-8", "replace").removeprefix("\ufeff")
+    found = next((each for each in formats if each.begins(head)), None)
+    if found is None:
+        titles = "; ".join(each.title for each in formats)
+        raise CannotImport(f"{source.name!r} is in none of these formats: {titles}")
+    return found
+
+
+# ---- staging
+# Records that wait until their file was read to its end, in a file that has no name.
+#
+# Nothing is stored of a file that turns out to be damaged on its last line, the transactions that store it
+# can be short, and memory does not grow with the file. The system frees the space when the process ends,
+# however it ends.
+
+
+class Staging:
+    """Batches of at most `store.core.database.BATCH` records of one type, in the order they came."""
+
+    def __init__(self, folder: Path, record_type: type[Any]) -> None:
+        self._type = record_type
+        self._values = attrgetter(*(each.name for each in fields(record_type)))
+        self._batch: list[tuple[Any, ...]] = []
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=1024 * 1024)  # noqa: SIM115
+        self.records = 0
+
+    def __enter__(self) -> Staging:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, record: Any) -> None:
+        self._batch.append(self._values(record))
+        self.records += 1
+        if len(self._batch) >= BATCH:
+            self._flush()
+
+    def batches(self) -> Iterator[Sequence[Any]]:
+        """Everything that was added, from the start."""
+        self._flush()
+        self._file.seek(0)
+        while True:
+            try:
+                batch = marshal.load(self._file)
+            except EOFError:
+                return
+            yield [self._type(*values) for values in batch]
+
+    def _flush(self) -> None:
+        if self._batch:
+            marshal.dump(self._batch, self._file)
+            self._batch = []

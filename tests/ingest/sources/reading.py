@@ -7,8 +7,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest.importers.items import Skipped
-from ingest.importers.sources.formats import SUFFIXES, detect_format
 from ingest.importers.sources.source_file import Dates, Options, opened
+from ingest.importers.sources.source_import import SUFFIXES, detect_format
 from store.sources.imports import Kind
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -6,7 +6,7 @@ import pytest
 
 from ingest.core.home import Home
 from ingest.importers.items import CannotImport
-from ingest.importers.sources.recurrence import MAX_OCCURRENCES
+from ingest.importers.sources.ics import MAX_OCCURRENCES
 from ingest.importers.sources.source_import import Receipt, import_file
 from store.sources import calendars
 from store.sources.calendars import EventRecord

@@ -77,7 +77,7 @@ def test_a_provider_on_this_machine_can_be_asked_at_once(
 def test_another_machine_is_asked_nothing_before_its_host_was_allowed(
     program: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("assistant.core.models", "engines.chat.addresses"):
+    for place in ("assistant.core.models", "engines.chat.network"):
         monkeypatch.setattr(f"{place}.is_local", lambda _: False)  # as if it were another
     with StubModel() as stub:
         stub.reply({"ready": True})

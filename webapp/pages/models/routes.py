@@ -10,8 +10,7 @@ from werkzeug.wrappers import Response
 
 from assistant.core.errors import UnknownModel, turn_error
 from assistant.core.models import ModelInfo
-from engines.chat.chat_listing import PORTS, FoundServer, ListedModel, find_servers
-from engines.chat.endpoint_check import Report
+from engines.chat.endpoint_check import PORTS, FoundServer, ListedModel, Report, find_servers
 from engines.chat.protocol import ModelError
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
