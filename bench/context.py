@@ -32,8 +32,8 @@ from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, ContextSettings, Settings
 from store.memory import chat_sessions
+from webapp.serving.app import create_app
 from webapp.serving.server import Server
-from webapp.serving.webapp_app import create_app
 
 SESSIONS = 5_000
 WINDOWS = 50

@@ -88,9 +88,9 @@ MERGED = (
     ("store.sources.messages", "assistant.tools.sources"),  # days_radius
     ("assistant.tools.registry",),  # gates and descriptions
     (
-        "webapp.pages.webapp_insights",
-        "webapp.pages.webapp_personas",
-        "webapp.api.api_insights",
+        "webapp.pages.insights",
+        "webapp.pages.personas",
+        "webapp.api.insights",
         "webapp.api.personas",
     ),  # client
 )

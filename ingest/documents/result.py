@@ -60,7 +60,7 @@ CPU_S = 20
 def apply_limits() -> None:
     """Have the system hold this process to them, where it can (not on Windows).
 
-    The processor's time is also the wall's for who waits (`webapp.core.attaching`).
+    The processor's time is also the wall's for who waits (`webapp.core.uploads`).
     """
     if sys.platform == "win32":
         return

@@ -16,7 +16,7 @@ from assistant.core.records import DeltaEvent
 from store.chats import conversations
 from tests.end_to_end.programs import PATIENCE_S, eventually
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
-from webapp.api.following import MAX_FOLLOWERS
+from webapp.api.event_stream import MAX_FOLLOWERS
 
 pytestmark = pytest.mark.end_to_end
 

@@ -30,8 +30,7 @@ from store.core.settings import Settings, WebSettings
 from tests.fake_embedder import FakeEmbedder
 from webapp import create_app
 from webapp.core.services import Services
-from webapp.security.access import make_launch_code
-from webapp.security.address import listen
+from webapp.security.access import listen, make_launch_code
 from webapp.serving.server import Server
 
 ZONE = "Asia/Shanghai"

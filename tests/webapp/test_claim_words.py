@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.core.records import Claim, ClaimState
-from webapp.views.views_turns import claim_spans
+from webapp.views.turns import claim_spans
 
 
 @pytest.mark.parametrize(

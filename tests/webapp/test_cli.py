@@ -326,7 +326,7 @@ def _check_modes(home: Path) -> None:
 
 
 def test_a_port_in_use_is_one_line(recollect: Recollect) -> None:
-    from webapp.security.address import listen
+    from webapp.security.access import listen
 
     with listen("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])

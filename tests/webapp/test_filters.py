@@ -10,8 +10,8 @@ from flask import Flask
 from store.core import preferences
 from store.core.preferences import zone_named
 from webapp.core import formatting
-from webapp.core.moments import clock_on, end_moment, moment
-from webapp.core.viewer import viewer
+from webapp.core.parameters import clock_on, end_moment, moment
+from webapp.core.services import viewer
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NEW_YORK = ZoneInfo("America/New_York")

@@ -17,7 +17,7 @@ from store.spool.process_state import CaptureState, IngestState, write_capture_s
 from tests.factories import capture, picture, store_frame, webp
 from tests.webapp.conftest import Actor, Clock
 from webapp.core.services import Services
-from webapp.ops import health, recording
+from webapp.ops import control, health
 from webapp.ops.health import Part, check
 
 
@@ -88,7 +88,7 @@ def test_what_capture_says_becomes_a_verdict(
 def test_a_pause_is_no_fault(program: Actor, own: Services, alive: Callable[..., None], now: Clock) -> None:
     """HEA-2: 200 with `paused`."""
     alive({"looked_ms": now() - 600_000})
-    recording.pause(own.data_dir, 30, now())
+    control.pause(own.data_dir, 30, now())
     answer = program.get("/api/v1/health")
     assert (answer.status_code, answer.get_json()["parts"]["capture"]["value"]) == (200, "paused")
 
@@ -238,4 +238,4 @@ def test_capture_that_was_never_started_degrades(own: Services, alive: Callable[
 @pytest.fixture(autouse=True)
 def _no_leftovers(own: Services) -> Iterator[None]:
     yield
-    recording.resume(own.data_dir)
+    control.resume(own.data_dir)

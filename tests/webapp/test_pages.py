@@ -18,7 +18,7 @@ from store.spool.process_state import CaptureState, Pause, write_capture_state, 
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from webapp.ops.light import indicator_state
+from webapp.ops.health import indicator_state
 
 MINUTE = 60_000
 PAGES = [

@@ -19,7 +19,7 @@ from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp.pages import persona_files
+from webapp.pages import personas as persona_files
 from webapp.security.access import make_launch_code
 
 

@@ -12,8 +12,7 @@ from flask import Flask
 from store.core.settings import OcrSettings, Settings
 from store.privacy.defaults import BROWSERS
 from tests.webapp.conftest import Actor
-from webapp.core.services import services
-from webapp.core.viewer import viewer
+from webapp.core.services import services, viewer
 from webapp.pages.welcome import page
 
 

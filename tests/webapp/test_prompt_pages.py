@@ -19,7 +19,7 @@ from store.core.paths import DataDir
 from store.egress import providers
 from store.egress.providers import Provider
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from webapp.core.difference import difference
+from webapp.core.formatting import difference
 from webapp.pages.models.prompt_editor import PRESETS
 
 PAGE = "/settings/models"

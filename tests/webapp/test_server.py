@@ -18,8 +18,7 @@ from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import Settings, WebSettings
 from webapp import create_app
-from webapp.security.access import make_launch_code, public
-from webapp.security.address import PortInUse, check_address, listen
+from webapp.security.access import PortInUse, check_address, listen, make_launch_code, public
 from webapp.serving.server import Server
 
 

@@ -22,8 +22,8 @@ from store.core.settings import ChatModelSettings, ChatSettings, Settings, Tools
 from tests.stub_model import StubModel
 from tests.webapp.mouths import SocketClient
 from webapp import create_app
-from webapp.api import following
-from webapp.security.address import listen
+from webapp.api import event_stream
+from webapp.security.access import listen
 from webapp.serving import sockets
 from webapp.serving.server import Server
 
@@ -236,7 +236,7 @@ def test_other_messages_are_refused(running: Running, stub: StubModel, message: 
 
 
 def test_the_seventeenth_is_sent_away(running: Running) -> None:
-    opened = [running.socket(1) for _ in range(following.MAX_FOLLOWERS)]
+    opened = [running.socket(1) for _ in range(event_stream.MAX_FOLLOWERS)]
     for client in opened:  # answered, so it has its place
         client.send("?")
         assert heard(client, lambda message: True)[0]["type"] == "refused"

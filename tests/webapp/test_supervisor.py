@@ -19,7 +19,7 @@ from store.core.settings import Settings, WebSettings
 from webapp.ops import supervisor
 from webapp.ops.control import AlreadyRunning, is_alive, supervisor_lock
 from webapp.ops.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
-from webapp.security.address import PortInUse, listen
+from webapp.security.access import PortInUse, listen
 
 SLEEP = "import time; time.sleep(600)"
 DIE = "import sys; print('cannot go on'); sys.exit(3)"

@@ -16,7 +16,7 @@ from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of
-from webapp.api import following
+from webapp.api import event_stream
 
 QUOTE = "retention set to 14 days"
 RANGE = {"from_ms": str(NOON_MS), "to_ms": str(NOON_MS + 3_600_000), "when": "custom"}
@@ -235,7 +235,7 @@ def test_no_more_streams_than_there_are_places(
     address = asked(browser, form, "How many?")
     settled(browser, address)
     free = app.extensions["recollect_followers"]
-    for _ in range(following.MAX_FOLLOWERS):
+    for _ in range(event_stream.MAX_FOLLOWERS):
         assert free.acquire(blocking=False)
     assert browser.get(f"{address}/events").status_code == 503
     free.release()

@@ -9,10 +9,10 @@ from store.chats import attachments
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.turns import AttachmentAnswer, attachment_answer
 from webapp.api.values import Answer, Request
-from webapp.core import attaching
+from webapp.core import uploads
 from webapp.core.errors import FieldError, Problem
-from webapp.core.importing import uploaded_file
 from webapp.core.services import services
+from webapp.core.uploads import uploaded_file
 
 
 class AttachmentUpload(Request):
@@ -20,7 +20,7 @@ class AttachmentUpload(Request):
 
     file: bytes = Field(
         description=f"Text, HTML, PDF, Word (docx) or a PNG, JPEG or WebP image, at most "
-        f"{attaching.MAX_BYTES // 1_000_000} MB."
+        f"{uploads.MAX_BYTES // 1_000_000} MB."
     )
 
 
@@ -50,7 +50,7 @@ def upload() -> tuple[AttachmentAnswer, int]:
             raise invalid(422, "unknown_field", [FieldError(name, "is not a part of this form")])
     if len(request.files.getlist("file")) > 1:
         raise invalid(422, "invalid_file", [FieldError("file", "is given more than once")])
-    return attachment_answer(attaching.store_attachment(uploaded_file())), 201
+    return attachment_answer(uploads.store_attachment(uploaded_file())), 201
 
 
 @endpoint(

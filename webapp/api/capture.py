@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from store.core.times import to_seconds
+from store.spool import window_hints
+from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from store.timeline import ledger as decisions
 from webapp.api.endpoint import endpoint
 from webapp.api.timeline import range_ms
-from webapp.api.values import Answer, RangeQuery, Request
+from webapp.api.values import Answer, RangeQuery, Request, Text
 from webapp.core.services import services
-from webapp.ops import recording
+from webapp.ops import control
+from webapp.security.access import Permission
 
 _MAX_MINUTES = 525_600
 
@@ -40,7 +44,7 @@ class PauseAnswer(Answer):
 def pause(body: PauseRequest) -> PauseAnswer:
     """Stop recording for some minutes or until resumed. Survives a restart."""
     own = services()
-    order = recording.pause(own.data_dir, body.minutes, own.clock())
+    order = control.pause(own.data_dir, body.minutes, own.clock())
     return PauseAnswer(
         state="paused",
         since=to_seconds(order.since_ms),
@@ -51,7 +55,7 @@ def pause(body: PauseRequest) -> PauseAnswer:
 @endpoint("POST", "/capture/resume", "Go on recording", answer=PauseAnswer)
 def resume() -> PauseAnswer:
     """End a pause, whoever ordered it."""
-    recording.resume(services().data_dir)
+    control.resume(services().data_dir)
     return PauseAnswer(state="resumed")
 
 
@@ -102,3 +106,52 @@ def ledger(query: RangeQuery) -> DecisionsAnswer:
         ],
         reconciliation=ReconciliationAnswer.model_validate(decisions.reconcile(database, start_ms, end_ms)),
     )
+
+
+# ---- browsers
+# The one door for the browser extension: it only accepts (lesson SEC-5).
+
+_MAX_WINDOWS = 200
+Name = Annotated[str, StringConstraints(min_length=1, max_length=60, strip_whitespace=True)]
+Address = Annotated[str, StringConstraints(max_length=4_000)]
+
+
+class WindowSaid(Request):
+    """An ordinary window by its tab in front; `url` is empty unless it is http, https or file."""
+
+    title: Text
+    url: Address = ""
+
+
+class BrowserSaid(Request):
+    """All ordinary windows that are not minimised. Private ones are not known to the extension."""
+
+    copy_id: UUID = Field(description="A random id of this copy of the extension.")
+    browser: Name
+    windows: list[WindowSaid] = Field(max_length=_MAX_WINDOWS)
+
+
+class WindowReportReceipt(Answer):
+    windows: int
+
+
+@endpoint(
+    "POST",
+    "/browser-windows",
+    "What the browser extension sees",
+    body=BrowserSaid,
+    answer=WindowReportReceipt,
+    permission=Permission.EXTENSION,
+)
+def say(body: BrowserSaid) -> WindowReportReceipt:
+    """For Recollect's own extension only, with the token it was paired with."""
+    own = services()
+    windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
+    word = ExtensionReport(body.browser, own.clock(), windows)
+    window_hints.save_report(own.data_dir.spool, str(body.copy_id), word)
+    return WindowReportReceipt(windows=len(windows))
+
+
+def _address(url: str) -> str:
+    """Addresses of web pages and files; a browser's own pages have none worth keeping."""
+    return url if url.startswith(("http://", "https://", "file://")) else ""

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from assistant.context import session_summary
+from pydantic import Field, StringConstraints
+
+from assistant.context import session_closing, session_summary, topics
+from assistant.context.background import VERSION, prepare
+from assistant.context.packs import ContextRequest
 from store.core.database import Database
-from store.memory import chat_summaries
+from store.core.times import to_seconds
+from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary, Trace, Traces
+from webapp.api.chats import SessionId, number_of
+from webapp.api.endpoint import endpoint
+from webapp.api.values import Answer, Request, Text
+from webapp.core.errors import Problem
+from webapp.core.services import services
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +82,289 @@ def _traces(database: Database, summary: ChatSummary) -> Traces:
     # Those of a summary that was traced when it was made need no look at its chat.
     asked = [] if summary.traces is not None else chat_summaries.summary_input(database, summary.session_id)
     return session_summary.of_summary(summary, asked)
+
+
+# ---- api chat memory
+# The memory of chats over HTTP: what would be told, what was told, all of it as a file, and none of it.
+
+EXPORTED_AT_ONCE = 500
+
+
+class SnapshotQuery(Request):
+    session_id: SessionId | None = Field(None, description="The window for which a pack would be made.")
+    message: Text = Field("", description="What would be asked in it.")
+
+
+class LineAnswer(Answer):
+    text: str
+    session_ids: list[str]
+    ended_at: float
+
+
+class TopicAnswer(Answer):
+    topic: str
+    title: str
+    score: float
+    by: Literal["inferred", "person"]
+
+
+class PartAnswer(Answer):
+    section: Literal["recent", "history", "topic"]
+    text: str
+    session_ids: list[str]
+    score: float
+    why: str
+    is_cut: bool
+
+
+class LeftOutAnswer(Answer):
+    section: Literal["recent", "history", "topic"]
+    text: str
+    session_ids: list[str]
+    score: float
+    reason: str
+
+
+class PackAnswer(Answer):
+    """What a model is told as background, and how it came to be."""
+
+    reason: str
+    text: str
+    hash: str
+    tokens: int
+    build_ms: float
+    parts: list[PartAnswer]
+    left_out: list[LeftOutAnswer]
+
+
+class SnapshotAnswer(Answer):
+    recent: list[LineAnswer]
+    history: list[LineAnswer]
+    topic: TopicAnswer | None
+    pack: PackAnswer | None = Field(description="Null where no window is named.")
+
+
+class TelemetryAnswer(Answer):
+    """Means over sampled answers; numbers only, and they stay here."""
+
+    samples: int
+    pack_tokens: float
+    prompt_tokens: float
+    build_ms: float
+    helpfulness: float | None
+
+
+class SourceAnswer(Answer):
+    """A sentence of a summary, the questions of the chat that it is from, and frames that prove it."""
+
+    field: str
+    text: str
+    turns: list[int] = Field(description="Numbers of questions; empty where it could not be traced.")
+    frame_ids: list[int]
+
+
+class SummaryAnswer(Answer):
+    session_id: str
+    chat_id: int
+    ended_at: float
+    request: str | None
+    investigated: str | None
+    learned: str | None
+    completed: str | None
+    next_steps: str | None
+    notes: str | None
+    made_by: str
+    edited: bool
+    retracted: bool
+    tags: dict[str, float]
+    sources: list[SourceAnswer]
+
+
+class ExportedTopic(Answer):
+    topic: str
+    title: str
+    dismissed: bool
+    lines: list[LineAnswer]
+
+
+class ExportAnswer(Answer):
+    summaries: list[SummaryAnswer]
+    recent: list[LineAnswer]
+    history: list[LineAnswer]
+    topics: list[ExportedTopic]
+    telemetry: TelemetryAnswer
+
+
+class ForgottenAnswer(Answer):
+    """How much went."""
+
+    summaries: int
+    tags: int
+    digests: int
+    topics: int
+    packs: int
+
+
+@endpoint(
+    "GET", "/summaries/context", "What a pack would be made from", query=SnapshotQuery, answer=SnapshotAnswer
+)
+def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
+    """The digests as they are, and the pack of a window as it would be told now; nothing is kept of it."""
+    own = services()
+    session_closing.close_idle_sessions(own.context)
+    days, now_ms = own.settings.context.recent_days, own.clock()
+    topic, pack = None, None
+    if query.session_id is not None:
+        session = chat_sessions.get(own.database, number_of(query.session_id))
+        chat_id = session.chat_id if session else None
+        asking = ContextRequest(query.message, chat_id, number_of(query.session_id), VERSION)
+        prepared = prepare(own.context, asking)
+        topic = prepared.topic
+        pack = _pack(
+            prepared.reason, prepared.system_augmentation, prepared.hash, prepared.tokens, prepared.build_ms,
+            prepared.record,
+        )  # fmt: skip
+    return SnapshotAnswer(
+        recent=_lines(topics.recent(own.database, days, now_ms).lines),
+        history=_lines(topics.history(own.database, days, now_ms).lines),
+        topic=None if topic is None else _topic(topic),
+        pack=pack,
+    )
+
+
+@endpoint(
+    "GET",
+    "/chats/<id:chat_id>/turns/<id:turn_id>/context",
+    "What a question was told of earlier chats",
+    answer=PackAnswer,
+    problems={404: "context_not_found"},
+)
+def told(chat_id: int, turn_id: int) -> PackAnswer:
+    """As it was sent; empty, with the reason, where nothing was or what it told of was deleted."""
+    stored = context_packs.of_turn(services().database, chat_id, turn_id)
+    if stored is None:
+        detail = f"Turn {turn_id} of chat {chat_id} was asked in no window, or is not there."
+        raise Problem(404, "context_not_found", detail)
+    reason = stored.record.get("reason", "what it told of was deleted")
+    return _pack(reason, stored.text, stored.hash, stored.tokens, stored.build_ms, stored.record)
+
+
+class TopicBody(Request):
+    way: Literal["chosen", "none", "automatic"] = Field(
+        "chosen",
+        description="`chosen` calls it by `title`, `none` wants none, `automatic` lets it be found.",
+    )
+    title: Annotated[str, StringConstraints(max_length=topics.MAX_TITLE_CHARS)] = ""
+
+
+class ChosenTopic(Answer):
+    topic: TopicAnswer | None
+
+
+@endpoint(
+    "PUT",
+    "/chats/<id:chat_id>/topic",
+    "Say what a chat is about",
+    body=TopicBody,
+    answer=ChosenTopic,
+    problems={404: "session_not_found", 422: "invalid_topic"},
+)
+def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
+    """Holds for the chat's last window."""
+    own, title = services(), " ".join(body.title.split())
+    if body.way == "chosen" and not title:
+        raise Problem(422, "invalid_topic", "A topic needs a title, or `way` none or automatic.")
+    if not topics.choose(own.database, chat_id, body.way, title, own.clock()):
+        raise Problem(404, "session_not_found", f"Nothing was asked in chat {chat_id} in a window.")
+    session = chat_sessions.latest_of_chat(own.database, chat_id)
+    topic = topics.stored(session.metadata) if session else None
+    return ChosenTopic(topic=_topic(topic) if topic else None)
+
+
+@endpoint("GET", "/summaries/export", "All memory of chats", answer=ExportAnswer)
+def export() -> ExportAnswer:
+    """Summaries with their tags, digests, topics and what was measured; not the chats themselves."""
+    own = services()
+    days, now_ms = own.settings.context.recent_days, own.clock()
+    summaries: list[ChatSummary] = []
+    ids = chat_digests.everything(own.database)
+    for at in range(0, len(ids), EXPORTED_AT_ONCE):
+        summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
+    return ExportAnswer(
+        summaries=[_summary(each) for each in summaries],
+        recent=_lines(topics.recent(own.database, days, now_ms).lines),
+        history=_lines(topics.history(own.database, days, now_ms).lines),
+        topics=[
+            ExportedTopic(
+                topic=each.topic, title=each.title, dismissed=each.is_dismissed, lines=_lines(each.lines)
+            )
+            for each in chat_digests.topics(own.database)
+        ],
+        telemetry=TelemetryAnswer.model_validate(context_packs.telemetry(own.database)),
+    )
+
+
+@endpoint("DELETE", "/summaries", "Forget all memory of chats", answer=ForgottenAnswer)
+def forget() -> ForgottenAnswer:
+    """Summaries, tags, digests, topics and what models were told of them go for good; the chats stay."""
+    gone = chat_digests.delete_everything(services().database)
+    return ForgottenAnswer(
+        summaries=gone["chat_summaries"],
+        tags=gone["session_tags"],
+        digests=gone["user_chat_summaries"],
+        topics=gone["user_topic_summaries"],
+        packs=gone["context_packs"],
+    )
+
+
+def _lines(found: tuple[Line, ...]) -> list[LineAnswer]:
+    return [
+        LineAnswer(text=each.text, session_ids=_ids(each.sessions), ended_at=to_seconds(each.at_ms))
+        for each in found
+    ]
+
+
+def _topic(topic: topics.Topic) -> TopicAnswer:
+    return TopicAnswer(topic=topic.tag, title=topic.title, score=topic.score, by=topic.by)
+
+
+def _pack(reason: str, text: str, name: str, tokens: int, build_ms: float, record: Any) -> PackAnswer:
+    def rows(key: str) -> list[dict[str, Any]]:
+        return [
+            {name: value for name, value in each.items() if name not in ("sessions", "hash")}
+            | {"session_ids": _ids(each["sessions"])}
+            for each in record.get(key, ())
+        ]
+
+    return PackAnswer(
+        reason=reason,
+        text=text,
+        hash=name,
+        tokens=tokens,
+        build_ms=round(build_ms, 1),
+        parts=[PartAnswer(**each) for each in rows("parts")],
+        left_out=[LeftOutAnswer(**each) for each in rows("left_out")],
+    )
+
+
+def _summary(each: ChatSummary) -> SummaryAnswer:
+    return SummaryAnswer(
+        session_id=str(each.session_id),
+        chat_id=each.chat_id,
+        ended_at=to_seconds(each.ended_ms),
+        **each.fields,
+        made_by=each.made_by,
+        edited=each.is_edited,
+        retracted=each.is_retracted,
+        tags=dict(each.tags),
+        sources=[
+            SourceAnswer(field=name, text=said.text, turns=list(said.turns), frame_ids=list(said.frames))
+            for name, pieces in of_summary(services().database, each).items()
+            for said in pieces
+            if said.is_sentence
+        ],
+    )
+
+
+def _ids(sessions: tuple[int, ...] | list[int]) -> list[str]:
+    return [str(each) for each in sessions]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+import re
+from typing import Annotated, Any, Literal
 
 import apsw
 from pydantic import Field, StringConstraints
 
 from assistant.context import session_closing
+from assistant.turns.transcript import TranscriptMessage, transcript
+from store.chats import conversations
+from store.chats.conversations import find_chats
+from store.chats.tool_calls import State, ToolCall
 from store.core.times import to_seconds
 from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
-from webapp.api.endpoint import endpoint
-from webapp.api.values import MAX_ID, Answer, Request
-from webapp.core.errors import Problem
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.values import MAX_ID, Answer, QueryInt, Request, Text
+from webapp.core.errors import FieldError, Problem
 from webapp.core.services import services
 
 SessionId = Annotated[str, StringConstraints(max_length=100)]
@@ -137,4 +143,214 @@ def _answer(session: ChatSession) -> SessionAnswer:
         seen_at=to_seconds(session.seen_ms),
         closed_at=None if session.closed_ms is None else to_seconds(session.closed_ms),
         summary=session.summary_state,
+    )
+
+
+# ---- api chats
+# Stored conversations, and the models that answer.
+
+_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
+
+
+class ChatsQuery(Request):
+    limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
+    cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
+    q: Text = Field("", description="Words of which each stands in the title, a question or an answer.")
+
+
+class ChatSummary(Answer):
+    id: int
+    title: str
+    turns: int
+    created_at: float
+    updated_at: float
+
+
+class ChatsPagination(Answer):
+    limit: int
+    next_cursor: str | None
+
+
+class ChatsAnswer(Answer):
+    data: list[ChatSummary]
+    pagination: ChatsPagination
+
+
+@endpoint(
+    "GET", "/chats", "Conversations", query=ChatsQuery, answer=ChatsAnswer, problems={400: "invalid_cursor"}
+)
+def chats(query: ChatsQuery) -> ChatsAnswer:
+    """The one used last first; with `q` those that have its words."""
+    before = None if query.cursor is None else _place(query.cursor)
+    database = services().database
+    if query.q.strip():
+        found = find_chats(database, query.q, query.limit + 1, before)
+    else:
+        found = conversations.list_chats(database, query.limit + 1, before)
+    shown = found[: query.limit]
+    has_more = len(found) > query.limit
+    return ChatsAnswer(
+        data=[_summary(chat) for chat in shown],
+        pagination=ChatsPagination(
+            limit=query.limit,
+            next_cursor=f"{shown[-1].updated_ms}-{shown[-1].id}" if has_more else None,
+        ),
+    )
+
+
+def _place(cursor: str) -> tuple[int, int]:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])
+    return int(match[1]), int(match[2])
+
+
+def _summary(chat: conversations.Chat) -> ChatSummary:
+    return ChatSummary(
+        id=chat.id,
+        title=chat.title,
+        turns=chat.turns,
+        created_at=to_seconds(chat.created_ms),
+        updated_at=to_seconds(chat.updated_ms),
+    )
+
+
+class MadeCall(Answer):
+    """A call as the message makes it; `tool_call` is its number under /tool-calls."""
+
+    id: str = Field(description="The model's own id of it; a `tool` message names it.")
+    name: str
+    arguments: dict[str, Any]
+    state: State
+    tool_call: int
+
+
+class MessageAnswer(Answer):
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str = Field(description="Of a `tool` message: the result as JSON, or an object with `error`.")
+    created_at: float
+    turn: int
+    tool_calls: list[MadeCall] | None = Field(description="What an `assistant` message has called.")
+    tool_call_id: str | None = Field(description="Which call a `tool` message answers.")
+    cut_off: bool = Field(description="An answer that was stopped or broke off: this is as far as it came.")
+
+
+class ChatAnswer(Answer):
+    id: int
+    title: str
+    created_at: float
+    updated_at: float
+    messages: list[MessageAnswer]
+
+
+@endpoint(
+    "GET",
+    "/chats/<id:chat_id>",
+    "A conversation as it is stored",
+    answer=ChatAnswer,
+    problems={404: "chat_not_found"},
+)
+def chat(chat_id: int) -> ChatAnswer:
+    """Every message in order, with the tool calls of each turn and their results."""
+    database = services().database
+    found = conversations.get(database, chat_id)
+    if found is None:
+        raise _unknown(chat_id)
+    return ChatAnswer(
+        id=found.id,
+        title=found.title,
+        created_at=to_seconds(found.created_ms),
+        updated_at=to_seconds(found.updated_ms),
+        messages=[_message(each) for each in transcript(database, chat_id)],
+    )
+
+
+def _message(message: TranscriptMessage) -> MessageAnswer:
+    return MessageAnswer(
+        role=message.role,  # type: ignore[arg-type]  # checked when it was stored
+        content=message.content,
+        created_at=to_seconds(message.created_ms),
+        turn=message.turn,
+        tool_calls=[_made(call) for call in message.calls] or None,
+        tool_call_id=message.answers.call_id if message.answers else None,
+        cut_off=message.is_cut_off,
+    )
+
+
+def _made(call: ToolCall) -> MadeCall:
+    return MadeCall(
+        id=call.call_id,
+        name=call.tool,
+        arguments=json.loads(call.arguments),
+        state=call.state,
+        tool_call=call.id,
+    )
+
+
+class DeletedChat(Answer):
+    id: int
+    deleted: Literal[True] = True
+
+
+@endpoint(
+    "DELETE",
+    "/chats/<id:chat_id>",
+    "Delete a conversation",
+    answer=DeletedChat,
+    problems={404: "chat_not_found"},
+)
+def delete(chat_id: int) -> DeletedChat:
+    """Messages, turns and evidence go with it; frames stay."""
+    if not conversations.delete(services().database, chat_id):
+        raise _unknown(chat_id)
+    return DeletedChat(id=chat_id)
+
+
+def _unknown(chat_id: int) -> Problem:
+    return Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
+
+
+# -- models ---------------------------------------------------------------------------------
+
+
+class ModelAnswer(Answer):
+    """A model that can be asked. Its key is never shown, only whether there is one."""
+
+    name: str
+    model: str
+    base_url: str
+    local: bool = Field(description="Its endpoint is on this machine, so nothing is sent out.")
+    has_key: bool
+    context_tokens: int
+    is_default: bool
+    host: str = Field(description="Whom text is sent to; empty for `extractive`.")
+    supports_vision: bool
+    supports_tools: bool
+    tool_format: str
+
+
+class ModelsAnswer(Answer):
+    data: list[ModelAnswer]
+
+
+@endpoint("GET", "/models", "Models that can be asked", answer=ModelsAnswer)
+def models() -> ModelsAnswer:
+    """`extractive` is built in: it quotes the screen and needs no endpoint."""
+    return ModelsAnswer(
+        data=[
+            ModelAnswer(
+                name=model.name,
+                model=model.model,
+                base_url=model.base_url,
+                local=model.is_local,
+                has_key=model.has_key,
+                context_tokens=model.context_tokens,
+                is_default=model.is_default,
+                host=model.host,
+                supports_vision=model.supports_vision,
+                supports_tools=model.supports_tools,
+                tool_format=model.tool_format,
+            )
+            for model in services().chat_models.describe()
+        ]
     )

@@ -11,15 +11,18 @@ from pydantic_core import PydanticCustomError
 
 from store.core.errors import MediaGone
 from store.core.times import to_seconds
-from store.frames import frames
+from store.frames import frames, tags
 from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.frames.media import PREVIEW_TYPE
 from store.ocr import readings
+from store.ocr.readings import Line, Reading, Word
+from store.search import hits
+from store.search import query as search_query
 from store.timeline import segments
 from store.timeline.timeline import Run
 from webapp.api.endpoint import PREFIX, endpoint, invalid
-from webapp.api.values import Answer, QueryInt, Request
+from webapp.api.values import Answer, QueryInt, Request, Text
 from webapp.core.errors import FieldError
 from webapp.core.services import services
 
@@ -227,3 +230,241 @@ def stretch_values(of: Segment | Run) -> dict[str, Any]:
         "last_frame_id": of.last_frame_id,
         "frames": of.frames,
     }
+
+
+# ---- texts
+# What one frame says: lines and words with their boxes, and where a search's words stand.
+
+
+class TextQuery(Request):
+    q: Text | None = Field(None, description="Marks where these words stand.")
+
+
+class BoxAnswer(Answer):
+    """Pixels of the frame, origin top-left."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+class WordAnswer(Answer):
+    text: str
+    box: BoxAnswer
+    confidence: float | None
+    hit: bool
+
+
+class LineAnswer(Answer):
+    text: str
+    box: BoxAnswer
+    confidence: float | None
+    words: list[WordAnswer]
+    highlights: list[tuple[int, int]] = Field(description="Where the searched words stand in `text`.")
+
+
+class TextAnswer(Answer):
+    frame_id: int
+    status: Literal["stored", "searchable", "failed"]
+    engine: str | None
+    language: str | None
+    lines: list[LineAnswer]
+
+
+@endpoint(
+    "GET",
+    "/frames/<id:frame_id>/text",
+    "What a frame says, with boxes",
+    query=TextQuery,
+    answer=TextAnswer,
+    problems={404: "frame_not_found"},
+)
+def text(frame_id: int, query: TextQuery) -> TextAnswer:
+    """Lines and words in reading order; with `q` the words that the search would find are marked."""
+    database = services().database
+    frame = frames.get(database, frame_id)
+    reading = readings.current_reading(database, frame_id)
+    return TextAnswer(
+        frame_id=frame_id,
+        status=frame.status,
+        engine=reading.engine if reading else None,
+        language=reading.language if reading else None,
+        lines=[] if reading is None else _lines(reading, query.q or ""),
+    )
+
+
+def _lines(reading: Reading, searched: str) -> list[LineAnswer]:
+    spans = hits.spans(reading.text, search_query.parse(searched)) if searched.strip() else []
+    return [_line(line, [span for span in spans if _overlap(line, span)]) for line in reading.lines]
+
+
+def _line(line: Line, spans: list[tuple[int, int]]) -> LineAnswer:
+    return LineAnswer(
+        text=line.text,
+        box=BoxAnswer.model_validate(line.box),
+        confidence=line.confidence,
+        words=[
+            WordAnswer(
+                text=word.text,
+                box=BoxAnswer.model_validate(word.box),
+                confidence=word.confidence,
+                hit=any(_overlap(word, span) for span in spans),
+            )
+            for word in line.words
+        ],
+        highlights=[(max(a, line.start) - line.start, min(b, line.end) - line.start) for a, b in spans],
+    )
+
+
+def _overlap(part: Line | Word, span: tuple[int, int]) -> bool:
+    return span[0] < part.end and part.start < span[1]
+
+
+# ---- kept
+# Keeping frames whatever retention says, and having their text read again.
+
+
+class PinStateAnswer(Answer):
+    """Why retention leaves a frame alone. A deletion that is asked for takes it all the same."""
+
+    frame_id: int
+    kept: bool
+    pinned_at: float | None = Field(description="Since when it is pinned; null when it is not.")
+    citations: int = Field(description="How many citations of stored answers rest on it.")
+    insights: int = Field(description="How many versions of an insight are of it.")
+
+
+@endpoint(
+    "PUT",
+    "/frames/<id:frame_id>/pin",
+    "Pin a frame",
+    answer=PinStateAnswer,
+    problems={404: "frame_not_found"},
+)
+def pin(frame_id: int) -> PinStateAnswer:
+    """Keep a frame; a pin that is there stays as it is."""
+    own = services()
+    tags.pin(own.database, frame_id, own.clock())
+    return _answer(frame_id)
+
+
+@endpoint(
+    "DELETE",
+    "/frames/<id:frame_id>/pin",
+    "Unpin a frame",
+    answer=PinStateAnswer,
+    problems={404: "frame_not_found"},
+)
+def unpin(frame_id: int) -> PinStateAnswer:
+    """Let go of a frame. Citations keep it as long as their answers are there."""
+    database = services().database
+    tags.unpin(database, frames.get(database, frame_id).id)
+    return _answer(frame_id)
+
+
+@endpoint(
+    "GET",
+    "/frames/<id:frame_id>/pin",
+    "Why a frame is kept",
+    answer=PinStateAnswer,
+    problems={404: "frame_not_found"},
+)
+def hold(frame_id: int) -> PinStateAnswer:
+    """Whether the frame is pinned, and how often it is cited."""
+    return _answer(frames.get(services().database, frame_id).id)
+
+
+class ReadAgainAnswer(Answer):
+    frame_id: int
+    status: Literal["queued"] = "queued"
+
+
+@endpoint(
+    "POST",
+    "/frames/<id:frame_id>/read-again",
+    "Read a frame's text anew",
+    answer=ReadAgainAnswer,
+    status=202,
+    problems={404: "frame_not_found"},
+)
+def read_again(frame_id: int) -> ReadAgainAnswer:
+    """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
+    database = services().database
+    readings.read_again(database, frames.get(database, frame_id).id)
+    return ReadAgainAnswer(frame_id=frame_id)
+
+
+def _answer(frame_id: int) -> PinStateAnswer:
+    found = tags.retention_reason(services().database, frame_id)
+    return PinStateAnswer(
+        frame_id=frame_id,
+        kept=found.is_kept,
+        pinned_at=None if found.pinned_ms is None else to_seconds(found.pinned_ms),
+        citations=found.citations,
+        insights=found.insights,
+    )
+
+
+# ---- tags
+# Tags of frames: those that rules gave as the frame came in, and a person's.
+
+NO_FRAME = {404: "frame_not_found"}
+
+
+class TagBody(Request):
+    tag: Annotated[str, Field(min_length=1, max_length=tags.MAX_TAG_CHARS)]
+
+
+class TagQuery(Request):
+    tag: Text = Field(description="The tag to take off, whatever its case.")
+
+
+class TagAnswer(Answer):
+    tag: str
+    source: Literal["rule", "person"]
+
+
+class TagsAnswer(Answer):
+    frame_id: int
+    tags: list[TagAnswer]
+
+
+@endpoint("GET", "/frames/<id:frame_id>/tags", "Tags of a frame", answer=TagsAnswer, problems=NO_FRAME)
+def tags_of(frame_id: int) -> TagsAnswer:
+    """In alphabetical order."""
+    return _tags_answer(frames.get(services().database, frame_id).id)
+
+
+@endpoint(
+    "POST", "/frames/<id:frame_id>/tags", "Mark a frame", body=TagBody, answer=TagsAnswer,
+    problems={**NO_FRAME, 422: "invalid_tag"},
+)  # fmt: skip
+def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
+    """A tag that the frame has already stays as it was written."""
+    own = services()
+    frame = frames.get(own.database, frame_id)
+    try:
+        with own.database.write() as connection:
+            tags.add(connection, frame.id, body.tag, own.clock())
+    except ValueError as error:
+        raise invalid(422, "invalid_tag", [FieldError("tag", str(error))]) from error
+    return _tags_answer(frame.id)
+
+
+@endpoint(
+    "DELETE", "/frames/<id:frame_id>/tags", "Take a tag off a frame", query=TagQuery, answer=TagsAnswer,
+    problems=NO_FRAME,
+)  # fmt: skip
+def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
+    """One that it has not changes nothing. No rule gives it again."""
+    own = services()
+    frame = frames.get(own.database, frame_id)
+    with own.database.write() as connection:
+        tags.remove(connection, frame.id, query.tag)
+    return _tags_answer(frame.id)
+
+
+def _tags_answer(frame_id: int) -> TagsAnswer:
+    found = tags.listed(services().database, frame_id)
+    return TagsAnswer(frame_id=frame_id, tags=[TagAnswer(tag=each.tag, source=each.source) for each in found])

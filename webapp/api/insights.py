@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from flask import Response
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from assistant.core.records import TurnRequest
+from assistant.turns import anchor_facts
 from assistant.turns.turn import stored_turn
-from store.core.times import to_seconds
-from store.memory.insights import Insight
+from store.chats import records
+from store.chats.records import Anchor
+from store.core.times import to_ms, to_seconds
+from store.frames import frames
+from store.memory import insights, search
+from store.memory.insights import Insight, InsightFilter
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.questions import (
+    MODEL_PROBLEMS,
+    Note,
+    Prompt,
+    Question,
+    RunningAnswer,
+    start_turn,
+    wait_for_turn,
+)
 from webapp.api.turns import TurnAnswer, turn_answer
-from webapp.api.values import Answer
+from webapp.api.values import (
+    MAX_ID,
+    Answer,
+    QueryBool,
+    QueryInt,
+    QuerySeconds,
+    Request,
+    Seconds,
+    Text,
+    Zone,
+    check_range,
+)
+from webapp.core.errors import FieldError, Problem
+from webapp.core.formatting import difference
 from webapp.core.services import services
+from webapp.exports import files
 
 NOT_FOUND = {404: "insight_not_found"}
 
@@ -75,3 +108,363 @@ def _told(found: Insight) -> dict[str, Any]:
         "turn_id": found.n,
         "created_at": to_seconds(found.created_ms),
     }
+
+
+# ---- insight versions
+# The versions of an insight: listed, compared, put back, and each with what made it.
+
+
+@endpoint(
+    "POST",
+    "/insights/<id:insight_id>/restore",
+    "Make a version the current one",
+    answer=InsightAnswer,
+    problems=NOT_FOUND,
+)
+def restore(insight_id: int) -> InsightAnswer:
+    """The others stay as they are."""
+    database = services().database
+    insights.restore(database, insight_id)
+    return insight_answer(insights.get(database, insight_id))
+
+
+class VersionsOfInsight(Answer):
+    data: list[InsightSummary]
+
+
+@endpoint(
+    "GET",
+    "/insights/<id:insight_id>/versions",
+    "All versions of an insight",
+    answer=VersionsOfInsight,
+    problems=NOT_FOUND,
+)
+def versions(insight_id: int) -> VersionsOfInsight:
+    """Of the same frame or moment, the newest first."""
+    database = services().database
+    found = insights.versions(database, insights.get(database, insight_id).anchor)
+    return VersionsOfInsight(data=[summary_of(each) for each in found])
+
+
+class DifferenceLine(Answer):
+    kind: str = Field(description="same, added or removed.")
+    text: str
+
+
+class DifferenceAnswer(Answer):
+    data: list[DifferenceLine]
+
+
+class CompareQuery(Request):
+    to: Annotated[QueryInt, Field(ge=1, le=MAX_ID)] = Field(
+        description="The insight that it is compared with, usually another version."
+    )
+
+
+@endpoint(
+    "GET",
+    "/insights/<id:insight_id>/compare",
+    "How one insight differs from another",
+    query=CompareQuery,
+    answer=DifferenceAnswer,
+    problems=NOT_FOUND,
+)
+def compare(insight_id: int, query: CompareQuery) -> DifferenceAnswer:
+    """Lines of the first that are not in the second are removed, the other way round added."""
+    database = services().database
+    first, second = insights.get(database, insight_id), insights.get(database, query.to)
+    lines = difference(first.summary, second.summary)
+    return DifferenceAnswer(data=[DifferenceLine(kind=line.kind, text=line.text) for line in lines])
+
+
+class TrainingMessages(Answer):
+    data: list[dict[str, Any]]
+
+
+@endpoint(
+    "GET",
+    "/insights/<id:insight_id>/messages",
+    "The messages that made an insight",
+    answer=TrainingMessages,
+    problems=NOT_FOUND,
+)
+def messages(insight_id: int) -> TrainingMessages:
+    """Exactly as they are kept, the system's first: what was said before, calls and results among them."""
+    return TrainingMessages(data=insights.messages(services().database, insight_id))
+
+
+class ExportQuery(Request):
+    fmt: Literal["md", "json"] = "md"
+
+
+@endpoint(
+    "GET",
+    "/insights/<id:insight_id>/export",
+    "An insight as a file",
+    query=ExportQuery,
+    answer=("text/markdown", "application/json"),
+    problems=NOT_FOUND,
+)
+def export(insight_id: int, query: ExportQuery) -> Response:
+    """With its evidence; as JSON with the messages that made it, too."""
+    return files.insight_file(insights.get(services().database, insight_id), query.fmt)
+
+
+# ---- api insights
+# Insights: what a frame or a moment was about, told, told again, amended, compared and put back.
+
+_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
+_FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+QueryId = Annotated[QueryInt, Field(ge=1, le=MAX_ID)]
+
+
+class InsightsPagination(Answer):
+    limit: int
+    next_cursor: str | None
+    total: int = Field(description="How many there are in all, at this moment.")
+
+
+class InsightsAnswer(Answer):
+    data: list[InsightSummary]
+    pagination: InsightsPagination
+
+
+class InsightsQuery(Request):
+    q: Text = Field("", description="Words or meaning; those that fit best come first then. Blank: all.")
+    frame_id: QueryId | None = Field(None, description="Only those of this frame.")
+    start_time: QuerySeconds | None = Field(None, description="Only those that reach into this range.")
+    end_time: QuerySeconds | None = None
+    persona_id: QueryId | None = None
+    all_versions: QueryBool = Field(False, description="Also versions that are not current.")
+    limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
+    cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        if self.q.strip() and self.all_versions:
+            raise PydanticCustomError("invalid_request", "q finds current versions only")
+        return self
+
+
+class InsightRequest(Request):
+    """What it should be about: a frame, or a range of time."""
+
+    frame_id: Id | None = None
+    start_time: Seconds | None = None
+    end_time: Seconds | None = None
+    timezone: Zone = Field(description="IANA name; local times are told in it.")
+    system_prompt: Prompt | None = Field(None, description="As whom it is told, in place of a persona.")
+    persona_id: Id | None = Field(None, description="Who tells it; the active persona when missing.")
+    style_note: Note = Field("", description="Put under persona or prompt after an empty line.")
+    model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
+
+    @model_validator(mode="after")
+    def _one_anchor(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        has_range = self.start_time is not None and self.end_time is not None
+        if (self.start_time is None) != (self.end_time is None) or has_range == (self.frame_id is not None):
+            raise PydanticCustomError("invalid_anchor", "give frame_id, or start_time and end_time")
+        return self
+
+
+@endpoint(
+    "GET",
+    "/insights",
+    "Insights",
+    query=InsightsQuery,
+    answer=InsightsAnswer,
+    problems={400: "invalid_time, invalid_time_range, invalid_cursor"},
+)
+def all_insights(query: InsightsQuery) -> InsightsAnswer:
+    """The current ones, of the latest time first, or those that `q` finds."""
+    wanted = InsightFilter(
+        None if query.start_time is None else to_ms(query.start_time),
+        None if query.end_time is None else to_ms(query.end_time),
+        query.frame_id,
+        query.persona_id,
+        query.all_versions,
+    )
+    page = _found(query, wanted) if query.q.strip() else _listed(query, wanted)
+    shown, more, total = page
+    return InsightsAnswer(
+        data=[summary_of(each) for each in shown],
+        pagination=InsightsPagination(limit=query.limit, next_cursor=more, total=total),
+    )
+
+
+def _listed(query: InsightsQuery, wanted: InsightFilter) -> tuple[list[Insight], str | None, int]:
+    """A page by time, the cursor of the next one, and how many there are."""
+    database = services().database
+    before = None if query.cursor is None else _place(query.cursor)
+    found = insights.list_insights(database, wanted, query.limit + 1, before)
+    shown = found[: query.limit]
+    more = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > query.limit else None
+    return shown, more, insights.count(database, wanted)
+
+
+def _found(query: InsightsQuery, wanted: InsightFilter) -> tuple[list[Insight], str | None, int]:
+    """The same of what is found: a cursor is ``q-`` and a place in the order."""
+    own = services()
+    match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
+    if match is None:
+        raise _no_cursor()
+    first = int(match[1])
+    asking = own.embedder.asking(query.q)
+    found = search.search_insights(own.database, asking, wanted, limit=query.limit, offset=first)
+    after = first + query.limit
+    return found.insights, f"q-{after}" if after < found.total else None, found.total
+
+
+_TELLING = {
+    **MODEL_PROBLEMS,
+    400: "invalid_time, invalid_time_range, invalid_timezone",
+    404: "frame_not_found, persona_not_found",
+    422: "invalid_anchor, model_not_found, context_too_long",
+    503: MODEL_PROBLEMS[503] + ", too_many_turns",
+}
+
+
+@endpoint(
+    "POST",
+    "/insights",
+    "Tell what a frame or a moment was about",
+    body=InsightRequest,
+    answer=InsightAnswer,
+    status=201,
+    more_answers={202: RunningAnswer},
+    problems=_TELLING,
+)
+def tell(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
+    """Becomes the current version; earlier ones stay. 202 when a tool call waits for a person: then the
+    turn's own address tells how it goes on.
+    """
+    return _made(body, _anchor(body))
+
+
+@endpoint(
+    "GET", "/insights/<id:insight_id>", "One insight", answer=InsightAnswer, problems=NOT_FOUND
+)  # fmt: skip
+def one(insight_id: int) -> InsightAnswer:
+    """With its evidence, as it stands now."""
+    return insight_answer(insights.get(services().database, insight_id))
+
+
+class RemovedInsight(Answer):
+    id: int
+    deleted: Literal[True] = True
+
+
+@endpoint(
+    "DELETE", "/insights/<id:insight_id>", "Delete an insight", answer=RemovedInsight, problems=NOT_FOUND
+)
+def remove(insight_id: int) -> RemovedInsight:
+    """One version with its conversation. If it was the current one, the newest that is left takes over."""
+    insights.delete(services().database, insight_id)
+    return RemovedInsight(id=insight_id)
+
+
+class AgainRequest(Request):
+    timezone: Zone = Field(description="IANA name; local times are told in it.")
+    system_prompt: Prompt | None = None
+    persona_id: Id | None = None
+    style_note: Note = ""
+    model: Text | None = None
+
+
+@endpoint(
+    "POST",
+    "/insights/<id:insight_id>/regenerate",
+    "Tell the same again",
+    body=AgainRequest,
+    answer=InsightAnswer,
+    status=201,
+    more_answers={202: RunningAnswer},
+    problems={**_TELLING, 404: "insight_not_found, frame_not_found, persona_not_found"},
+)
+def regenerate(insight_id: int, body: AgainRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
+    """The same frame or moment from the beginning, as another persona or with another model."""
+    return _made(body, insights.get(services().database, insight_id).anchor)
+
+
+class InsightChatRequest(Request):
+    message: Question
+    timezone: Zone = Field(description="IANA name; local times are told in it.")
+    amend: bool = Field(False, description="Makes a new current version of what is answered.")
+    system_prompt: Prompt | None = Field(
+        None, description="For this turn alone; with `amend` kept with the new version as it was sent."
+    )
+    persona_id: Id | None = None
+    style_note: Note = ""
+    model: Text | None = None
+
+
+@endpoint(
+    "POST",
+    "/insights/<id:insight_id>/chat",
+    "Ask about an insight, or amend it",
+    body=InsightChatRequest,
+    answer=TurnAnswer,
+    more_answers={202: RunningAnswer},
+    problems={**_TELLING, 404: "insight_not_found, persona_not_found"},
+)
+def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | RunningAnswer, int]:
+    """Goes on in its conversation. An amending turn has one of its own, which holds the new version."""
+    own = services()
+    found = insights.get(own.database, insight_id)
+    request = TurnRequest(
+        message=body.message,
+        timezone=body.timezone,
+        now_ms=own.clock(),
+        chat_id=found.chat_id,
+        model=body.model,
+        system_prompt=body.system_prompt,
+        persona_id=body.persona_id,
+        style_note=body.style_note,
+        amend=body.amend,
+    )
+    result = wait_for_turn(start_turn(request))
+    return (result, 202) if isinstance(result, RunningAnswer) else (turn_answer(result), 200)
+
+
+# -- support ------------------------------------------------------------------------------
+
+
+def _anchor(body: InsightRequest) -> Anchor:
+    if body.frame_id is not None:
+        frame = frames.get(services().database, body.frame_id)
+        return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
+    assert body.start_time is not None and body.end_time is not None  # validated
+    return Anchor("moment", to_ms(body.start_time), to_ms(body.end_time))
+
+
+def _made(body: InsightRequest | AgainRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:
+    own = services()
+    request = anchor_facts.request(
+        anchor,
+        body.timezone,
+        own.clock(),
+        model=body.model,
+        system_prompt=body.system_prompt,
+        persona_id=body.persona_id,
+        style_note=body.style_note,
+    )
+    result = wait_for_turn(start_turn(request))
+    if isinstance(result, RunningAnswer):
+        return result, 202
+    made = insights.of_chat(own.database, result.chat_id)
+    if made is None:  # what it was about was deleted meanwhile
+        raise insights.InsightNotFound(result.chat_id)
+    return insight_answer(made), 201
+
+
+def _place(cursor: str) -> tuple[int, int]:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise _no_cursor()
+    return int(match[1]), int(match[2])
+
+
+def _no_cursor() -> Problem:
+    return invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])

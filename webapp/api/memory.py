@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import time
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
-from store.core.times import to_seconds
+from store.core.times import to_ms, to_seconds
+from store.memory import observation_writer, observations
+from store.memory import search as memory
+from store.memory import timeline as memory_timeline
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary
-from store.memory.entries import MemoryEntry
+from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from webapp.api.values import Answer
+from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
+from webapp.api.endpoint import endpoint, invalid
+from webapp.api.values import Answer, QueryInt, QuerySeconds, Request, Text, check_range
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import services
 
 
 class FactAnswer(Answer):
@@ -140,3 +149,275 @@ def observation_of(body: Observation) -> ObservationAnswer:
         source=body.source,
         edited=list(body.edited),
     )
+
+
+# ---- api memory
+# Memory: what was done, learned and asked, by words or meaning, and around one moment.
+
+_MAX_ITEMS = 50
+
+
+def _types(value: Any) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(str(value).split(",")))
+    if not set(names) <= set(ENTRY_TYPES):
+        raise PydanticCustomError("invalid_types", f"must be some of {', '.join(ENTRY_TYPES)}, with commas")
+    return names
+
+
+Types = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_types),
+    WithJsonSchema(
+        {"type": "string", "pattern": rf"^({'|'.join(ENTRY_TYPES)})(,({'|'.join(ENTRY_TYPES)}))*$"}
+    ),
+]
+
+
+class MemorySearchQuery(Request):
+    q: Text = Field("", description="What is looked for; blank gives the newest entries.")
+    types: Types | None = Field(
+        None, description="observation, session, prompt, insight, chat; all when missing."
+    )
+    concept: Text | None = Field(None, description="Only observations with this concept, whole.")
+    file: Text | None = Field(None, description="Only observations of a file whose path has this in it.")
+    kind: Text | None = Field(None, description="Only observations of this kind, such as coding or mail.")
+    project: Text | None = None
+    start_time: QuerySeconds | None = Field(None, description="Start of the range, included.")
+    end_time: QuerySeconds | None = Field(
+        None, description="End of the range, not included. Without any range the last 90 days are searched."
+    )
+    order: Literal["relevance", "date"] = "relevance"
+    limit: Annotated[QueryInt, Field(ge=1, le=100)] = memory.MEMORY_LIMIT
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        return self
+
+
+class FoundAnswer(Answer):
+    type: Literal["observation", "session", "prompt", "insight", "chat"]
+    id: int
+    start_time: float
+    end_time: float
+    title: str
+    snippet: str
+    highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
+    score: float
+    body: Body
+
+
+class MemoryHowAnswer(Answer):
+    strategy: Literal["hybrid", "semantic", "fts", "newest"]
+    fallback_reason: str | None
+    window_days: int | None = Field(description="The default window, null when a range was given.")
+    duration_ms: float
+
+
+class MemorySearchAnswer(Answer):
+    data: list[FoundAnswer]
+    search: MemoryHowAnswer
+
+
+@endpoint(
+    "GET",
+    "/memory/search",
+    "Find what was done, learned and asked",
+    query=MemorySearchQuery,
+    answer=MemorySearchAnswer,
+    problems={400: "invalid_time, invalid_time_range, invalid_types"},
+)
+def search(query: MemorySearchQuery) -> MemorySearchAnswer:
+    """Best first: by meaning where there is an embedder, else by words with the reason."""
+    began = time.perf_counter()
+    own = services()
+    filters = MemoryFilters(
+        start_ms=None if query.start_time is None else to_ms(query.start_time),
+        end_ms=None if query.end_time is None else to_ms(query.end_time),
+        project=query.project or None,
+        concept=query.concept or None,
+        file=query.file or None,
+        kind=query.kind or None,
+    )
+    types: list[EntryType] = [each for each in ENTRY_TYPES if each in (query.types or ENTRY_TYPES)]
+    page = memory.search_memory(
+        own.database, own.embedder.asking(query.q), types, filters,
+        now_ms=own.clock(), limit=query.limit, order=query.order,
+    )  # fmt: skip
+    return MemorySearchAnswer(
+        data=[_found(entry) for entry in page.entries],
+        search=MemoryHowAnswer(
+            strategy=page.strategy,
+            fallback_reason=page.fallback_reason,
+            window_days=None if filters.has_range else memory.MEMORY_WINDOW_DAYS,
+            duration_ms=round((time.perf_counter() - began) * 1000, 3),
+        ),
+    )
+
+
+def _found(entry: MemoryEntry) -> FoundAnswer:
+    return FoundAnswer(
+        type=entry.type,
+        id=entry.id,
+        start_time=to_seconds(entry.start_ms),
+        end_time=to_seconds(entry.end_ms),
+        title=entry.title,
+        snippet=entry.snippet,
+        highlights=list(entry.highlights),
+        score=entry.score,
+        body=body_of(entry),
+    )
+
+
+# -- around one moment ----------------------------------------------------------------------
+
+
+class MemoryTimelineQuery(Request):
+    anchor: Text = Field(
+        description="An observation's id, session:ID, prompt:ID or an ISO 8601 time (UTC without an offset)."
+    )
+    depth_before: Annotated[QueryInt, Field(ge=0, le=MAX_DEPTH)] = TIMELINE_DEPTH
+    depth_after: Annotated[QueryInt, Field(ge=0, le=MAX_DEPTH)] = TIMELINE_DEPTH
+    unit: Literal["records", "hours"] = Field("records", description="What the depths count.")
+    format: Literal["index", "full"] = Field("index", description="`full` adds the bodies.")
+    project: Text | None = None
+
+
+class AnchorAnswer(Answer):
+    type: Literal["observation", "session", "prompt", "time"]
+    id: int | None
+    time: float
+
+
+class EntryAnswer(Answer):
+    type: Literal["observation", "session", "prompt"]
+    id: int
+    time: float
+    title: str
+    is_anchor: bool
+    body: Body | None = Field(description="Null with format=index.")
+
+
+class ContextAnswer(Answer):
+    """Chronological; `before` entries come before the anchor."""
+
+    anchor: AnchorAnswer
+    before: int
+    data: list[EntryAnswer]
+
+
+@endpoint(
+    "GET",
+    "/memory/timeline",
+    "What lies around one moment",
+    query=MemoryTimelineQuery,
+    answer=ContextAnswer,
+    problems={400: "invalid_anchor, invalid_depth_before, invalid_depth_after", 404: "anchor_not_found"},
+)
+def timeline(query: MemoryTimelineQuery) -> ContextAnswer:
+    """Observations, sessions and prompts mixed, the anchor marked."""
+    try:
+        found = memory_timeline.get_context_timeline(
+            services().database, query.anchor, depth_before=query.depth_before,
+            depth_after=query.depth_after, unit=query.unit, project=query.project or None,
+        )  # fmt: skip
+    except BadAnchor as error:
+        raise invalid(400, "invalid_anchor", [FieldError("anchor", str(error))]) from error
+    except UnknownAnchor as error:
+        raise Problem(404, "anchor_not_found", f"{str(error).capitalize()}.") from error
+    return ContextAnswer(
+        anchor=AnchorAnswer(type=found.anchor.type, id=found.anchor.id, time=to_seconds(found.anchor.at_ms)),
+        before=found.before,
+        data=[
+            EntryAnswer(
+                type=entry.type,  # type: ignore[arg-type]  # of a timeline
+                id=entry.id,
+                time=to_seconds(entry.start_ms),
+                title=entry.title,
+                is_anchor=found.is_anchor(entry),
+                body=body_of(entry) if query.format == "full" else None,
+            )
+            for entry in found.entries
+        ],
+    )
+
+
+# -- one observation ------------------------------------------------------------------------
+
+
+def _no_blanks(items: list[str]) -> list[str]:
+    if not all(item.strip() for item in items):
+        raise PydanticCustomError("blank_item", "must not hold blank texts")
+    return items
+
+
+Texts = Annotated[list[Text], Field(max_length=_MAX_ITEMS), AfterValidator(_no_blanks)]
+
+
+class WordsBody(Request):
+    """A person's own words. A field that is missing, or null, follows the frames."""
+
+    title: Annotated[Text, Field(min_length=1, pattern=r"\S")] | None = None
+    narrative: Annotated[str, Field(max_length=4_000)] | None = None
+    facts: Texts | None = None
+    concepts: Texts | None = None
+    kind: Annotated[str, Field(min_length=1, max_length=40, pattern=r"\S")] | None = None
+    project: Text | None = None
+
+
+@endpoint(
+    "GET",
+    "/memory/observations/<id:observation_id>",
+    "One observation",
+    answer=ObservationAnswer,
+    problems={404: "observation_not_found"},
+)
+def observation(observation_id: int) -> ObservationAnswer:
+    """With the person's words over what was derived."""
+    return observation_of(observation_or_404(observation_id))
+
+
+@endpoint(
+    "PUT",
+    "/memory/observations/<id:observation_id>",
+    "Replace a person's words for an observation",
+    body=WordsBody,
+    answer=ObservationAnswer,
+    problems={404: "observation_not_found"},
+)
+def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
+    """They win over rules and models, and stay when the hour is derived again."""
+    own = services()
+    words = body.model_dump(exclude_none=True)
+    observation_writer.edit(own.database, observation_id, words, own.clock())
+    return observation_of(observation_or_404(observation_id))
+
+
+class HiddenAnswer(Answer):
+    hidden: Literal[True]
+
+
+@endpoint(
+    "DELETE",
+    "/memory/observations/<id:observation_id>",
+    "Take an observation out of memory",
+    answer=HiddenAnswer,
+    problems={404: "observation_not_found"},
+)
+def hide(observation_id: int) -> HiddenAnswer:
+    """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
+    own = services()
+    if not observation_writer.hide(own.database, observation_id, own.clock()):
+        raise _not_found(observation_id)
+    return HiddenAnswer(hidden=True)
+
+
+def observation_or_404(observation_id: int) -> Observation:
+    found = observations.get(services().database, observation_id)
+    if found is None:
+        raise _not_found(observation_id)
+    return found
+
+
+def _not_found(observation_id: int) -> Problem:
+    return Problem(404, "observation_not_found", f"There is no observation {observation_id}.")

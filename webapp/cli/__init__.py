@@ -1,6 +1,6 @@
 """The `recollect` command.
 
-Each command lives in `webapp.cli.commands_init` and is imported when it is called or listed; those
+Each command lives in `webapp.cli` and is imported when it is called or listed; those
 modules import what they work with inside the command, so that help appears at once. A failure is
 one line on stderr and a non-zero exit code.
 """
@@ -23,14 +23,14 @@ log = logging.getLogger(__name__)
 # In the order in which a person meets them.
 COMMANDS = {
     "up": "webapp.cli.processes:up",
-    "open": "webapp.cli.door:open_pages",
+    "open": "webapp.cli.processes:open_pages",
     "ask": "webapp.cli.queries:ask",
     "search": "webapp.cli.queries:search",
-    "day": "webapp.cli.days:day",
-    "pause": "webapp.cli.control:pause",
-    "resume": "webapp.cli.control:resume",
-    "delete": "webapp.cli.control:delete",
-    "demo": "webapp.cli.demo:demo",
+    "day": "webapp.cli.queries:day",
+    "pause": "webapp.cli.maintenance:pause",
+    "resume": "webapp.cli.maintenance:resume",
+    "delete": "webapp.cli.maintenance:delete",
+    "demo": "webapp.cli.imports:demo",
     "import": "webapp.cli.imports:imports",
     "doctor": "webapp.cli.maintenance:doctor",
     "verify": "webapp.cli.maintenance:verify",
@@ -38,8 +38,8 @@ COMMANDS = {
     "check-context": "bench.evals.context_check:check_context",
     "check-tools": "bench.evals.tool_choice:check_tools",
     "reindex": "webapp.cli.maintenance:reindex",
-    "mcp": "webapp.cli.doors:mcp",
-    "token": "webapp.cli.door:token",
+    "mcp": "webapp.cli.processes:mcp",
+    "token": "webapp.cli.processes:token",
     "capture": "webapp.cli.processes:capture",
     "ingest": "webapp.cli.processes:ingest",
     "web": "webapp.cli.processes:web",
@@ -107,3 +107,9 @@ def _tell(message: str, code: int) -> int:
 
 if __name__ == "__main__":
     main()
+
+
+# The commands of `recollect`, a module per kind.
+#
+# What a command works with is imported inside it: listing the commands must not load Flask,
+# SQLite or an engine.

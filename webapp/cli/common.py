@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +22,7 @@ from store.core.times import MAX_EPOCH_SECONDS, to_ms
 if TYPE_CHECKING:
     from store.core.database import Database
     from store.core.settings import Settings
+
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -118,3 +120,16 @@ MOMENT = Moment()
 def local_text(ms: int) -> str:
     """A moment on this machine's clock, with its offset."""
     return datetime.fromtimestamp(ms / 1000).astimezone().isoformat(sep=" ", timespec="seconds")
+
+
+# ---- browser
+# Showing a page to a person.
+
+
+def open_in_browser(link: str) -> None:
+    """Show the link in a graphical browser; without a display the printed link is enough."""
+    has_display = sys.platform in ("win32", "darwin") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    if has_display:
+        webbrowser.open(link)

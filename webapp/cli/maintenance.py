@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from webapp.cli.common import home_option, json_option, open_database, open_home, print_json, run_part
+from webapp.cli.common import (
+    MOMENT,
+    home_option,
+    json_option,
+    local_text,
+    open_database,
+    open_home,
+    print_json,
+    run_part,
+)
 
 
 @click.command()
@@ -65,3 +74,73 @@ def reindex(home: Path | None, as_json: bool, of_words: bool, of_meaning: bool, 
     """Make the indexes of words and meaning anew; may be stopped and started again."""
     chosen = {"--text": of_words, "--vectors": of_meaning, "--all": everything, "--json": as_json}
     return run_part("ingest", home, ["reindex", *(option for option, given in chosen.items() if given)])
+
+
+# ---- control
+# `pause`, `resume` and `delete`.
+
+
+@click.command()
+@home_option
+@json_option
+@click.argument("minutes", required=False, type=click.FloatRange(min=0, min_open=True))
+def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
+    """Stop recording for MINUTES, or until `resume`. Survives a restart."""
+    from store.core.times import now_ms, to_seconds
+    from webapp.ops import control
+
+    order = control.pause(open_home(home).data_dir, minutes, now_ms())
+    until = order.until_ms
+    if as_json:
+        print_json({"state": "paused", "until": None if until is None else to_seconds(until)})
+    else:
+        click.echo(f"paused until {local_text(until) if until else 'you resume'}")
+
+
+@click.command()
+@home_option
+@json_option
+def resume(home: Path | None, as_json: bool) -> None:
+    """End a pause."""
+    from webapp.ops import control
+
+    control.resume(open_home(home).data_dir)
+    print_json({"state": "resumed"}) if as_json else click.echo("recording goes on")
+
+
+@click.command()
+@home_option
+@json_option
+@click.option("--from", "start_ms", type=MOMENT, required=True, metavar="TIME", help="Start, included.")
+@click.option("--to", "end_ms", type=MOMENT, required=True, metavar="TIME", help="End, not included.")
+@click.option("--app", help="Only frames of this app.")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
+def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: str | None, yes: bool) -> None:
+    """Delete everything that was recorded in a range of time."""
+    from store.deletion import deletion
+    from store.frames.media import Media
+    from webapp.core.formatting import count
+
+    if end_ms <= start_ms:
+        raise click.ClickException("--to must be later than --from")
+    data_dir = open_home(home).data_dir
+    database = open_database(data_dir)
+    counts = deletion.preview(database, start_ms, end_ms, app)
+    if not yes:
+        _confirm(count(counts.frames, "frame"), start_ms, end_ms, app)
+    receipt = deletion.delete_range(database, Media(data_dir.media), start_ms, end_ms, app)
+    if as_json:
+        from webapp.api.privacy import receipt_answer
+
+        click.echo(receipt_answer(receipt, app).model_dump_json(indent=2))
+    else:
+        click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
+    if not receipt.verified:
+        raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
+
+
+def _confirm(frames: str, start_ms: int, end_ms: int, app: str | None) -> None:
+    """Show on stderr what would go, and ask; raises `click.Abort` on anything but yes."""
+    of_app = f" of {app}" if app else ""
+    span = f"{local_text(start_ms)} to {local_text(end_ms)}"
+    click.confirm(f"{frames}{of_app} from {span}: gone for good. Delete?", abort=True, err=True)

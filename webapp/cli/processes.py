@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from webapp.cli.browser import open_in_browser
-from webapp.cli.common import home_option, json_option, open_home, print_json, run_part
+from webapp.cli.common import home_option, json_option, open_home, open_in_browser, print_json, run_part
 
 
 @click.command()
@@ -44,7 +44,7 @@ def web(home: Path | None, port: int | None, host: str | None, no_link: bool) ->
     """Serve the pages and the API alone."""
     import logging
 
-    from webapp.serving.serve import serve
+    from webapp.serving.app import serve
 
     root = logging.getLogger()
     root.setLevel(min(root.level, logging.INFO))
@@ -94,3 +94,58 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
     else:
         click.echo(f"{len(chosen)} entries are queued again")
     return 0
+
+
+# ---- door
+# `token` and `open`: how to come in.
+
+
+@click.command()
+@home_option
+@json_option
+@click.option("--reading", is_flag=True, help="The token that only opens the doors for reading.")
+def token(home: Path | None, as_json: bool, reading: bool) -> None:
+    """Print the API token."""
+    from webapp.security.access import load_token, reading_token
+
+    value = load_token(open_home(home).data_dir)
+    value = reading_token(value) if reading else value
+    print_json({"token": value}) if as_json else click.echo(value)
+
+
+@click.command("open")
+@home_option
+@json_option
+def open_pages(home: Path | None, as_json: bool) -> None:
+    """Open the pages in a browser, by a link that works once."""
+    from webapp.ops.control import web_address
+    from webapp.security.access import launch_link
+
+    data_dir = open_home(home).data_dir
+    address = web_address(data_dir)
+    if address is None:
+        raise click.ClickException("Recollect is not running; start it with `recollect up`")
+    link = launch_link(data_dir, address.url)
+    print_json({"link": link}) if as_json else click.echo(link)
+    if not as_json:
+        open_in_browser(link)
+
+
+# ---- doors
+# `mcp`: the door for assistants.
+
+
+@click.command()
+@home_option
+@click.option("--http", is_flag=True, help="Over HTTP on this machine instead of stdin and stdout.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port for --http (0: any free one).")
+def mcp(home: Path | None, http: bool, port: int | None) -> None:
+    """Let an assistant read, by the Model Context Protocol. Read-only; every call is logged."""
+    from webapp.integrations.mcp import serve_http, serve_stdio
+
+    arguments: dict[str, Any] = {} if port is None else {"mcp.port": port}
+    here = open_home(home, arguments)
+    if http:
+        serve_http(here.data_dir, here.settings, lambda address: click.echo(address, err=True))
+    else:
+        serve_stdio(here.data_dir, here.settings)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from webapp.cli.common import MOMENT, home_option, json_option, local_text, open_database, open_home
+from webapp.cli.common import (
+    MOMENT,
+    home_option,
+    json_option,
+    local_text,
+    open_database,
+    open_home,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from assistant.turns.turn import TurnResult
@@ -152,3 +161,32 @@ def _print_page(page: Page) -> None:
             click.echo(f"    {' '.join(hit.snippet.split())}")
     found = count(page.total, "frame")
     click.echo(found if page.total_is_exact else f"more than {found}", err=True)
+
+
+# ---- days
+# `day`: the summary of a day on a terminal.
+
+
+@click.command()
+@home_option
+@json_option
+@click.option("--again", is_flag=True, help="Have the day told again.")
+@click.argument("day", metavar="[DATE]", type=click.DateTime(["%Y-%m-%d"]), required=False)
+def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> None:
+    """Print what a day was about; the latest that was told without a DATE."""
+    from store.memory import daily_hours, daily_summaries
+
+    database = open_database(open_home(home).data_dir)
+    on = None if day is None else day.date()
+    found = daily_summaries.of_day(database, on) if on else next(iter(daily_summaries.listed(database)), None)
+    if found is None:
+        raise click.ClickException(f"there is no summary of {on.isoformat() if on else 'any day'} yet")
+    if again:
+        with database.write() as connection:
+            daily_hours.redo(connection, found.start_ms, found.end_ms)
+        click.echo(f"{found.day} is told again by the ingest worker")
+    elif as_json:
+        told = {"day": found.day, "timezone": found.zone, "source": found.source, "text": found.text}
+        print_json(told)
+    else:
+        click.echo(found.text)

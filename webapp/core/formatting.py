@@ -5,7 +5,10 @@ English by hand and not by `strftime`, which follows the process's locale.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, tzinfo
+from difflib import SequenceMatcher
+from typing import Literal
 
 from store.core import times
 
@@ -100,3 +103,32 @@ def host(url: str) -> str:
     """The part of a URL that says where it leads."""
     rest = url.partition("://")[2] or url
     return rest.partition("/")[0]
+
+
+# ---- difference
+# What differs between two texts, line by line, to be read without colours too.
+
+Kind = Literal["same", "added", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    kind: Kind
+    text: str
+
+
+def difference(before: str, after: str) -> list[DiffLine]:
+    """Every line of both texts in order: kept, gone from `before`, or new in `after`.
+
+    Whole lines are compared: `difflib.ndiff`, which also looks for similar ones, takes minutes for
+    thousands of short lines. Lines that are everywhere are no anchors, which keeps those fast, too.
+    """
+    old, new = (text.split("\n") if text else [] for text in (before, after))
+    lines: list[DiffLine] = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
+        if tag == "equal":
+            lines += [DiffLine("same", text) for text in old[a:b]]
+            continue
+        lines += [DiffLine("removed", text) for text in old[a:b]]
+        lines += [DiffLine("added", text) for text in new[c:d]]
+    return lines

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import date
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 
 from werkzeug.routing import BaseConverter, ValidationError
+
+from assistant.language.time_phrases import Calendar, Refusal, in_field, widened
+from store.core import times
+from webapp.core import formatting
+from webapp.core.services import Viewer
 
 
 class IdConverter(BaseConverter):
@@ -39,3 +47,169 @@ class ModelConverter(BaseConverter):
 
     part_isolating = False
     regex = r"[^/\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}"
+
+
+# ---- moments
+# Moments and ranges in addresses and forms: epoch milliseconds, RFC 3339, or a wall-clock time.
+#
+# Milliseconds are what a browser sends and always win; wall-clock fields are for browsers without
+# scripts and are read in the viewer's zone.
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+
+
+def moment(text: str | None, viewer: Viewer) -> int | None:
+    """Epoch milliseconds of ``1795156328000``, RFC 3339 or ``2026-11-20T14:32``; None when neither."""
+    if not text:
+        return None
+    text = text.strip()
+    if re.fullmatch(r"\d{1,15}", text):
+        ms = int(text)
+        return ms if ms <= times.MAX_MS else None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if at.tzinfo is None:
+        return times.wall_to_ms(at, viewer.zone)
+    return round(at.timestamp() * 1000)
+
+
+def end_moment(text: str | None, viewer: Viewer) -> int | None:
+    """Like `moment`, for the end of a range: of a wall time that comes twice, the later."""
+    # Digits alone are milliseconds, though ``1795030800000`` could be the year 1795 in ISO 8601's short form.
+    if not text or text.strip().isdecimal():
+        return moment(text, viewer)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return moment(text, viewer)
+    return times.wall_to_ms(at, viewer.zone, later=True) if at.tzinfo is None else moment(text, viewer)
+
+
+def day_named(text: str | None, viewer: Viewer) -> times.Day | None:
+    """The local day of ``2026-11-20``, or None."""
+    try:
+        on = date.fromisoformat(text or "")
+    except ValueError:
+        return None
+    if not 1971 <= on.year <= 9000:
+        return None
+    return times.day(on, viewer.zone, viewer.day_start_min)
+
+
+def clock_on(day: times.Day, text: str, viewer: Viewer) -> int | None:
+    """A typed clock time (``14:32``, ``14:32:08``) within a logical day."""
+    match = _CLOCK.fullmatch(text.strip())
+    if match is None or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3] or 0) > 59:
+        return None
+    at = time(int(match[1]), int(match[2]), int(match[3] or 0))
+    ms = times.wall_to_ms(datetime.combine(day.date, at), viewer.zone)
+    if ms < day.start_ms:  # the small hours of a day that starts later belong to its end
+        ms = times.wall_to_ms(datetime.combine(date.fromordinal(day.date.toordinal() + 1), at), viewer.zone)
+    return ms
+
+
+# ---- ranges
+# A range of time from a form or an address, and the presets that name the usual ones.
+#
+# What a browser worked out (epoch milliseconds) wins; a preset is read on the viewer's clock; wall
+# times are for browsers without scripts.
+
+PRESETS = {
+    "30m": "Last 30 min",
+    "2h": "Last 2 h",
+    "today": "Today",
+    "yesterday": "Yesterday",
+    "week": "This week",
+    "7d": "Last 7 days",
+}
+_MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What was chosen. Both ends are None for "no range"; `problem` says what is wrong with it."""
+
+    when: str  # a preset, "custom", or "" for none
+    start_ms: int | None = None
+    end_ms: int | None = None
+    label: str = ""
+    problem: str = ""
+    phrase: str = ""  # what was typed
+
+    @property
+    def is_given(self) -> bool:
+        return self.start_ms is not None
+
+
+NO_RANGE = Range("")
+
+
+def read(values: Mapping[str, str], viewer: Viewer, start: str = "from", end: str = "to") -> Range:
+    """The range in a query or form whose fields are called `start`, `end`, `when` and ``*_local``."""
+    when = values.get("when", "")
+    if when in PRESETS and not (values.get(start) and values.get(end)):
+        return _of_preset(when, viewer)
+    phrase = values.get("phrase", "").strip()
+    if when == "custom" and phrase and not (values.get(start) and values.get(end)):
+        return _of_phrase(phrase, viewer)
+    start_ms = moment(values.get(start) or values.get("from_local"), viewer)
+    end_ms = end_moment(values.get(end) or values.get("to_local"), viewer)
+    if start_ms is None and end_ms is None:
+        return NO_RANGE
+    if start_ms is None:
+        start_ms = 0
+    if end_ms is None:
+        end_ms = viewer.now_ms
+    label = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms) if start_ms < end_ms else ""
+    problem = "" if start_ms < end_ms else "The range ends before it starts."
+    return Range(when if when in PRESETS else "custom", start_ms, end_ms, label, problem, phrase)
+
+
+_PROBLEMS = {
+    "future": "has not come yet",
+    "no_such_date": "is no date here",
+    "no_such_time": "is no time of day",
+}
+
+
+def _of_phrase(phrase: str, viewer: Viewer) -> Range:
+    """What was typed in words, as `phrases` reads it; a moment is widened."""
+    calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
+    found = in_field(phrase, calendar)
+    if isinstance(found, Refusal):
+        why = _PROBLEMS.get(found.problem, "is not a time I know")
+        return Range("custom", problem=f"“{found.phrase}” {why}.", phrase=phrase)
+    found = widened(found, calendar)
+    label = formatting.span(found.start_ms, found.end_ms, viewer.zone, viewer.now_ms)
+    return Range("custom", found.start_ms, found.end_ms, label, phrase=phrase)
+
+
+def _of_preset(when: str, viewer: Viewer) -> Range:
+    start_ms, end_ms = bounds(when, viewer)
+    return Range(when, start_ms, end_ms, PRESETS[when])
+
+
+def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
+    """``[start_ms, end_ms)`` of a preset. Hours are elapsed, days are calendar days."""
+    now_ms = viewer.now_ms
+    today = viewer.today
+
+    def start_of(back: int) -> int:
+        return times.day(today.date - timedelta(days=back), viewer.zone, viewer.day_start_min).start_ms
+
+    match when:
+        case "30m":
+            return now_ms - 30 * _MINUTE_MS, now_ms
+        case "2h":
+            return now_ms - 120 * _MINUTE_MS, now_ms
+        case "today":
+            return today.start_ms, max(now_ms, today.start_ms + 1)
+        case "yesterday":
+            return start_of(1), today.start_ms
+        case "week":
+            return start_of(today.date.weekday()), now_ms
+        case "7d":
+            return start_of(6), now_ms
+    raise ValueError(f"no preset {when!r}; known: {', '.join(PRESETS)}")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
+from zoneinfo import ZoneInfo
 
-from flask import current_app
+from flask import current_app, g, request
 
 from assistant.context.session_closing import ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.tools.registry import AgentDeps
 from assistant.turns.live import LiveTurns
+from store.core import times
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.core.preferences import host_zone, zone_named
 from store.core.settings import Settings
 from store.frames.media import Media
 from store.spool.queue import Spool
@@ -39,3 +42,77 @@ class Services:
 def services() -> Services:
     """The services of the app that answers the current request."""
     return cast(Services, current_app.extensions["recollect"])
+
+
+# ---- viewer
+# Who looks at the page, and on which clock: zone, theme and display choices of one request.
+#
+# The browser decides the zone (cookie ``tz``, written by ``zone.js`` from `Intl`), a person may
+# override it for this browser (cookie ``zone``), and a link may carry its own (``?tz=``). Before
+# the browser has said anything the server's own zone stands in, and the page says so.
+
+ZONE_COOKIE = "zone"
+BROWSER_ZONE_COOKIE = "tz"
+THEME_COOKIE = "theme"
+DAY_START_COOKIE = "day_start"
+KEYS_COOKIE = "single_keys"
+
+Origin = Literal["link", "chosen", "browser", "server"]
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """The clock and the choices that a page is drawn with."""
+
+    zone: ZoneInfo
+    zone_origin: Origin
+    now_ms: int
+    theme: str  # "light", "dark" or "" for the system's
+    day_start_min: int
+    single_keys: bool
+
+    @property
+    def zone_name(self) -> str:
+        return self.zone.key or "UTC"
+
+    @property
+    def zone_is_doubtful(self) -> bool:
+        """A browser that reports UTC beside a server elsewhere may be hiding its zone."""
+        is_utc = self.zone_name in ("UTC", "Etc/UTC")
+        return self.zone_origin == "browser" and is_utc and host_zone().key not in ("UTC", "Etc/UTC")
+
+    def day_of(self, ms: int) -> times.Day:
+        return times.day_of(ms, self.zone, self.day_start_min)
+
+    @property
+    def today(self) -> times.Day:
+        return self.day_of(self.now_ms)
+
+
+def viewer() -> Viewer:
+    """The viewer of the current request, worked out once."""
+    if "viewer" not in g:
+        g.viewer = _read()
+    found: Viewer = g.viewer
+    return found
+
+
+def _read() -> Viewer:
+    cookies = request.cookies
+    choices: list[tuple[Origin, str | None]] = [
+        ("link", request.values.get("tz")),
+        ("chosen", cookies.get(ZONE_COOKIE)),
+        ("browser", cookies.get(BROWSER_ZONE_COOKIE)),
+    ]
+    found = ((origin, zone_named(name)) for origin, name in choices)
+    origin, zone = next(((o, z) for o, z in found if z is not None), ("server", host_zone()))
+    theme = cookies.get(THEME_COOKIE, "")
+    day_start = cookies.get(DAY_START_COOKIE, "")
+    return Viewer(
+        zone=zone,
+        zone_origin=origin,
+        now_ms=services().clock(),
+        theme=theme if theme in ("light", "dark") else "",
+        day_start_min=60 * int(day_start) if day_start in ("1", "2", "3", "4", "5", "6") else 0,
+        single_keys=cookies.get(KEYS_COOKIE) != "off",
+    )

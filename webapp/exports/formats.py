@@ -5,13 +5,23 @@ The marks survive: a sentence that was not proved carries its word in brackets b
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import re
+import zipfile
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from assistant.turns.turn import EvidenceItem
-from webapp.core import formatting
+from flask import render_template
+from markupsafe import Markup
+
+from assistant.turns.turn import EvidenceItem, TurnResult
+from webapp.core import formatting, markdown
 from webapp.exports.pack import Pack, Source
-from webapp.views.views_turns import claim_spans, coverage_lines
+from webapp.views.turns import claim_spans, coverage_lines
 
 STATE_WORDS = {
     "found": "✓ Quote found",
@@ -120,3 +130,156 @@ def _line(pack: Pack, source: Source, zone: ZoneInfo) -> str:
     if source.withheld:
         return f"[{source.n}] {when(source.item.captured_ms, zone)}. {source.withheld}"
     return f"[{source.n}] {citation(pack, source.item, zone)} ({state_words(source)})"
+
+
+# ---- page
+# An answer as one HTML file: no script, nothing loaded from anywhere, both themes, fit for print.
+#
+# Pictures stand in it as data addresses, so that the file is whole wherever it is moved; the boxes
+# around the quoted words are SVG over them, as on the pages.
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCard:
+    """A source as it stands below the answer. `link` is empty where nothing is told of it."""
+
+    source: Source
+    place: str
+    when: str
+    link: str
+    words: str
+    is_wrong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPage:
+    """Everything `export/answer.html` draws."""
+
+    turn: TurnResult
+    answer: Markup
+    cards: tuple[SourceCard, ...]
+    facts: tuple[str, ...]
+    link: str
+    made: str
+
+
+def html_document(pack: Pack) -> str:
+    """The whole file."""
+    return render_template("export/answer.html", view=_view(pack))
+
+
+def fragment(pack: Pack) -> str:
+    """What stands in its body: what "copy as HTML" gives."""
+    return render_template("export/_answer.html", view=_view(pack))
+
+
+def _view(pack: Pack) -> AnswerPage:
+    turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
+    anchors = {source.n: f"#e{source.n}" for source in pack.sources if source.n not in pack.withdrawn}
+    return AnswerPage(
+        turn=turn,
+        answer=markdown.render(
+            turn.answer_md, anchors, claim_spans(turn.claims, pack.withdrawn), pack.withdrawn
+        ),
+        cards=tuple(_card(pack, source, zone) for source in pack.sources),
+        facts=tuple(facts(pack)),
+        link=f"{pack.origin}/chat/{turn.chat_id}#t{turn.turn_id}",
+        made=when(pack.made_ms, zone),
+    )
+
+
+def _card(pack: Pack, source: Source, zone: ZoneInfo) -> SourceCard:
+    at = when(source.item.captured_ms, zone)
+    is_wrong = source.n in pack.withdrawn
+    if source.withheld:
+        return SourceCard(source, "", at, "", source.withheld, is_wrong)
+    return SourceCard(
+        source, place_of(source.item), at, link_of(pack, source.item), state_words(source), is_wrong
+    )
+
+
+# ---- bundle
+# An answer as a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures and their hashes.
+#
+# ``SHA256SUMS`` is what ``sha256sum --check`` reads. ``evidence.json`` also names the SHA-256 that
+# each frame's picture had when it was captured, so that a crop can be traced to its frame.
+
+FORMAT = "recollect-answer/1"
+
+
+def file_name(pack: Pack, suffix: str) -> str:
+    """``chat17-t4-20261120T143208+0800.zip``, the moment of the export in the answer's zone."""
+    at = datetime.fromtimestamp(pack.made_ms / 1000, ZoneInfo(pack.turn.timezone))
+    return f"chat{pack.turn.chat_id}-t{pack.turn.turn_id}-{at:%Y%m%dT%H%M%S%z}.{suffix}"
+
+
+def archive(pack: Pack) -> bytes:
+    """The zip. The same pack gives the same bytes."""
+    files = {
+        "answer.md": markdown_document(pack, pictures=True).encode(),
+        "answer.html": html_document(pack).encode(),
+        "evidence.json": json.dumps(evidence(pack), ensure_ascii=False, indent=1).encode() + b"\n",
+        **{source.image.name: source.image.content for source in pack.sources if source.image},
+        **dict(pack.files),
+    }
+    sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
+    files["SHA256SUMS"] = sums.encode()
+    at = datetime.fromtimestamp(pack.made_ms / 1000, ZoneInfo(pack.turn.timezone))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, (max(at.year, 1980), *at.timetuple()[1:6]))
+            entry.compress_type = zipfile.ZIP_STORED if name.startswith("evidence/") else zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o600 << 16
+            bundle.writestr(entry, content)
+    return buffer.getvalue()
+
+
+def evidence(pack: Pack) -> dict[str, Any]:
+    """Everything that can be checked by a program; times in epoch milliseconds."""
+    turn = pack.turn
+    return {
+        "format": FORMAT,
+        "exported_ms": pack.made_ms,
+        "chat": turn.chat_id,
+        "turn": turn.turn_id,
+        "question": turn.question,
+        "answer_md": turn.answer_md,
+        "model": turn.model,
+        "range": {"start_ms": turn.start_ms, "end_ms": turn.end_ms, "timezone": turn.timezone},
+        "claims": [asdict(claim) for claim in turn.claims],
+        "coverage": asdict(turn.coverage),
+        "attachments": [
+            {"name": each.name, "size_bytes": each.size_bytes, "sha256": each.sha256}
+            for each in turn.attachments
+        ],
+        "evidence": [_bundle_source(pack, source) for source in pack.sources],
+    }
+
+
+def _bundle_source(pack: Pack, source: Source) -> dict[str, Any]:
+    item, image = source.item, source.image
+    return {
+        "n": source.n,
+        "frame_id": item.frame_id,
+        "captured_ms": item.captured_ms,
+        "local_time": item.local_time,
+        "app_name": item.app_name,
+        "window_name": item.window_name,
+        "browser_url": item.browser_url,
+        "quote": item.quote,
+        "boxes": [asdict(box) for box in item.boxes],
+        "state": item.state,
+        "marked_wrong": source.n in pack.withdrawn,
+        "withheld": source.withheld or None,
+        "picture_gone": source.gone or None,
+        "frame_sha256": source.frame_sha256,
+        "picture": None
+        if image is None
+        else {
+            "file": image.name,
+            "sha256": image.sha256,
+            "media_type": image.media_type,
+            "shows": None if image.area is None else asdict(image.area),
+        },
+    }

@@ -29,8 +29,7 @@ import click
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops.control import supervisor_lock, web_address
-from webapp.security.access import launch_link
-from webapp.security.address import check_address, listen
+from webapp.security.access import check_address, launch_link, listen
 
 MAX_RESTARTS = 5
 RESTART_WINDOW_S = 60.0

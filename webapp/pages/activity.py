@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import get_args
 from urllib.parse import urlencode
 
+from flask import Blueprint, render_template, request
+
 from store.core.database import Database
 from store.frames.activity_intervals import Segment
 from store.timeline import gaps, segments
 from store.timeline.totals import Kind, Total, Totals, intervals, of_segments
+from webapp.core.errors import FieldError, Problem
+from webapp.core.parameters import end_moment, moment
+from webapp.core.services import services, viewer
 
 MAX_ROWS = 30
 MAX_INTERVALS = 500
@@ -100,3 +105,33 @@ def _row(ask: TotalsQuery, kind: Kind, total: Total) -> Row:
     of_app = total.app_name if kind == "window" else None
     to = address(ask.start_ms, ask.end_ms, kind, total.name, of_app)
     return Row(total.name or f"Unknown {kind}", of_app or "", total.duration_ms, to)
+
+
+# ---- webapp activity
+# Totals and their intervals, as a page.
+
+blueprint = Blueprint("activity", __name__)
+
+
+@blueprint.get("/activity")
+def show() -> str:
+    """The totals of ``from`` to ``to`` (today when missing); with ``kind`` and ``name`` one's intervals."""
+    who = viewer()
+    start_ms, end_ms = moment(request.args.get("from"), who), end_moment(request.args.get("to"), who)
+    if request.args.get("from") is None and request.args.get("to") is None:
+        start_ms, end_ms = who.today.start_ms, who.today.end_ms
+    if start_ms is None or end_ms is None or end_ms <= start_ms:
+        raise _bad("from", "from and to must be epoch milliseconds, to the later of the two")
+    kind = request.args.get("kind")
+    if kind is not None and kind not in KINDS:
+        raise _bad("kind", f"must be one of {', '.join(KINDS)}")
+    ask = TotalsQuery(start_ms, end_ms, kind, request.args.get("name"), request.args.get("app"))
+    own = services()
+    found = page(own.database, ask, own.settings.capture.idle_after_s)
+    return render_template("activity/activity.html", page=found, section="timeline")
+
+
+def _bad(field: str, message: str) -> Problem:
+    return Problem(
+        400, "invalid_request", "The address cannot be understood.", errors=(FieldError(field, message),)
+    )

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from assistant.context import topics
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from assistant.context import session_closing, topics
 from assistant.context.session_closing import is_opted_out
+from assistant.core.texts import normalize, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession
 from store.memory.chat_summaries import ChatSummary, SessionTurn
+from store.memory.documents import SUMMARY_FIELDS
 from webapp.api import chat_memory
 from webapp.api.chat_memory import SourcedLine, SourcedText
-from webapp.core.services import Services
+from webapp.core import templating
+from webapp.core.errors import Problem
+from webapp.core.services import Services, services
 
 PAGE = 50
 
@@ -109,3 +116,142 @@ def digests_page(own: Services) -> DigestsPage:
 
 def _row(own: Services, session: ChatSession, summary: ChatSummary | None) -> SessionRow:
     return SessionRow(session, summary, chat_memory.of_summary(own.database, summary) if summary else {})
+
+
+# ---- webapp memory sessions
+# Memory, Sessions and Topics: what chats came to, in the person's hands. All of it works without scripts.
+
+blueprint = Blueprint("memory_sessions", __name__)
+
+_MAX_FIELD_CHARS = 1_000
+
+
+@blueprint.get("/memory/sessions")
+def sessions() -> Response:
+    """Windows of chats, newest first; ``before`` is the id that a page ends at."""
+    own, before = services(), request.args.get("before", "")
+    session_closing.close_idle_sessions(own.context)
+    page = sessions_page(own, int(before) if before.isdecimal() and len(before) < 19 else None)
+    return make_response(render_template("memory/sessions.html", page=page, section="memory"))
+
+
+@blueprint.post("/memory/sessions")
+def switch() -> Response:
+    """Let models be told of earlier chats (``told=on``), or not."""
+    chat_sessions.set_off(services().database, request.form.get("told") != "on")
+    return templating.redirect_to("/memory/sessions")
+
+
+@blueprint.post("/memory/sessions/forget")
+def forget() -> Response:
+    """Forget all memory of chats; the chats stay."""
+    chat_digests.delete_everything(services().database)
+    return templating.redirect_to("/memory/sessions")
+
+
+@blueprint.get("/memory/digests")
+def digests() -> Response:
+    """What models are told of many chats: the recent days chat by chat, the time before by month."""
+    page = digests_page(services())
+    return make_response(render_template("memory/digests.html", page=page, section="memory"))
+
+
+@blueprint.get("/memory/sessions/<id:session_id>")
+def session(session_id: int) -> Response:
+    """What one window came to, and the form to correct it."""
+    page = session_page(services(), _session(session_id))
+    return make_response(render_template("memory/session.html", page=page, section="memory"))
+
+
+@blueprint.post("/memory/sessions/<id:session_id>")
+def edit(session_id: int) -> Response:
+    """Keep the person's words in place of the summary's."""
+    own, form = services(), request.form
+    said = {name: " ".join(form.get(name, "").split())[:_MAX_FIELD_CHARS] for name in SUMMARY_FIELDS}
+    fields = {name: redacted(text) or None for name, text in said.items()}
+    if not chat_summaries.edit(own.database, session_id, fields, own.clock()):
+        raise _no_session(session_id)
+    session_closing.embed(own.context, session_id)
+    return templating.redirect_to(f"/memory/sessions/{session_id}")
+
+
+@blueprint.post("/memory/sessions/<id:session_id>/<any(retract, restore, again):what>")
+def change(session_id: int, what: str) -> Response:
+    """Tell no model of it, tell of it again, or make the summary of the chat again."""
+    own = services()
+    if what == "again":
+        chat_summaries.drop_edits(own.database, _session(session_id).id)
+        session_closing.summarise(own.context, session_id)
+    elif not chat_summaries.retract(own.database, session_id, what == "retract", own.clock()):
+        raise _no_session(session_id)
+    return templating.redirect_to(f"/memory/sessions/{session_id}")
+
+
+@blueprint.post("/memory/sessions/<id:session_id>/tags")
+def split(session_id: int) -> Response:
+    """Say that the session is about ``new`` and not about ``tag``: it leaves that topic for another."""
+    tag, new = request.form.get("tag", ""), normalize(request.form.get("new", ""))[: topics.MAX_TITLE_CHARS]
+    if not new:
+        raise Problem(422, "invalid_tag", "Say what it is about instead.")
+    if not chat_digests.split_topic(services().database, session_id, tag, new):
+        raise _no_session(session_id)
+    return templating.redirect_to(f"/memory/sessions/{session_id}")
+
+
+@blueprint.get("/memory/topics")
+def listed() -> Response:
+    """Topics of chats, the one made last first."""
+    found = chat_digests.topics(services().database)
+    return make_response(render_template("memory/topics.html", topics=found, section="memory"))
+
+
+@blueprint.get("/memory/topics/<id:topic_id>")
+def topic(topic_id: int) -> Response:
+    """What chats came to about one topic."""
+    page = topic_page(services(), _topic(topic_id))
+    return make_response(render_template("memory/topic.html", page=page, section="memory"))
+
+
+@blueprint.post("/memory/topics/<id:topic_id>")
+def rename(topic_id: int) -> Response:
+    """Call the topic as the person does."""
+    title = " ".join(request.form.get("title", "").split())[: topics.MAX_TITLE_CHARS]
+    if not title:
+        raise Problem(422, "invalid_topic", "A topic needs a name.")
+    chat_digests.rename_topic(services().database, _topic(topic_id).id, title)
+    return templating.redirect_to(f"/memory/topics/{topic_id}")
+
+
+@blueprint.post("/memory/topics/<id:topic_id>/<any(dismiss, restore):what>")
+def dismiss(topic_id: int, what: str) -> Response:
+    """Never take this for a topic again, or do."""
+    chat_digests.dismiss_topic(services().database, _topic(topic_id).id, what == "dismiss")
+    return templating.redirect_to(f"/memory/topics/{topic_id}")
+
+
+@blueprint.post("/memory/topics/<id:topic_id>/merge")
+def merge(topic_id: int) -> Response:
+    """Let its sessions be of the topic ``into``."""
+    into = request.form.get("into", "")
+    other = int(into) if into.isdecimal() and len(into) < 19 else 0
+    if not chat_digests.merge_topics(services().database, topic_id, other):
+        raise Problem(404, "topic_not_found", "One of these topics is not there.")
+    return templating.redirect_to(f"/memory/topics/{other}")
+
+
+def _session(session_id: int) -> ChatSession:
+    found = chat_sessions.get(services().database, session_id)
+    if found is None:
+        raise _no_session(session_id)
+    return found
+
+
+def _no_session(session_id: int) -> Problem:
+    return Problem(404, "session_not_found", f"There is no such session {session_id}.")
+
+
+def _topic(topic_id: int) -> Topic:
+    found = chat_digests.topic_of_id(services().database, topic_id)
+    if found is None:
+        raise Problem(404, "topic_not_found", f"There is no topic {topic_id}.")
+    return found

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from store.privacy.defaults import BROWSERS, Browser
-from store.privacy.rules import RuleSet
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from store.deletion import deletion
+from store.deletion.deletion import Counts, Receipt
+from store.frames import apps
+from store.privacy import rules as privacy
+from store.privacy.defaults import BROWSERS, Browser, private_toolbar_words
+from store.privacy.rules import (
+    Decision,
+    OwnChoices,
+    Rule,
+    RuleInvalid,
+    RuleSet,
+    WindowFacts,
+    as_document,
+    validate,
+)
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport
-from webapp.core.services import Services
+from webapp.core import parameters, templating
+from webapp.core.errors import Problem
+from webapp.core.parameters import NO_RANGE, Range
+from webapp.core.services import Services, services, viewer
 from webapp.security import access
 
 EXTENSION_FOLDER = Path(__file__).resolve().parents[2] / "capture" / "browser_extension"
@@ -95,3 +114,191 @@ def _paired(words: list[ExtensionReport], now_ms: int) -> list[PairedBrowser]:
         windows = sum(len(word.windows) for word in speaking)
         lines.append(PairedBrowser(name, max(0, now_ms - latest), windows, not speaking))
     return lines
+
+
+# ---- webapp privacy
+# Privacy: what is never recorded, what is kept where, and how to make it forget.
+
+blueprint = Blueprint("privacy", __name__)
+
+CONFIRMATION = "DELETE"
+_MAX_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """One rule in words; `index` is its place among the person's own, None for the others."""
+
+    words: str
+    action: str
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyPage:
+    """Everything `privacy/privacy.html` draws."""
+
+    own: list[RuleLine]
+    configured: list[RuleLine]
+    builtin: list[str]
+    defaults: bool
+    unreadable: str
+    browsers: BrowserSection
+    app_names: list[str]
+    rule: dict[str, str]
+    errors: dict[str, str]
+    tried: WindowFacts | None = None
+    decision: Decision | None = None
+    toolbar_tells: bool = False
+    erase: Range = NO_RANGE
+    erase_app: str = ""
+    erase_problem: str = ""
+    counts: Counts | None = None
+    receipt: Receipt | None = None
+
+
+@blueprint.get("/privacy")
+def show() -> Response:
+    return _page()
+
+
+@blueprint.post("/privacy/rules")
+def add() -> Response:
+    """Add a rule of the person's own; capture follows at its next look."""
+    given = {
+        name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("app", "title", "url", "action")
+    }
+    own = _own()
+    document = {name: value for name, value in given.items() if value}
+    try:
+        added = validate([document])
+    except RuleInvalid as error:
+        errors = {name or "app": message for _, name, message in error.errors}
+        return _page(422, rule=given, errors=errors)
+    _save(replace(own, rules=own.rules + added))
+    return templating.redirect_to("/privacy#rules")
+
+
+@blueprint.post("/privacy/rules/<id:index>/remove")
+def remove(index: int) -> Response:
+    own = _own()
+    shown = request.form.get("words", "")
+    if index >= len(own.rules) or _words(own.rules[index]) != shown:
+        raise Problem(404, "rule_not_found", "That rule is not there any more.")
+    _save(replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
+    return templating.redirect_to("/privacy#rules")
+
+
+@blueprint.post("/privacy/defaults")
+def defaults() -> Response:
+    """Switch the built-in rules (password managers, private windows) on or off."""
+    _save(replace(_own(), defaults=request.form.get("defaults") == "on"))
+    return templating.redirect_to("/privacy#rules")
+
+
+@blueprint.post("/privacy/maybe-private")
+def maybe_private() -> Response:
+    """Black out the windows of browsers that do not tell whether they are private, or record them."""
+    _save(replace(_own(), mask_maybe_private=request.form.get("mask") == "on"))
+    return templating.redirect_to("/privacy#browsers")
+
+
+@blueprint.post("/privacy/browsers/forget")
+def forget_browser() -> Response:
+    """A browser whose extension is gone counts as never paired."""
+    window_hints.forget(services().data_dir.spool, request.form.get("browser", ""))
+    return templating.redirect_to("/privacy#browsers")
+
+
+@blueprint.get("/privacy/test")
+def test() -> Response:
+    """What a window would get, and why; nothing is stored."""
+    args = request.args
+    window = WindowFacts(
+        app_name=args.get("app") or None,
+        window_name=args.get("title") or None,
+        browser_url=args.get("url") or None,
+        incognito=True if args.get("incognito") == "on" else None,
+    )
+    own = services()
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    decision = rules.decide_on_screen(window)
+    tells = rules.defaults and decision.private == "unknown" and bool(private_toolbar_words(window.app_name))
+    return _page(tried=window, decision=decision, toolbar_tells=tells)
+
+
+@blueprint.get("/privacy/erase")
+def preview() -> Response:
+    """What would go; nothing is done yet."""
+    chosen = parameters.read(request.args, viewer())
+    app = request.args.get("app", "").strip()[:_MAX_CHARS]
+    if not chosen.is_given or chosen.problem:
+        return _page(
+            422, erase=chosen, erase_app=app, erase_problem=chosen.problem or "Choose a range first."
+        )
+    return _page(erase=chosen, erase_app=app, counts=_counts(chosen, app))
+
+
+@blueprint.post("/privacy/erase")
+def erase() -> Response:
+    """Delete the previewed range, when the word was typed."""
+    own = services()
+    chosen = parameters.read(request.form, viewer())
+    app = request.form.get("app", "").strip()[:_MAX_CHARS]
+    if not chosen.is_given or chosen.problem:
+        return _page(422, erase=chosen, erase_problem=chosen.problem or "Choose a range first.")
+    if request.form.get("confirm", "").strip() != CONFIRMATION:
+        problem = f"Type {CONFIRMATION} to delete for good."
+        return _page(422, erase=chosen, erase_app=app, erase_problem=problem, counts=_counts(chosen, app))
+    assert chosen.start_ms is not None and chosen.end_ms is not None
+    receipt = deletion.delete_range(own.database, own.media, chosen.start_ms, chosen.end_ms, app or None)
+    return _page(erase=chosen, erase_app=app, receipt=receipt)
+
+
+def _counts(chosen: Range, app: str) -> Counts:
+    assert chosen.start_ms is not None and chosen.end_ms is not None
+    return deletion.preview(services().database, chosen.start_ms, chosen.end_ms, app or None)
+
+
+def _page(status: int = 200, **changes: object) -> Response:
+    own = services()
+    loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
+    mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
+    values: dict[str, object] = {
+        "own": [RuleLine(_words(rule), rule.action, index) for index, rule in enumerate(mine)],
+        "configured": [RuleLine(_words(rule), rule.action) for rule in loaded.rules if rule not in mine],
+        "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
+        "defaults": loaded.defaults,
+        "unreadable": loaded.unreadable,
+        "browsers": section(own, loaded, viewer().now_ms),
+        "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
+        "rule": {},
+        "errors": {},
+        **changes,
+    }
+    page = PrivacyPage(**values)  # type: ignore[arg-type]
+    html = render_template("privacy/privacy.html", page=page, section="privacy", confirmation=CONFIRMATION)
+    return make_response(html, status)
+
+
+def _own() -> OwnChoices:
+    """The person's choices. Raises 503 while the file cannot be read: it is not written over."""
+    try:
+        own = privacy.own_choices(services().data_dir)
+    except (RuleInvalid, OSError, ValueError) as error:
+        raise Problem(503, "rules_unreadable", f"The privacy rules cannot be read: {error}") from error
+    return own if own.defaults is not None else replace(own, defaults=services().settings.privacy.defaults)
+
+
+def _save(own: OwnChoices) -> None:
+    privacy.save_choices(services().data_dir, own)
+
+
+def _words(rule: Rule) -> str:
+    """``app 1Password``, ``title contains private``: the rule as a sentence part."""
+    document = as_document(rule)
+    match = document.get("match")
+    verb = {"exact": " is", "contains": " contains", "regex": " matches"}.get(str(match), "")
+    return " and ".join(
+        f"{name}{verb} {document[name]}" for name in ("app", "title", "url") if document.get(name)
+    )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Literal
 from urllib.parse import urlencode
 
+from flask import Blueprint, make_response, render_template, request
 from markupsafe import Markup
+from werkzeug.wrappers import Response
 
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from store.core import times
@@ -16,15 +19,16 @@ from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box
+from store.search import filters as store_names
 from store.search import fuzzy, query, saved_searches, search
 from store.search.query import Query
 from store.search.saved_searches import SavedSearch
-from store.search.search import Hit, Page, spans
-from webapp.core import formatting, markdown
-from webapp.core.viewer import Viewer
-from webapp.pages import refining
-from webapp.pages.refining import Alternative, Refining
-from webapp.pages.search_facets import SearchRequest
+from store.search.search import BadCursor, Hit, Page, spans
+from webapp.core import formatting, markdown, parameters, templating
+from webapp.core.errors import Problem
+from webapp.core.services import Viewer, services, viewer
+from webapp.pages import search_facets
+from webapp.pages.search_facets import Alternative, Refining, SearchRequest
 from webapp.views.activity_band import slot_class
 from webapp.views.frames import Picture, picture
 
@@ -107,7 +111,9 @@ def page(
         **meaning,
     )
     parsed = _read_as(database, asked.q, found)
-    spellings, widenings = ([], []) if found.hits or asked.after else refining.alternatives(database, asked)
+    spellings, widenings = (
+        ([], []) if found.hits or asked.after else search_facets.alternatives(database, asked)
+    )
     next_address = None
     if found.next_cursor:
         next_address = asked.address(after=found.next_cursor, pages=asked.pages + 1)
@@ -125,7 +131,7 @@ def page(
         spellings=spellings,
         widenings=widenings,
         app_names=sorted(apps.colour_slots(database), key=str.casefold),
-        refining=None if asked.after else refining.refining(database, asked, viewer.now_ms, meaning),
+        refining=None if asked.after else search_facets.refining(database, asked, viewer.now_ms, meaning),
         saved=saved_searches.everything(database),
     )
 
@@ -243,3 +249,86 @@ def _note(parsed: Query, found: Page, viewer: Viewer) -> str:
         since = times.to_local(found.meaning_since_ms, viewer.zone).date()
         return f"Frames before {since.isoformat()} were looked for by their words, not by their meaning."
     return ""
+
+
+# ---- webapp search
+# Search: everything that was on the screen, by words, app, window, address and time.
+
+blueprint = Blueprint("search", __name__)
+
+_MAX_CHARS = 1000
+_MAX_NAME_CHARS = 120
+
+
+@blueprint.get("/search")
+def show() -> Response:
+    """The page; for htmx the results, or with ``after`` the next part of them."""
+    who, own = viewer(), services()
+    asked = _asked()
+    try:
+        found = page(own.database, asked, who, _last_day(), own.embedder.asked(asked.q))
+    except BadCursor:
+        html = render_template("search/_changed.html", asked=asked)
+        if not templating.wants_fragment():
+            html = render_template("search/changed.html", asked=asked, section="search")
+        return make_response(html, 400)
+    fragment = "search/_more.html" if asked.after else "search/_results.html"
+    return templating.render("search/search.html", fragment, page=found, section="search")
+
+
+@blueprint.get("/search/new")
+def new() -> str:
+    """How many frames have come that this list would have, by words and by meaning."""
+    asked, own = _asked(), services()
+    newest = request.args.get("newest", "")
+    after_id = int(newest) if newest.isdecimal() and len(newest) < 19 else 0
+    listed = search_facets.listed(asked, own.embedder.asked(asked.q))
+    count = search.count_new(own.database, listed, after_id)
+    return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
+
+
+@blueprint.get("/search/names")
+def names() -> str:
+    """Window titles or addresses that contain what is typed into their filter, as options."""
+    column: Literal["window_name", "browser_url"] = "browser_url" if "url" in request.args else "window_name"
+    typed = request.args.get("url", request.args.get("win", ""))[:_MAX_CHARS]
+    return render_template("search/_names.html", names=store_names.typed(services().database, column, typed))
+
+
+@blueprint.post("/search/saved")
+def save() -> Response:
+    """Keep a search under a name, or no longer."""
+    address = request.form.get("address", "")
+    database = services().database
+    if request.form.get("forget"):
+        saved_searches.forget(database, address)
+        return templating.redirect_to(address if saved_searches.is_search(address) else "/search")
+    name = request.form.get("name", "").strip()[:_MAX_NAME_CHARS]
+    try:
+        saved_searches.save(database, SavedSearch(name, address))
+    except ValueError as error:
+        raise Problem(400, "invalid_search", f"This cannot be saved: {error}.") from error
+    return templating.redirect_to(address)
+
+
+def _asked() -> SearchRequest:
+    args = request.args
+    pages = args.get("pages", "1")
+    return SearchRequest(
+        q=args.get("q", "")[:_MAX_CHARS],
+        app=args.get("app", "").strip()[:_MAX_CHARS],
+        win=args.get("win", "").strip()[:_MAX_CHARS],
+        url=args.get("url", "").strip()[:_MAX_CHARS],
+        range=parameters.read(args, viewer()),
+        sort=args.get("sort", "") if args.get("sort") in ("new", "old", "best") else "",
+        after=args.get("after") or None,
+        pages=int(pages) if pages.isdecimal() and len(pages) < 6 else 1,
+    )
+
+
+def _last_day() -> date | None:
+    """The day whose header the list has shown already."""
+    try:
+        return date.fromisoformat(request.args.get("day", ""))
+    except ValueError:
+        return None

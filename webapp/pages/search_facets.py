@@ -6,8 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlencode
 
-from store.search.search import Filters, Order
-from webapp.core.ranges import NO_RANGE, Range
+from assistant.core.query_embedder import Meaning
+from store.core.database import Database
+from store.frames.frames import id_range
+from store.search import search, suggestions
+from store.search import suggestions as found_facets
+from store.search.search import Filters, ListedSearch, Order
+from store.search.suggestions import Facet
+from webapp.core.parameters import NO_RANGE, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +73,146 @@ class SearchRequest:
         """The search in a few words, for a list of saved ones."""
         parts = [self.q.strip(), self.app, self.win, self.url, self.range.label]
         return ", ".join(part for part in parts if part)[:120]
+
+
+# ---- refining
+# What stands around the hits of a search: facets, chips that can be removed, ways out of nothing.
+
+_FIELDS = (("app", "App", "apps"), ("win", "Window", "windows"), ("url", "URL", "urls"))
+_PARAMETERS: dict[str, Literal["app", "win", "url"]] = {
+    "app_name": "app",
+    "window_name": "win",
+    "browser_url": "url",
+}
+_MAX_VALUE_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a facet as a link that narrows the search to it."""
+
+    words: str
+    address: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The values of one facet, the most frequent first."""
+
+    name: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is set, and the search without it."""
+
+    name: str
+    value: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way out of an empty result, and how many frames it would give."""
+
+    words: str
+    address: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refining:
+    """`counted` is how many frames the facets were counted over when that was not all, else 0."""
+
+    groups: tuple[Group, ...]
+    chips: tuple[Chip, ...]
+    counted: int
+    newest_id: int | None  # ask for frames after this one; None for a range that is over
+
+
+def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Meaning) -> Refining:
+    """The facets of a search by its words, what is set, and where its list begins."""
+    found = found_facets.facets(database, asked.q, asked.filters)
+    is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
+    newest_id = None
+    if not is_over:
+        newest_id = search.newest_id(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
+    return Refining(
+        groups=tuple(
+            Group(label, choices)
+            for name, label, attribute in _FIELDS
+            if (choices := _choices(asked, name, getattr(found, attribute)))
+        ),
+        chips=tuple(_chips(asked)),
+        counted=0 if found.is_whole else found_facets.COUNTED,
+        newest_id=newest_id,
+    )
+
+
+def listed(asked: SearchRequest, meaning: Meaning) -> ListedSearch:
+    """The search as its list is made."""
+    return ListedSearch(asked.q, asked.filters, asked.order, **meaning)
+
+
+def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alternative], list[Alternative]]:
+    """(other spellings, the same words with fewer filters), each with the frames it would give."""
+    found = suggestions.suggest(database, asked.q, asked.filters, Filters(0))
+    spellings = [
+        Alternative(
+            f"{each.text}, without any filter" if each.without_filters else each.text,
+            (SearchRequest(q=each.text) if each.without_filters else replace(asked, q=each.text)).address(),
+            each.total,
+        )
+        for each in found.spellings
+    ]
+    widenings = [
+        Alternative(_without_words(asked, each.without), _without(asked, each.without).address(), each.total)
+        for each in found.widenings
+    ]
+    return spellings, widenings
+
+
+def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> tuple[Choice, ...]:
+    chosen = getattr(asked, name).casefold()
+    # One value that is the filter already, or all there is, narrows nothing.
+    if chosen and len(facets) <= 1:
+        return ()
+    return tuple(
+        Choice(_short(each.value), asked.address(**{name: each.value}), each.count)
+        for each in facets
+        if each.value.casefold() != chosen
+    )
+
+
+def _chips(asked: SearchRequest) -> list[Chip]:
+    chips = [
+        Chip(label, value, asked.address(**{name: None}))
+        for name, label, _ in _FIELDS
+        if (value := getattr(asked, name))
+    ]
+    if asked.range.is_given:
+        chips.append(Chip("Time", asked.range.label, replace(asked, range=NO_RANGE).address()))
+    return chips
+
+
+def _without(asked: SearchRequest, names: tuple[str, ...]) -> SearchRequest:
+    wider = asked
+    for name in names:
+        wider = replace(wider, range=NO_RANGE) if name == "time" else wider.without(_PARAMETERS[name])
+    return wider
+
+
+def _without_words(asked: SearchRequest, names: tuple[str, ...]) -> str:
+    if len(names) > 1:
+        return "without any filter"
+    (name,) = names
+    if name == "time":
+        return "over all time"
+    label = {"app_name": "app", "window_name": "window", "browser_url": "URL"}[name]
+    return f"without the {label} “{_short(getattr(asked, _PARAMETERS[name]))}”"
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _MAX_VALUE_CHARS else value[: _MAX_VALUE_CHARS - 1] + "…"

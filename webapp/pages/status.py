@@ -9,6 +9,8 @@ from importlib.metadata import version
 from zoneinfo import TZPATH
 
 import apsw
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
 
 from store.chats import attachments
 from store.frames import tags
@@ -18,10 +20,12 @@ from store.spool.process_state import IngestState
 from store.timeline import ledger, timeline
 from store.timeline.gaps import IDLE
 from store.timeline.ledger import DecisionCount, Reconciliation
-from webapp.core.services import Services
-from webapp.core.viewer import Viewer
-from webapp.ops import health
-from webapp.ops.recording import PauseOrder, current_pause
+from webapp.core import templating
+from webapp.core.errors import FieldError, Problem
+from webapp.core.services import Services, Viewer, services, viewer
+from webapp.ops import control, health
+from webapp.ops.control import PauseOrder, current_pause
+from webapp.ops.health import recording_indicator
 from webapp.views.activity_band import reason_words
 
 _MINUTE_MS = 60_000
@@ -156,3 +160,50 @@ def decision_words(count: DecisionCount) -> str:
     if count.reason == IDLE:  # beside the looks, whatever became of those
         return reason
     return f"{names.get(count.decision, count.decision)}{f', {reason}' if reason else ''}"
+
+
+# ---- webapp status
+# Status: is it recording, reading and finding; and the hand on the recording.
+
+blueprint = Blueprint("status", __name__)
+
+_MAX_MINUTES = 525_600
+
+
+@blueprint.get("/status")
+def show() -> Response:
+    """The page; for htmx the facts alone, asked for every ten seconds."""
+    found = page(services(), viewer())
+    return templating.render(
+        "status/status.html", "status/facts.html", page=found, words=decision_words, section="status"
+    )
+
+
+@blueprint.get("/status/light")
+def light() -> Response:
+    """The capture light alone."""
+    return make_response(render_template("shell/light.html", light=recording_indicator(services())))
+
+
+@blueprint.post("/status/pause")
+def pause() -> Response:
+    """Stop recording, for ``minutes`` or until resumed."""
+    own = services()
+    minutes = request.form.get("minutes", "")
+    if minutes and not (minutes.isdecimal() and 0 < int(minutes) <= _MAX_MINUTES):
+        error = FieldError("minutes", "must be a whole number of minutes")
+        raise Problem(422, "invalid_request", "The pause cannot be set.", errors=(error,))
+    control.pause(own.data_dir, int(minutes) if minutes else None, own.clock())
+    return templating.redirect_to(_back())
+
+
+@blueprint.post("/status/resume")
+def resume() -> Response:
+    """Go on recording."""
+    control.resume(services().data_dir)
+    return templating.redirect_to(_back())
+
+
+def _back() -> str:
+    address = request.form.get("next", "")
+    return address if templating.is_local(address) else "/status"

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
 from assistant.context.background import are_chats_told
 from assistant.core.models import ChatModels
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, of_turn, search_engine
@@ -18,7 +21,9 @@ from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import ToolEvent
 from store.chats.tool_permissions import Mode, Rule
 from store.core.settings import ToolsSettings
-from webapp.core.services import Services
+from webapp.core import templating
+from webapp.core.errors import Problem
+from webapp.core.services import Services, services
 
 MODE_WORDS: Mapping[Mode, str] = {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
 """C15."""
@@ -204,3 +209,44 @@ def _kind(schema: Mapping[str, Any]) -> str:
         return f"{words}, at most {high:,}"
     most = schema.get("maxLength")
     return f"{words}, at most {most:,} characters" if most else words
+
+
+# ---- tools page
+# Settings, Tools: how each tool of the chat runs, what it can reach, and what may run without asking.
+
+blueprint = Blueprint("tools", __name__)
+
+_WHEN_ON: dict[str, Mode] = {"auto": "auto", "ask": "ask"}
+
+
+@blueprint.get("/settings/tools")
+def show() -> Response:
+    html = render_template(
+        "tools/tools.html", page=tools_page(services()), mode_words=MODE_WORDS, section="settings"
+    )
+    return make_response(html)
+
+
+@blueprint.post("/settings/tools/<string:name>")
+def change(name: str) -> Response:
+    """Switch a tool on or off (``on``), and say when it asks (``mode``); from the next turn on."""
+    own = services()
+    if own.agent.registry.get(name) is None:
+        raise Problem(404, "tool_not_found", f"There is no tool {name[:100]!r}.")
+    wanted = _WHEN_ON.get(request.form.get("mode", "")) if request.form.get("on") == "on" else "off"
+    if wanted is None:
+        raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
+    if wanted != modes(own.database, own.agent.registry)[name]:
+        hosts = tool_execution.hosts(own.agent, own.chat_models, name)
+        tool_permissions.choose(own.database, name, wanted, own.clock(), hosts)
+    if not templating.wants_fragment():
+        return templating.redirect_to(f"/settings/tools#{name}")
+    view = next(each for each in tool_views(own) if each.name == name)
+    return make_response(render_template("tools/tool.html", tool=view, mode_words=MODE_WORDS))
+
+
+@blueprint.post("/settings/tools/rules/<id:rule_id>/revoke")
+def revoke(rule_id: int) -> Response:
+    """Take a standing approval back; one that is gone already is as wanted."""
+    tool_permissions.revoke(services().database, rule_id)
+    return templating.redirect_to("/settings/tools#rules")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flask import Blueprint, make_response, render_template
+from werkzeug.wrappers import Response
+
 from store.core import preferences
 from store.frames import frames
 from store.privacy import rules as privacy
 from store.spool.process_state import read_capture_state
 from store.timeline import totals
 from webapp.core import formatting
-from webapp.core.services import Services
-from webapp.core.viewer import Viewer
+from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
-from webapp.ops.light import FRESH_MS
-from webapp.ops.recording import PauseOrder, current_pause
+from webapp.ops.control import PauseOrder, current_pause
+from webapp.ops.health import FRESH_MS
 from webapp.pages import privacy as browsers
 from webapp.views.frames import Picture, picture
 
@@ -155,3 +157,16 @@ def _pace(own: Services, viewer: Viewer) -> str:
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
         return "too early to tell how much a day takes"
     return f"{formatting.size(size)} of pictures in the last day"
+
+
+# ---- webapp welcome
+# The first-run page: what is recorded, what never is, and what still wants a hand.
+
+blueprint = Blueprint("welcome", __name__)
+
+
+@blueprint.get("/welcome")
+def show() -> Response:
+    """The rows as they are now."""
+    html = render_template("welcome/welcome.html", page=page(services(), viewer()), section="status")
+    return make_response(html)

@@ -2,76 +2,110 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
 from flask import Flask, redirect
+from jinja2 import StrictUndefined
 from werkzeug.wrappers import Response
 
-from store.frames import frames
-from webapp.core import filters, templating
-from webapp.core.services import services
-from webapp.ops.light import recording_indicator
+from assistant.context.session_closing import ContextServices, Keeper
+from assistant.core.errors import interrupted
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.records import Coverage
+from assistant.read_api.calls import ReadSources
+from assistant.tools.registry import AgentDeps, registry
+from assistant.turns.live import LiveTurns
+from assistant.turns.stored_turns import payload
+from store.chats import attachments, conversations, personas, tool_calls
+from store.core.database import Database, open_database
+from store.core.errors import StoreError
+from store.core.paths import DataDir
+from store.core.settings import Settings
+from store.core.times import now_ms
+from store.deletion import deletion
+from store.frames import apps, frames
+from store.frames.media import Media
+from store.spool.queue import MAX_IMAGE_BYTES, Spool
+from webapp.core import errors, templating
+from webapp.core.parameters import DayConverter, IdConverter, ModelConverter
+from webapp.core.services import Services, services
+from webapp.core.uploads import Request
+from webapp.ops.control import advertise_address
+from webapp.ops.health import recording_indicator
 from webapp.pages import (
-    daily,
+    activity,
+    days,
     egress,
-    logging_page,
+    entities,
+    insights,
+    memory,
+    memory_sessions,
+    palette,
+    privacy,
+    search,
     settings,
-    tools_page,
-    webapp_activity,
-    webapp_insights,
-    webapp_memory,
-    webapp_memory_sessions,
-    webapp_palette,
-    webapp_personas,
-    webapp_privacy,
-    webapp_remembered,
-    webapp_search,
-    webapp_sources,
-    webapp_status,
-    webapp_welcome,
+    sources,
+    status,
+    tools,
+    welcome,
 )
-from webapp.pages import webapp_frames as frame_pages
-from webapp.pages.chats import chat_memory, chat_windows, chats, decisions, drafts, webapp_turns
+from webapp.pages import frames as frame_pages
+from webapp.pages import personas as webapp_personas
+from webapp.pages.chats import memory as chat_memory
+from webapp.pages.chats import routes, turns
 from webapp.pages.chats import routes as chat_routes
-from webapp.pages.models import blocks_page, prompts
+from webapp.pages.models import prompt_blocks, prompts
 from webapp.pages.models import routes as models_routes
 from webapp.pages.timeline import routes as timeline_routes
+from webapp.security import access, guards
+from webapp.security.access import PortInUse, check_address, launch_link, listen
+from webapp.serving import server
+from webapp.serving.server import Server
 
 BLUEPRINTS = (
     timeline_routes.blueprint,
-    webapp_activity.blueprint,
-    webapp_search.blueprint,
+    activity.blueprint,
+    search.blueprint,
     frame_pages.blueprint,
     chat_routes.blueprint,
-    chat_windows.windows_blueprint,
-    decisions.decisions_blueprint,
+    routes.windows_blueprint,
+    turns.decisions_blueprint,
     chat_memory.blueprint,
-    chats.chats_blueprint,
-    drafts.drafts_blueprint,
-    webapp_turns.blueprint,
-    blocks_page.blueprint,
-    webapp_memory.blueprint,
-    webapp_memory_sessions.blueprint,
-    logging_page.logging_blueprint,
-    daily.blueprint,
-    webapp_remembered.blueprint,
-    webapp_insights.blueprint,
+    routes.chats_blueprint,
+    routes.drafts_blueprint,
+    turns.blueprint,
+    prompt_blocks.blueprint,
+    memory.blueprint,
+    memory_sessions.blueprint,
+    settings.logging_blueprint,
+    days.blueprint,
+    entities.blueprint,
+    insights.blueprint,
     webapp_personas.blueprint,
-    webapp_privacy.blueprint,
+    privacy.blueprint,
     settings.blueprint,
     models_routes.blueprint,
-    tools_page.blueprint,
+    tools.blueprint,
     prompts.blueprint,
     egress.blueprint,
-    webapp_sources.blueprint,
-    webapp_status.blueprint,
-    webapp_welcome.blueprint,
-    webapp_palette.blueprint,
+    sources.blueprint,
+    status.blueprint,
+    welcome.blueprint,
+    palette.blueprint,
 )
 
 
 def install_pages(app: Flask) -> None:
     """Register every page with what its templates use."""
     templating.install_htmx(app)
-    filters.install_filters(app)
+    templating.install_filters(app)
     app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
     app.add_url_rule("/", "home", home)
     for blueprint in BLUEPRINTS:
@@ -82,3 +116,191 @@ def home() -> Response:
     """The timeline, or the first-run page until a first frame is stored."""
     has_frames = frames.nearest(services().database, 0) is not None
     return redirect("/timeline" if has_frames else "/welcome", 302)
+
+
+# ---- webapp app
+# The WSGI application: handed everything it uses, nothing global.
+#
+# One blueprint per noun; what guards them all is in `webapp.security.guards`.
+
+_HERE = Path(__file__).parent
+# A multipart body holds the picture and a little more around it.
+_MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
+_SESSION_LIFETIME = timedelta(days=90)
+
+
+def create_app(
+    settings: Settings,
+    database: Database,
+    *,
+    chat_models: ChatModels,
+    embedder: QueryEmbedder | None = None,
+    clock: Callable[[], int] = now_ms,
+) -> Flask:
+    """The WSGI application of one home folder.
+
+    `settings.web.port` is the port it is really served on: the Host check and the cookie's name
+    depend on it.
+    """
+    personas.ensure_built_in(database, clock())
+    app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
+    app.extensions["recollect"] = _services(settings, database, chat_models, embedder, clock)
+    _configure(app, settings)
+    errors.install(app)
+    guards.install(app)
+    server.install(app)
+    access.public(app.view_functions["static"])
+    _register(app)
+    app.request_class = Request  # after the htmx extension, which sets its own
+    return app
+
+
+def _services(
+    settings: Settings,
+    database: Database,
+    chat_models: ChatModels,
+    embedder: QueryEmbedder | None,
+    clock: Callable[[], int],
+) -> Services:
+    data_dir = database.data_dir
+    limits = settings.spool
+    media = Media(data_dir.media)
+    embedder = embedder or QueryEmbedder(settings.embedding, database, clock=clock)
+    library = ReadSources(database, media, settings, embedder, clock)
+    return Services(
+        settings=settings,
+        data_dir=data_dir,
+        database=database,
+        media=media,
+        spool=Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries),
+        chat_models=chat_models,
+        embedder=embedder,
+        agent=AgentDeps(library, settings.tools, registry(settings.tools)),
+        context=ContextServices(database, settings.context, chat_models, embedder.asked, clock),
+        turns=LiveTurns(),
+        clock=clock,
+        token=access.load_token(data_dir),
+    )
+
+
+def _configure(app: Flask, settings: Settings) -> None:
+    token = app.extensions["recollect"].token
+    app.config.update(
+        SECRET_KEY=access.derive_key(token, "session"),
+        # Two homes on two ports share one host, and cookies do not look at ports.
+        SESSION_COOKIE_NAME=f"recollect_{settings.web.port}",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Strict",
+        SESSION_REFRESH_EACH_REQUEST=False,
+        PERMANENT_SESSION_LIFETIME=_SESSION_LIFETIME,
+        MAX_CONTENT_LENGTH=_MAX_BODY_BYTES,
+        MAX_FORM_MEMORY_SIZE=1_000_000,
+        MAX_FORM_PARTS=100,
+    )
+    app.url_map.merge_slashes = False
+    app.url_map.converters["id"] = IdConverter
+    app.url_map.converters["day"] = DayConverter
+    app.url_map.converters["model"] = ModelConverter
+    app.jinja_env.undefined = StrictUndefined
+    app.jinja_env.autoescape = True
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
+
+
+def _register(app: Flask) -> None:
+    """One blueprint per noun."""
+    from webapp import api
+    from webapp.api import event_stream
+    from webapp.security import login
+    from webapp.serving import sockets
+
+    for module in (login, api):
+        app.register_blueprint(module.blueprint)
+    install_pages(app)
+    event_stream.install(app)
+    sockets.install(app)
+
+
+def _folder(name: str) -> str:
+    """`templates` or `static`: beside the package in a checkout, inside it in a wheel."""
+    inside = _HERE / f"_{name}"
+    return str(inside if inside.is_dir() else _HERE.parent / name)
+
+
+# ---- serve
+# `recollect web`: the pages and the API in one process, until a signal ends it.
+
+log = logging.getLogger(__name__)
+
+
+def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] | None) -> None:
+    """Serve one home folder; `tell` gets a launch link once requests are answered.
+
+    Raises `SettingsError` for an address that is not permitted and `PortInUse`.
+    """
+    check_address(settings.web)
+    with listen(settings.web.host, settings.web.port) as listener:
+        port = listener.getsockname()[1]
+        settings = replace(settings, web=replace(settings.web, port=port))
+        database = open_database(data_dir)
+        conversations.fail_interrupted(database, payload(Coverage(0, 0), error=interrupted("en")))
+        tool_calls.expire_all(database, now_ms())
+        app = create_app(settings, database, chat_models=ChatModels(settings.chat, data_dir=data_dir))
+        server = Server(app, listener, thread_done=database.close_thread)
+    _stop_on_signals(server)
+    compat = _compat(app)
+    threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
+    keeper = Keeper(app.extensions["recollect"].context)
+    keeper.start()
+    with advertise_address(data_dir, settings.web.host, port) as address:
+        if tell:
+            tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
+        log.info("serving %s", address.url)
+        server.run()
+        log.info("the pages have ended")
+    keeper.stop()
+    if compat:
+        compat.stop()
+    database.close_thread()
+
+
+def _compat(app: Flask) -> Server | None:
+    """The screenpipe-shaped port, answered beside the pages; None when it is not wanted or taken."""
+    own: Services = app.extensions["recollect"]
+    port = own.settings.compat.screenpipe_port
+    if not port:
+        return None
+    from webapp.integrations.screenpipe.app import create_compat_app
+
+    try:
+        with listen("127.0.0.1", port) as listener:
+            door = Server(create_compat_app(own, port), listener, thread_done=own.database.close_thread)
+    except PortInUse as error:
+        # Most likely screenpipe itself: no reason to go without the pages.
+        log.error("the screenpipe-shaped API is not served: %s", error)
+        return None
+    threading.Thread(target=door.run, name="compat", daemon=True).start()
+    log.info("serving the screenpipe-shaped API on port %d", port)
+    return door
+
+
+def _sweep(database: Database) -> None:
+    """Finish deletions that a crash cut short, and give the most used apps their colours.
+
+    Beside the serving: a long spool, or a month of activity, takes seconds.
+    """
+    try:
+        deletion.sweep(database, Media(database.data_dir.media))
+        attachments.sweep(database, now_ms())
+        with database.write() as connection:
+            apps.assign_slots(connection, now_ms())
+    except (StoreError, OSError):
+        log.exception("what a deletion left could not be swept, or no colours given")
+    finally:
+        database.close_thread()
+
+
+def _stop_on_signals(server: Server) -> None:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda *_: server.stop())

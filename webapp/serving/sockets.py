@@ -4,7 +4,7 @@ A client says ``ask {message, timezone, …}``, which takes what ``POST /ai/chat
 next turn of the chat, or ``resume {turn, after}``, and gets every event beyond that number, once each; also
 ``stop {turn}``, ``approve {id, scope?}`` and ``deny {id}``. What cannot be done is answered by ``refused
 {code, message, errors}``. Sockets begin as requests and pass the same guards (SEC-19). Where all places are
-taken (`webapp.api.following`) the next one is told to come back later and to ask the turn's own address
+taken (`webapp.api.event_stream`) the next one is told to come back later and to ask the turn's own address
 instead.
 """
 
@@ -24,10 +24,9 @@ from simple_websocket import Server
 
 from store.chats import conversations, tool_calls
 from store.chats.tool_calls import Scope
-from webapp.api.chat_stream import StreamRequest, started_in_window
 from webapp.api.endpoint import parse_json
-from webapp.api.event_stream import VERSION
-from webapp.api.following import connection_slots, replay_events
+from webapp.api.event_stream import VERSION, connection_slots, replay_events
+from webapp.api.questions import StreamRequest, started_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
 from webapp.core.errors import Problem

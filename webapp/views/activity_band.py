@@ -13,7 +13,7 @@ from store.core import times
 from store.timeline.gaps import Gap
 from store.timeline.timeline import Run
 from webapp.core import formatting
-from webapp.core.viewer import Viewer
+from webapp.core.services import Viewer
 
 ZOOMS = {"day": 0, "1h": 60, "10min": 10}
 """Zoom levels and their minutes; a day is as long as it is."""

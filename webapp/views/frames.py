@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
+from assistant.core.errors import UnknownChat
+from assistant.turns.turn import EvidenceItem, TurnResult, stored_turn
+from store.core.database import Database
 from store.core.errors import MediaGone
 from store.frames.frames import FrameRow
 from store.frames.media import Media
-from store.ocr.readings import Box
+from store.ocr import readings
+from store.ocr.readings import Box, Line, Reading
+from store.search import fuzzy, query
+from store.search.search import spans
 
 _GONE = {
     "deleted": "It was deleted.",
@@ -90,3 +97,182 @@ def crop_around(boxes: Iterable[Box], width_px: int, height_px: int, crop_width:
     x = min(max(0, (left + right - width) // 2), width_px - width)
     y = min(max(0, (top + bottom - height) // 2), height_px - height)
     return Box(x, y, width, height)
+
+
+# ---- marked
+# What is marked on a frame: the words that were searched, the words an answer cites, or one line.
+#
+# The address says it (``?q=&hit=``, ``?cite=chat.turn.number``, ``?line=``), and the frame page and
+# the stage of the timeline draw the same boxes for it.
+
+MAX_HITS = 200
+MAX_LINES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class HighlightRequest:
+    """What an address asks to be marked. Numbers count from 1."""
+
+    q: str = ""
+    hit: int = 1
+    cite: str = ""
+    line: int = 0
+
+    @property
+    def on_frame(self) -> dict[str, str]:
+        """The parts that mean one place on one frame."""
+        hit = {"hit": str(self.hit)} if self.q and self.hit > 1 else {}
+        return {**hit, **({"cite": self.cite} if self.cite else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class HitBox:
+    """One place where the searched words stand. `is_approximate` when only the line's box is known."""
+
+    n: int
+    words: str
+    boxes: tuple[Box, ...]
+    is_approximate: bool
+    is_current: bool
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What an answer says about this frame."""
+
+    chat_id: int
+    turn_id: int
+    n: int
+    item: EvidenceItem
+    question: str
+
+    @property
+    def back(self) -> str:
+        return f"/chat/{self.chat_id}#t{self.turn_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameHighlights:
+    """The marks of one frame. `lost` says that the address names a citation that is not there."""
+
+    wanted: HighlightRequest
+    hits: tuple[HitBox, ...]
+    spans: tuple[tuple[int, int], ...]  # in the text: every hit, and the line that is pointed at
+    citation: Citation | None
+    line: Line | None
+    lost: bool
+
+    @property
+    def current(self) -> HitBox | None:
+        return next((hit for hit in self.hits if hit.is_current), None)
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """The boxes that matter most: the cited words, else the current hit, else the line."""
+        if self.citation:
+            return tuple(Box(b.x, b.y, b.w, b.h) for b in self.citation.item.boxes)
+        if self.current:
+            return self.current.boxes
+        return (self.line.box,) if self.line else ()
+
+    @property
+    def words(self) -> str:
+        """The words in those boxes, for a citation that is copied."""
+        if self.citation:
+            return self.citation.item.quote
+        return self.current.words if self.current else self.line.text if self.line else ""
+
+    @property
+    def is_approximate(self) -> bool:
+        return self.current is not None and not self.citation and self.current.is_approximate
+
+
+NO_MARKS = HighlightRequest()
+
+
+def highlight_request(arguments: Mapping[str, str]) -> HighlightRequest:
+    """What a query string asks for; what cannot be read asks for nothing."""
+    hit, line = arguments.get("hit", "1"), arguments.get("line", "")
+    return HighlightRequest(
+        q=arguments.get("q", "")[:1000],
+        hit=max(1, int(hit)) if hit.isdecimal() and len(hit) < 6 else 1,
+        cite=arguments.get("cite", "")[:60],
+        line=int(line) if line.isdecimal() and len(line) < 6 else 0,
+    )
+
+
+def frame_highlights(
+    database: Database, frame: FrameRow, reading: Reading | None, asked: HighlightRequest
+) -> FrameHighlights:
+    """The marks that an address asks for on a frame."""
+    hits, found = _hits(reading, frame, asked.q, asked.hit)
+    citation = _citation(database, frame, asked.cite)
+    line = reading.lines[asked.line - 1] if reading and 0 < asked.line <= len(reading.lines) else None
+    return FrameHighlights(
+        wanted=asked,
+        hits=hits,
+        spans=(*found, *([(line.start, line.end)] if line else [])),
+        citation=citation,
+        line=line,
+        lost=bool(asked.cite) and citation is None,
+    )
+
+
+def lines_of(reading: Reading | None) -> tuple[tuple[int, Line], ...]:
+    """The lines of a frame that can be pointed at, with their numbers."""
+    if reading is None:
+        return ()
+    numbered = enumerate(reading.lines[:MAX_LINES], 1)
+    return tuple((n, line) for n, line in numbered if line.text.strip() and line.box.w and line.box.h)
+
+
+def _hits(
+    reading: Reading | None, frame: FrameRow, q: str, chosen: int
+) -> tuple[tuple[HitBox, ...], list[tuple[int, int]]]:
+    if reading is None or not q.strip():
+        return (), []
+    asked = query.parse(q)
+    # A frame that search found by the pieces of a word has no whole one to mark.
+    found = (spans(reading.text, asked) or spans(reading.text, fuzzy.split_ngrams(asked) or asked))[:MAX_HITS]
+    hits = []
+    for n, (start, end) in enumerate(found, 1):
+        hits.append(
+            HitBox(
+                n=n,
+                words=_surroundings(reading.text, start, end),
+                boxes=tuple(readings.boxes_for_span(reading, start, end)),
+                is_approximate=_is_approximate(reading, start, end),
+                is_current=n == min(max(chosen, 1), len(found)),
+                address=f"/frames/{frame.id}?{urlencode({'q': q, 'hit': n})}",
+            )
+        )
+    return tuple(hits), found
+
+
+def _is_approximate(reading: Reading, start: int, end: int) -> bool:
+    return any(line.start < end and line.end > start and not line.words for line in reading.lines)
+
+
+def _surroundings(text: str, start: int, end: int) -> str:
+    """The words around a hit, on its own line."""
+    line = text.rfind("\n", 0, start) + 1
+    stop = text.find("\n", end)
+    stop = len(text) if stop < 0 else stop
+    left = line if start - line <= 24 else text.find(" ", start - 24, start) + 1 or start - 24
+    right = stop if stop - end <= 32 else max(text.rfind(" ", end, end + 32), end)
+    return text[left:right].strip()
+
+
+def _citation(database: Database, frame: FrameRow, cite: str) -> Citation | None:
+    """The citation ``chat.turn.number``, when it exists and names this very frame."""
+    parts = cite.split(".")
+    if len(parts) != 3 or not all(part.isdecimal() and len(part) < 16 for part in parts):
+        return None
+    chat_id, turn_id, n = map(int, parts)
+    try:
+        turn: TurnResult = stored_turn(database, chat_id, turn_id)
+    except UnknownChat:
+        return None
+    item = next((each for each in turn.evidence if each.n == n and each.frame_id == frame.id), None)
+    return Citation(chat_id, turn_id, n, item, turn.question) if item else None

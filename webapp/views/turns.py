@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from assistant.core.records import Query, TurnResult
+from markupsafe import Markup
+
+from assistant.core.records import (
+    Claim,
+    DeltaEvent,
+    EvidenceEvent,
+    Query,
+    ShortenedEvent,
+    StatusEvent,
+    TurnResult,
+)
+from assistant.core.strings import text
 from assistant.core.texts import language_of
+from assistant.evidence import claims
 from assistant.retrieval import coverage
 from assistant.retrieval.coverage import Kind
+from assistant.turns.live import LiveTurn
+from store.chats import conversations, feedback, personas
+from store.chats.feedback import Report
+from store.chats.personas import NOBODY, TurnPersona
 from store.core import preferences
-from webapp.core import formatting
+from store.core.database import Database
+from store.frames import frames
+from store.frames.media import Media
+from store.memory import chat_sessions, insights
+from store.memory.insights import Insight
+from webapp.core import formatting, markdown
+from webapp.core.markdown import Span
+from webapp.views.activity_band import reason_words
+from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence_card
 
 _ICONS: dict[Kind, str] = {
     "looked": "search",
@@ -107,3 +133,280 @@ def _tried(query: Query) -> SearchAttempt:
         return SearchAttempt("The range, evenly", count, address)
     why = _FALLBACKS.get(query.fallback, query.fallback.replace("_", " "))
     return SearchAttempt(f"“{query.text}”", f"{count}, by words alone: {why}" if why else count, address)
+
+
+# ---- progress
+# A turn that is still running: what it looked at already, and what it says so far.
+
+FIRST_CARDS = 3
+WRITING = "Writing a draft. It is checked when it is complete."
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One round: what the model said, unchecked, and what it then looked up."""
+
+    n: int
+    said: str
+    groups: tuple[CallGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`seq` is the number of the last event this holds: who follows the turn goes on after it."""
+
+    seq: int
+    message: str
+    steps: tuple[Step, ...]
+    cards: tuple[EvidenceCard, ...]
+    found: int
+    writing: str = WRITING
+
+
+def progress(
+    database: Database,
+    media: Media,
+    turn: TurnResult,
+    live: LiveTurn | None,
+    rounds: Mapping[int, tuple[CallGroup, ...]],
+) -> Progress:
+    """How far a running turn is. One that does not run in this process has its calls only."""
+    numbered = live.after(0) if live else []
+    events = [event for _, event in numbered]
+    found = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
+    told = (event.message for event in reversed(events) if isinstance(event, (StatusEvent, ShortenedEvent)))
+    message = next(told, "")
+    if events and isinstance(events[-1], DeltaEvent):
+        message = WRITING
+    parts = [event for event in events if isinstance(event, DeltaEvent)]
+    said = {part: "".join(e.text for e in deltas) for part, deltas in groupby(parts, key=lambda e: e.part)}
+    zone = ZoneInfo(turn.timezone)
+    first = found[:FIRST_CARDS]
+    rows = frames.get_many(database, [item.frame_id for item in first if item.frame_id is not None])
+    cards = tuple(
+        evidence_card(turn, each, rows.get(each.frame_id or -1), media, None, zone) for each in first
+    )
+    steps = tuple(Step(n, said.get(n, ""), rounds.get(n, ())) for n in sorted({*said, *rounds}))
+    return Progress(len(numbered), message, steps, cards, len(found))
+
+
+# ---- views turns
+# A turn of a chat as it is drawn: the answer with its marks, its evidence, and what was looked at.
+#
+# The marks are computed, not drawn: a number links to the frame that the server checked, and a
+# sentence without evidence says so in a word, an icon and a line under it (ux, chapter 7).
+
+MAX_RETRIEVED = 72
+
+# state: (class of the sentence, word behind it); one with a found quote needs no tag.
+CLAIM_WORDS = {
+    "no_evidence": ("unproven", "no evidence"),
+    "not_found": ("unproven", "quote not found"),
+    "not_checked": ("unchecked", "not checked"),
+    "paraphrase": ("paraphrase", "paraphrase"),
+    "measured": ("measured", "measured"),
+    "not_from_screen": ("unchecked", "not from your screen"),
+    "from_source": ("paraphrase", "quoted from another source"),
+}
+SOURCE_WORDS = {
+    "messages": "your messages",
+    "calendar": "your calendar",
+    "location": "your location history",
+    "places": "your places",
+    "days": "summaries of days",
+    "remembered": "what is remembered",
+    "web": "the web",
+    "files": "files",
+    "attachments": "attached files",
+    "chats": "earlier chats",
+}
+_DISPUTED = ("unproven", "source marked wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One question and its answer."""
+
+    turn: TurnResult
+    answer: Markup
+    cited: tuple[EvidenceCard, ...]
+    retrieved: tuple[EvidenceCard, ...]
+    totals: tuple[str, ...]
+    gaps: str
+    coverage: CoverageView
+    disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
+    opening: str  # what has to be said before the answer, '' when nothing
+    range_label: str
+    zone_name: str
+    spoken: TurnPersona = NOBODY
+    groups: tuple[CallGroup, ...] = ()  # of tool calls
+    progress: Progress | None = None
+    insight: Insight | None = None  # that this turn told
+    is_verbose: bool = False  # whether what it was told of earlier chats is shown with it
+
+    @property
+    def anchor(self) -> str:
+        return f"t{self.turn.turn_id}"
+
+    @property
+    def calls(self) -> int:
+        """How many tool calls it made."""
+        return sum(len(group.calls) for group in self.groups)
+
+    @property
+    def has_failed_calls(self) -> bool:
+        """Errors stay open (ux 5.5)."""
+        return any(call.can_retry for group in self.groups for call in group.calls)
+
+    @property
+    def said(self) -> str:
+        """What is said aloud once the answer is there."""
+        unproven = sum(claim.state in ("no_evidence", "not_found") for claim in self.turn.claims)
+        missing = f", {formatting.count(unproven, 'claim')} without evidence" if unproven else ""
+        return f"Answer complete, {formatting.count(len(self.cited), 'source')}{missing}"
+
+    @property
+    def sources(self) -> str:
+        """What was looked at beside the screen, in words."""
+        return ", ".join(SOURCE_WORDS.get(each, each) for each in self.turn.sources)
+
+    @property
+    def is_running(self) -> bool:
+        return self.turn.status == "running"
+
+
+def turn_view(
+    database: Database,
+    media: Media,
+    turn: TurnResult,
+    now_ms: int,
+    *,
+    live: LiveTurn | None = None,
+) -> TurnView:
+    """The turn, with the pictures that are still there and what was said about its sources.
+
+    `live` is the turn while it runs in this process.
+    """
+    zone = ZoneInfo(turn.timezone)
+    rows = frames.get_many(database, [e.frame_id for e in turn.evidence if e.frame_id is not None])
+    reports = {each.n: each for each in reported(database, turn) if each.verdict == "wrong"}
+    cards = [
+        evidence_card(turn, item, rows.get(item.frame_id or -1), media, reports.get(item.n or 0), zone)
+        for item in turn.evidence
+    ]
+    rounds = call_rounds(database, turn.chat_id, turn.turn_id)
+    cited = sorted((c for c in cards if c.item.n is not None), key=lambda c: c.item.n or 0)
+    disputed = [card for card in cited if card.report]
+    return TurnView(
+        turn=turn,
+        answer=_answer(turn, cited),
+        cited=tuple(cited),
+        retrieved=tuple(c for c in cards if c.item.n is None)[:MAX_RETRIEVED],
+        totals=tuple(_totals(turn, zone, now_ms)),
+        gaps=_gaps(turn, zone),
+        coverage=coverage_view(turn, zone, now_ms),
+        disputed=tuple(card.item.frame_id for card in disputed if card.item.frame_id is not None),
+        opening=_opening(turn),
+        range_label=_range_label(turn, zone, now_ms),
+        zone_name=f"{preferences.utc_offset(turn.start_ms, zone)} {turn.timezone}",
+        spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
+        is_verbose=chat_sessions.verbose_until_ms(database, now_ms) is not None,
+        insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
+        groups=tuple(group for groups in rounds.values() for group in groups),
+        progress=progress(database, media, turn, live, rounds) if turn.status == "running" else None,
+    )
+
+
+def _range_label(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> str:
+    """``Today 00:00–18:03 so far``: a range that ended with the question, though more came; "" for none."""
+    if turn.start_ms >= turn.end_ms:
+        return ""
+    label = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
+    return f"{label} so far" if turn.coverage.reading.is_so_far else label
+
+
+def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:
+    """What the person said about this turn's sources."""
+    row = conversations.turn(database, turn.chat_id, turn.turn_id)
+    return () if row is None else feedback.of_turns(database, [row.id]).get(row.id, ())
+
+
+def _answer(turn: TurnResult, cited: list[EvidenceCard]) -> Markup:
+    """The answer; a source that was marked as wrong has lost its number."""
+    addresses = {c.item.n: c.address for c in cited if c.item.n is not None and not c.report}
+    withdrawn = frozenset(c.item.n for c in cited if c.item.n is not None and c.report)
+    return markdown.render(turn.answer_md, addresses, claim_spans(turn.claims, withdrawn), withdrawn)
+
+
+def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()) -> list[Span]:
+    """The sentences that get a mark and a word; one whose sources are all withdrawn has none left."""
+    spans = []
+    for claim in claims:
+        shown = CLAIM_WORDS.get(claim.state)
+        if claim.citations and withdrawn.issuperset(claim.citations):
+            shown = _DISPUTED
+        elif claim.missing:
+            lacks = f"not in the quote: {_named(claim.missing)}"
+            is_open = claim.state == "not_checked"
+            shown = ("unchecked", f"not checked, {lacks}") if is_open else ("unproven", lacks)
+        if shown:
+            spans.append(Span(claim.start, claim.end, *shown))
+    return spans
+
+
+def _named(missing: tuple[str, ...], most: int = 3) -> str:
+    """The first of what no quote shows; the screen or the model may have made them long."""
+    more = f" and {len(missing) - most} more" if len(missing) > most else ""
+    return ", ".join(each[:40] for each in missing[:most]) + more
+
+
+def _opening(turn: TurnResult) -> str:
+    """An answer with claims of which none was verified opens with this sentence."""
+    if turn.error or claims.is_proven(turn.claims):
+        return ""
+    if turn.answer_md.startswith(text("unconfirmed", language_of(turn.question))):
+        return ""  # it says so itself
+    return "I could not confirm this on screen." if turn.answer_md else ""
+
+
+def coverage_lines(turn: TurnResult, now_ms: int) -> list[str]:
+    """What was cited, found and looked at, and the gaps, as an export tells it."""
+    zone = ZoneInfo(turn.timezone)
+    gaps = _gaps(turn, zone)
+    return [*_totals(turn, zone, now_ms), *([f"gaps: {gaps}"] if gaps else []), *turn.warnings]
+
+
+def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
+    cited = [item for item in turn.evidence if item.n is not None]
+    if cited:
+        yield f"{len(cited)} cited"
+        yield f"{sum(item.state == 'found' for item in cited)} found"
+    unproven = sum(claim.state in ("no_evidence", "not_found") for claim in turn.claims)
+    if unproven:
+        yield f"{formatting.count(unproven, 'claim')} without evidence"
+    if turn.dropped:
+        yield f"{formatting.count(turn.dropped, 'invented citation')} removed"
+    covered = turn.coverage
+    if turn.start_ms >= turn.end_ms:  # it looked at no time at all
+        return
+    span = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
+    yield f"searched {span} {preferences.utc_offset(turn.start_ms, zone)}"
+    sampled = f", {formatting.count(covered.frames_sampled)} looked at" if covered.frames_in_range else ""
+    yield f"{formatting.count(covered.frames_in_range, 'frame')}{sampled}"
+    if covered.index_fresh_to_ms is not None:
+        yield f"index fresh to {formatting.clock(covered.index_fresh_to_ms, zone)}"
+
+
+def _gaps(turn: TurnResult, zone: ZoneInfo) -> str:
+    """The gaps of at least a minute, by reason: ``not recording 12:10–12:55; paused 15:20–15:35``."""
+    by_reason: dict[str, list[str]] = {}
+    for gap in turn.coverage.gaps:
+        if gap.end_ms - gap.start_ms >= 60_000:
+            ends = (formatting.clock_short(ms, zone) for ms in (gap.start_ms, gap.end_ms))
+            by_reason.setdefault(reason_words(gap.reason), []).append("–".join(ends))
+    return "; ".join(f"{reason} {_some(stretches)}" for reason, stretches in by_reason.items())
+
+
+def _some(stretches: list[str], most: int = 4) -> str:
+    more = f" and {len(stretches) - most} more" if len(stretches) > most else ""
+    return ", ".join(stretches[:most]) + more

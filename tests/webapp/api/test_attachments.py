@@ -20,7 +20,7 @@ from tests.assistant.helpers import reply
 from tests.stub_model import StubModel
 from tests.webapp.conftest import API, Actor, Clock, agent_settings, csrf_of
 from tests.webapp.mouths import Form, Json, Mouth, Running, Socket, Sse, serve
-from webapp.core import attaching
+from webapp.core import uploads
 from webapp.core.errors import Problem
 
 ASK = {"message": "What does it say?", "timezone": "UTC", "mode": "agent", "model": "stub"}
@@ -108,9 +108,9 @@ def test_a_file_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"words")
     with pytest.raises(Problem) as refused:
-        attaching.contents(path, "a.txt", timeout_s=0.001)
+        uploads.contents(path, "a.txt", timeout_s=0.001)
     assert (refused.value.status, refused.value.code) == (422, "attachment_refused")
-    assert attaching.contents(path, "a.txt").text == "words"
+    assert uploads.contents(path, "a.txt").text == "words"
 
 
 def test_only_who_is_signed_in_uploads_and_a_browser_shows_its_token(

@@ -16,7 +16,7 @@ from store.sources import imports, messages
 from store.sources.imports import Kind
 from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor
-from webapp.core import importing
+from webapp.core import uploads
 from webapp.core.services import Services
 
 CSV = b"time,direction,address,name,text\n2025-11-20T13:00:00,sent,+491,Anna,Lunch?\nsoon,sent,+491,Anna,b\n"
@@ -125,7 +125,7 @@ def test_nobody_without_the_token_gets_a_byte_onto_the_disk(stranger: Actor, own
 def test_an_import_that_breaks_is_told_without_its_words(
     program: Actor, own: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing.sys, "executable", "/bin/false")
+    monkeypatch.setattr(uploads.sys, "executable", "/bin/false")
     answer = upload(program, "messages", CSV)
     assert (answer.status_code, answer.get_json()["code"]) == (500, "import_failed")
     assert leavings(own) == []

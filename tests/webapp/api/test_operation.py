@@ -233,7 +233,7 @@ def test_an_unexpected_error_is_logged_under_the_id_that_is_answered(
     def broken(*_: object) -> None:
         raise RuntimeError("the secret cause")
 
-    monkeypatch.setattr("webapp.api.api_chats.conversations.list_chats", broken)
+    monkeypatch.setattr("webapp.api.chats.conversations.list_chats", broken)
     answer = program.get("/api/v1/chats")
     problem = answer.get_json()
     assert (answer.status_code, answer.mimetype) == (500, "application/problem+json")
@@ -260,7 +260,7 @@ def test_a_busy_database_says_when_to_come_back(program: Actor, monkeypatch: pyt
         def refuse(*_: object, error: Exception = error) -> None:
             raise error
 
-        monkeypatch.setattr("webapp.api.api_chats.conversations.list_chats", refuse)
+        monkeypatch.setattr("webapp.api.chats.conversations.list_chats", refuse)
         answer = program.get("/api/v1/chats")
         assert (answer.status_code, answer.get_json()["code"]) == (503, code)
         assert "Retry-After" in answer.headers

@@ -25,7 +25,7 @@ from store.privacy import rules
 from store.privacy.rules import Rule
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
-from webapp.integrations.screenpipe.compat_app import create_compat_app
+from webapp.integrations.screenpipe.app import create_compat_app
 from webapp.integrations.screenpipe.search import shortened
 from webapp.security.access import load_token, reading_token
 

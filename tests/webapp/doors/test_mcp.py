@@ -33,8 +33,7 @@ from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.doors.conftest import Exclude
-from webapp.integrations.running import http_app
-from webapp.integrations.server import TOOLS, make_server
+from webapp.integrations.mcp import TOOLS, http_app, make_server
 from webapp.security.access import load_token, reading_token
 
 NOON = NOON_MS / 1000
@@ -389,7 +388,7 @@ class Http:
 def http(library: ReadSources, data_dir: DataDir) -> Iterator[Http]:
     import uvicorn
 
-    from webapp.security.address import listen
+    from webapp.security.access import listen
 
     token = load_token(data_dir)
     with listen("127.0.0.1", 0) as listener:

@@ -22,7 +22,7 @@ from store.memory.observations import Draft, Fact
 from tests.factories import NOON_MS
 from tests.webapp.doors.conftest import Exclude
 from tests.webapp.doors.test_mcp import Asked, converse, put
-from webapp.integrations.server import make_server
+from webapp.integrations.mcp import make_server
 
 NOON = NOON_MS / 1000
 HOUR_MS = 3_600_000

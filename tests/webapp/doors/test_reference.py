@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 
 from assistant.read_api.calls import ReadSources
-from webapp.integrations.server import make_server
+from webapp.integrations.mcp import make_server
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "doors.md"
 START = "<!-- tools: made from the code by the tests, RECOLLECT_REFRESH=1 -->\n"

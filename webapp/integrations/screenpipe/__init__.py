@@ -2,7 +2,7 @@
 
 Written after the public routes of https://github.com/screenpipe/screenpipe (its Rust server, its
 SDK `@screenpipe/js` and its MCP server `screenpipe-mcp`), for programs that people already have.
-It is a door like `webapp.integrations.mcp_server_init`: read-only, past today's exclusion rules, every call
+It is a door like `webapp.integrations.mcp`: read-only, past today's exclusion rules, every call
 on record. It listens on a loopback port of its own when `compat.screenpipe_port` is set.
 
 screenpipe's clients since 2026 send ``Authorization: Bearer`` with the key they find in

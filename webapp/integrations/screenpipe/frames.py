@@ -7,11 +7,25 @@ from pydantic import BaseModel
 
 from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall, ReadRefused
+from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
-from store.ocr.readings import Box
-from webapp.integrations.screenpipe.values import Answer, Query, read
+from store.ocr.readings import Box, Reading
+from store.search import hits
+from store.search import query as queries
+from store.search.search import Filters
+from webapp.integrations.screenpipe.values import (
+    Answer,
+    Limit,
+    Offset,
+    Pagination,
+    Query,
+    Text,
+    Time,
+    read,
+    window_ms,
+)
 
 
 class PictureQuery(Query):
@@ -87,3 +101,114 @@ def tags(call: ReadCall, frame_id: int) -> BaseModel:
     calls.frame(call, frame_id)
     call.returned = 1
     return Tags(tags=frame_tags.of_frame(call.database, frame_id))
+
+
+# ---- elements
+# ``GET /elements``: the lines of the frames, each with its place, newest frame first.
+#
+# Recollect reads pixels, so every element is a ``line`` with the source ``ocr``; accessibility
+# elements do not exist here.
+
+_FRAMES_AT_ONCE = 20
+_MAX_FRAMES = 400
+"""Frames that one answer looks into: a busy one has a hundred lines."""
+_MAX_LINES = 10_000
+
+
+class ElementsQuery(Query):
+    q: Text = ""
+    frame_id: int | None = None
+    source: Text | None = None
+    role: Text | None = None
+    start_time: Time | None = None
+    end_time: Time | None = None
+    app_name: Text | None = None
+    limit: Limit = 50
+    offset: Offset = 0
+
+    @property
+    def finds_nothing(self) -> bool:
+        return self.source not in (None, "ocr") or self.role not in (None, "line")
+
+
+class Element(Answer):
+    id: int
+    frame_id: int
+    source: str
+    role: str
+    text: str | None
+    parent_id: int | None
+    depth: int
+    bounds: Bounds | None
+    confidence: float | None
+    sort_order: int
+
+
+class ElementsAnswer(Answer):
+    data: list[Element]
+    pagination: Pagination
+
+
+def elements(call: ReadCall) -> BaseModel:
+    """A page of lines; `total` is exact once every frame was looked into, else a number beyond the page."""
+    query = read(ElementsQuery)
+    after = query.offset + query.limit
+    found, is_all = _collect(call, query, after)
+    data = found[query.offset : after]
+    call.returned = len(data)
+    total = len(found) if is_all else max(len(found), after + 1)
+    return ElementsAnswer(
+        data=data, pagination=Pagination(limit=query.limit, offset=query.offset, total=total)
+    )
+
+
+def _collect(call: ReadCall, query: ElementsQuery, enough: int) -> tuple[list[Element], bool]:
+    """Lines until there are `enough`, and whether these are all there are."""
+    start_ms, end_ms = window_ms(query.start_time, query.end_time)
+    if query.finds_nothing:
+        return [], True
+    if query.frame_id is not None:
+        return _lines(call, calls.frame(call, query.frame_id), query.q), True
+    filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=query.app_name)
+    found: list[Element] = []
+    cursor = None
+    for _ in range(_MAX_FRAMES // _FRAMES_AT_ONCE):
+        page = calls.find(call, query.q, filters, limit=_FRAMES_AT_ONCE, order="newest", cursor=cursor)
+        rows = frames.get_many(call.database, [hit.frame_id for hit in page.hits])
+        for hit in page.hits:
+            if hit.frame_id in rows:
+                found += _lines(call, rows[hit.frame_id], query.q)
+        cursor = page.next_cursor
+        if cursor is None:
+            return found, True
+        if len(found) >= enough:
+            break
+    return found, False
+
+
+def _lines(call: ReadCall, frame: FrameRow, words: str) -> list[Element]:
+    found = readings.current_reading(call.database, frame.id)
+    if found is None:
+        return []
+    spans = hits.spans(found.text, queries.parse(words)) if words.strip() else None
+    return [
+        _element(found, frame, number)
+        for number, line in enumerate(found.lines)
+        if spans is None or any(start < line.end and line.start < end for start, end in spans)
+    ]
+
+
+def _element(found: Reading, frame: FrameRow, number: int) -> Element:
+    line = found.lines[number]
+    return Element(
+        id=found.id * _MAX_LINES + number,
+        frame_id=frame.id,
+        source="ocr",
+        role="line",
+        text=line.text,
+        parent_id=None,
+        depth=0,
+        bounds=bounds(line.box, frame),
+        confidence=line.confidence,
+        sort_order=number,
+    )

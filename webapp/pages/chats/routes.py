@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flask import Blueprint, make_response, redirect, render_template, request
+import apsw
+from flask import Blueprint, jsonify, make_response, redirect, render_template, request
+from flask import Response as FlaskResponse
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing
 from assistant.context.background import VERSION
 from assistant.core.errors import AttachmentRefused, BadRange
+from assistant.core.records import MAX_MESSAGE_CHARS
 from assistant.turns.live import LiveTurn, TooManyTurns
 from assistant.turns.turn import (
     TimeRangeRequired,
@@ -23,16 +26,16 @@ from assistant.turns.turn import (
 from store.chats import conversations
 from store.chats.conversations import Chat
 from store.frames import frames
-from webapp.api import following
+from store.memory import chat_sessions
+from webapp.api import event_stream
 from webapp.api.questions import turn_deps
-from webapp.core import ranges, templating
-from webapp.core.brought import form_attachments
+from webapp.core import parameters, templating
 from webapp.core.errors import Problem
-from webapp.core.services import services
-from webapp.core.viewer import Viewer, viewer
-from webapp.pages.chats.conversation import Composer, around_frame, edit, page
+from webapp.core.services import Viewer, services, viewer
+from webapp.core.uploads import form_attachments
 from webapp.pages.chats.memory import topic_view
-from webapp.views.views_turns import turn_view
+from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, page
+from webapp.views.turns import turn_view
 
 blueprint = Blueprint("chat", __name__)
 
@@ -47,7 +50,7 @@ MAX_SKEW_MS = 60_000
 def new() -> Response:
     """An empty chat; ``?frame=`` asks about a frame, ``?q=`` and a range fill the composer."""
     who = viewer()
-    composer = Composer(request.args.get("q", "")[:8000], ranges.read(request.args, who))
+    composer = Composer(request.args.get("q", "")[:8000], parameters.read(request.args, who))
     frame_id = request.args.get("frame", "")
     if frame_id.isdecimal() and len(frame_id) < 19:
         composer = around_frame(frames.get(services().database, int(frame_id)), who)
@@ -100,7 +103,9 @@ def events(chat_id: int, n: int) -> Response:
     own, after = services(), request.args.get("after", "0")
     if conversations.turn(own.database, chat_id, n) is None:
         raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
-    return following.event_stream(own, chat_id, n, int(after) if after.isdecimal() and len(after) < 10 else 0)
+    return event_stream.event_stream(
+        own, chat_id, n, int(after) if after.isdecimal() and len(after) < 10 else 0
+    )
 
 
 @blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
@@ -222,11 +227,11 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     )
 
 
-def _range(who: Viewer) -> ranges.Range:
+def _range(who: Viewer) -> parameters.Range:
     """The range of the form; one that was offered after a refusal goes before the others."""
     form = request.form
     values = {"when": form["offered"]} if form.get("offered") else form
-    return ranges.read(values, who, "from_ms", "to_ms")
+    return parameters.read(values, who, "from_ms", "to_ms")
 
 
 def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
@@ -253,3 +258,80 @@ def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"
     return response
+
+
+# ---- chats
+# All conversations, searched by their words.
+
+chats_blueprint = Blueprint("chats", __name__)
+
+
+@chats_blueprint.get("/chats", endpoint="show")
+def show_chats() -> Response:
+    """The list; ``?q=`` are words of titles, questions and answers. htmx gets the list alone."""
+    found = chat_list(
+        services().database, viewer(), request.args.get("q", ""), request.args.get("before", "")
+    )
+    return templating.render(
+        "chat/list.html", "chat/_chat_list.html", chats=found, current=None, section="chat"
+    )
+
+
+# ---- chat windows
+# What a chat page says of its window, as forms: a page that is left can send its token in nothing else.
+
+windows_blueprint = Blueprint("chat_windows", __name__)
+
+
+@windows_blueprint.post("/chat/windows")
+def opened() -> FlaskResponse:
+    """A session for this window: the one in ``session`` goes on after a reload of the same ``chat``."""
+    own = services()
+    try:
+        number = session_closing.open_window(own.context, _number("chat"), _number("session"))
+    except apsw.ConstraintError as error:
+        raise Problem(404, "chat_not_found", "There is no such chat.") from error
+    return jsonify(session=str(number), every_s=own.settings.context.heartbeat_interval_s)
+
+
+@windows_blueprint.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
+def heard(session_id: int, what: str) -> FlaskResponse:
+    """The window is still there, came to the front, went behind, or is left. 409 where it is closed."""
+    own = services()
+    if what == "closed":
+        session_closing.close(own.context, session_id, "window")
+        return FlaskResponse(status=204)
+    now_ms = own.clock()
+    if what == "seen":
+        is_open = chat_sessions.heartbeat(own.database, session_id, now_ms)
+    else:
+        is_open = chat_sessions.show(own.database, session_id, what == "shown", now_ms)
+    if not is_open:
+        raise Problem(409, "session_closed", "This window was taken for closed.")
+    return FlaskResponse(status=204)
+
+
+def _number(name: str) -> int | None:
+    given = request.form.get(name, "")
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else None
+
+
+# ---- drafts
+# What is being written in a composer, kept while it is: for a chat, or for one that is not begun.
+
+drafts_blueprint = Blueprint("drafts", __name__)
+
+
+@drafts_blueprint.post("/chat/draft", defaults={"chat_id": None})
+@drafts_blueprint.post("/chat/<id:chat_id>/draft")
+def keep(chat_id: int | None) -> FlaskResponse:
+    """Keep ``message``; an empty one clears the draft."""
+    own = services()
+    message = request.form.get("message", "")
+    if len(message) > MAX_MESSAGE_CHARS:
+        raise Problem(413, "too_long", f"A message has at most {MAX_MESSAGE_CHARS} characters.")
+    try:
+        conversations.save_draft(own.database, chat_id, message, own.clock())
+    except apsw.ConstraintError as error:
+        raise Problem(404, "chat_not_found", f"There is no chat {chat_id}.") from error
+    return FlaskResponse(status=204)

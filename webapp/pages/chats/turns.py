@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
-from assistant.turns.turn import TurnResult
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
+from assistant.core.records import FirstCall
+from assistant.turns import stored_turns
+from assistant.turns.turn import TurnRefused, TurnResult, UnknownChat, stored_turn
+from store.chats import feedback, tool_calls
+from store.chats.tool_calls import Scope, ToolCall
 from store.ocr.readings import Box
-from webapp.core import formatting
-from webapp.core.viewer import Viewer
-from webapp.exports.pack import CROP_PX, Pack, Source
+from webapp.api.tool_calls import decide
+from webapp.core import formatting, templating
+from webapp.core.errors import Problem
+from webapp.core.services import Viewer, services, viewer
+from webapp.exports import files, formats
+from webapp.exports.pack import CROP_PX, Pack, Size, Source
+from webapp.pages.chats.routes import PATIENCE_S, chat_of, refused, started, stored, turn_fragment
+from webapp.views.evidence import is_retryable
 from webapp.views.frames import Picture, crop_around, picture
+from webapp.views.turns import turn_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +70,144 @@ def _offer(source: Source, viewer: Viewer) -> ExportPicture:
         return ExportPicture(source.n, source, clock, None, None, source.withheld or source.gone)
     crop = crop_around(source.boxes, frame.width_px, frame.height_px, CROP_PX)
     return ExportPicture(source.n, source, clock, picture(frame, clock), crop, "")
+
+
+# ---- webapp turns
+# One answer in a chat: its sources marked as wrong, copies of it, and its export.
+
+blueprint = Blueprint("turns", __name__)
+
+
+@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/sources/<id:source>")
+def report(chat_id: int, n: int, source: int) -> Response:
+    """Mark a source as wrong (``note`` says why), or take that back (``verdict=withdraw``)."""
+    own = services()
+    if request.form.get("verdict") == "withdraw":
+        feedback.withdraw(own.database, chat_id, n, source)
+    else:
+        note = request.form.get("note", "")
+        is_source = source != feedback.WHOLE_ANSWER
+        if not (is_source and feedback.report(own.database, chat_id, n, source, "wrong", note, own.clock())):
+            raise Problem(404, "source_not_found", f"Turn {n} of chat {chat_id} cites no source {source}.")
+    result = _turn(chat_id, n)
+    if not templating.wants_fragment():
+        return templating.redirect_to(f"/chat/{chat_id}#t{n}e{source}")
+    view = turn_view(own.database, own.media, result, viewer().now_ms)
+    return make_response(render_template("chat/turn.html", view=view))
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/copy")
+def copy(chat_id: int, n: int) -> Response:
+    """The answer as ``text``, ``md`` or ``html``, for the clipboard: the export's own words."""
+    found = files.export_pack(chat_id, n, lambda number: "none")
+    kind = request.args.get("as", "text")
+    made = {"text": formats.text, "md": formats.markdown_document, "html": formats.fragment}.get(kind)
+    if made is None:
+        raise Problem(400, "invalid_request", "An answer is copied as text, md or html.")
+    return make_response(made(found), 200, {"Content-Type": "text/plain; charset=utf-8"})
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/export")
+def export(chat_id: int, n: int) -> Response:
+    """What would be exported, every picture with a tick; with ``fmt`` the file.
+
+    ``picture`` names the sources whose pictures come along, ``size<n>`` says crop or full; with
+    ``chosen`` only those that are ticked, without it all of them as crops.
+    """
+    fmt = request.args.get("fmt", "")
+    if fmt and fmt not in files.FORMATS:
+        raise Problem(400, "invalid_request", "An answer is exported as md, html or zip.")
+    with_files = fmt == "zip" and request.args.get("files") == "1"
+    found = files.export_pack(chat_id, n, _size if fmt else lambda number: "none", with_files=with_files)
+    if fmt:
+        return files.answer_file(found, fmt)
+    html = render_template("chat/export.html", view=export_view(found, viewer()), section="chat")
+    return make_response(html)
+
+
+def _size(n: int) -> Size:
+    if request.args.get("chosen") and str(n) not in request.args.getlist("picture"):
+        return "none"
+    return "full" if request.args.get(f"size{n}") == "full" else "crop"
+
+
+def _turn(chat_id: int, n: int) -> TurnResult:
+    """The turn as it is stored. Raises 404."""
+    try:
+        return stored_turn(services().database, chat_id, n)
+    except UnknownChat as error:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.") from error
+
+
+# ---- decisions
+# What a person decides about in a turn: tool calls that wait or failed, and a question to ask again.
+
+decisions_blueprint = Blueprint("decisions", __name__)
+
+_DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}
+
+
+@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/retry")
+def retry(chat_id: int, n: int) -> Response:
+    """Ask a question whose turn failed again, with everything that it was asked with."""
+    chat, asked, who = chat_of(chat_id), stored(chat_id, n), viewer()
+    if asked.status != "failed":
+        raise Problem(409, "turn_not_failed", f"Turn {n} of chat {chat_id} has not failed.")
+    question = stored_turns.replay_request(services().database, asked, who.now_ms)
+    try:
+        live = started(replace(question, day_start_min=who.day_start_min))
+    except TurnRefused as refusal:
+        return refused(chat, refusal, who)
+    live.settle(PATIENCE_S)
+    return templating.redirect_to(f"/chat/{chat_id}#t{live.n}")
+
+
+@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
+def decide_call(chat_id: int, n: int, call_id: int) -> Response:
+    """Decide about a waiting tool call: ``deny``, or allow ``once``, in this ``chat``, or ``always``."""
+    decision = request.form.get("decision", "")
+    if decision not in _DECISIONS:
+        raise Problem(400, "invalid_request", "A decision is deny, once, chat or always.")
+    _call(chat_id, n, call_id)
+    try:
+        decide(services(), call_id, _DECISIONS[decision])
+    except Problem as problem:
+        # Decided elsewhere, or too late: the turn as it is now says which.
+        if problem.status != 409 or not templating.wants_fragment():
+            raise
+    return (
+        turn_fragment(chat_id, n)
+        if templating.wants_fragment()
+        else templating.redirect_to(f"/chat/{chat_id}#t{n}")
+    )
+
+
+@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
+def retry_call(chat_id: int, n: int, call_id: int) -> Response:
+    """Make a call that failed again, in a new turn that goes on from its result."""
+    own, chat, asked, who = services(), chat_of(chat_id), stored(chat_id, n), viewer()
+    call = _call(chat_id, n, call_id)
+    if not is_retryable(call) or asked.status == "running":
+        raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
+    question = replace(
+        stored_turns.replay_request(own.database, asked, who.now_ms),
+        mode="agent",
+        day_start_min=who.day_start_min,
+        first_call=FirstCall(call.tool, json.loads(call.arguments)),
+    )
+    try:
+        live = started(question)
+    except TurnRefused as refusal:
+        return refused(chat, refusal, who)
+    live.settle(PATIENCE_S)
+    if templating.wants_fragment():
+        return turn_fragment(chat_id, live.n)
+    return templating.redirect_to(f"/chat/{chat_id}#t{live.n}")
+
+
+def _call(chat_id: int, n: int, call_id: int) -> ToolCall:
+    """A tool call of this turn. Raises 404."""
+    call = tool_calls.get(services().database, call_id)
+    if call is None or (call.chat_id, call.turn) != (chat_id, n):
+        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
+    return call

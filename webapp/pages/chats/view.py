@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from store.chats import conversations
+from assistant.core.models import ModelInfo
+from assistant.turns.turn import TurnResult, stored_turn
+from store.chats import conversations, personas
+from store.chats.attachments import Attachment
 from store.chats.conversations import Chat, find_chats
+from store.chats.personas import Persona
 from store.core import times
 from store.core.database import Database
+from store.frames import apps
+from store.frames.frames import FrameRow
+from store.memory import chat_sessions
+from store.timeline import timeline
 from webapp.core import formatting
-from webapp.core.viewer import Viewer
+from webapp.core.parameters import NO_RANGE, Range
+from webapp.core.services import Services, Viewer
+from webapp.pages.chats.memory import TopicView, topic_view
+from webapp.pages.models import prompt_blocks
+from webapp.pages.models.prompt_blocks import PromptView
+from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
 MAX_FIND_CHARS = 200
@@ -62,3 +75,148 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
             groups.append((name, []))
         groups[-1][1].append(chat)
     return groups
+
+
+# ---- conversation
+# The chat page: the conversations at the side, the turns of one of them, and the composer.
+
+AROUND_MS = 5 * 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Composer:
+    """What stands in the composer. `refusal` is why the last try was not accepted; `edited` is the
+    number of the question that is being changed, 0 for a new one; `draft` is where what is written is
+    kept, "" for nowhere. `files` are attached and not sent yet, or those of the question that is changed.
+    """
+
+    message: str = ""
+    range: Range = NO_RANGE
+    app: str = ""
+    model: str = ""
+    refusal: str = ""
+    offers_ranges: bool = False
+    edited: int = 0
+    draft: str = ""
+    style_note: str = ""
+    files: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A question that today can answer, and the range it is asked over."""
+
+    message: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """What a chat's model is told beside the questions: as whom it speaks, and all of it as last sent."""
+
+    chat_id: int
+    identity: str
+    turn: int | None
+    view: PromptView | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPage:
+    """Everything `chat/chat.html` draws."""
+
+    chat: Chat | None
+    turns: tuple[TurnView, ...]
+    chats: ChatList
+    composer: Composer
+    models: list[ModelInfo]
+    suggestions: list[Suggestion]
+    has_frames: bool
+    apps: tuple[str, ...]  # what @mentions may name
+    system: SystemMessage | None = None
+    persona: Persona | None = None  # who speaks next
+    topic: TopicView | None = None
+    is_verbose: bool = False  # whether what is told of earlier chats is logged
+
+    @property
+    def title(self) -> str:
+        return self.chat.title if self.chat else "Chat"
+
+    @property
+    def action(self) -> str:
+        return f"/chat/{self.chat.id}" if self.chat else "/chat"
+
+    @property
+    def running(self) -> TurnView | None:
+        """The last turn that still runs."""
+        return next((turn for turn in reversed(self.turns) if turn.is_running), None)
+
+
+def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -> ChatPage:
+    """The page of a chat, or of a new one."""
+    database = own.database
+    turns: list[TurnView] = []
+    if chat is not None:
+        for each in conversations.turns(database, chat.id):
+            result = stored_turn(database, chat.id, each.n)
+            live = own.turns.get(chat.id, each.n)
+            turns.append(turn_view(database, own.media, result, viewer.now_ms, live=live))
+    today = viewer.today
+    totals = timeline.timeline(
+        database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms
+    )
+    if turns and not composer.model:
+        composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
+    return ChatPage(
+        chat=chat,
+        turns=tuple(turns),
+        chats=chat_list(database, viewer),
+        composer=composer,
+        models=own.chat_models.describe(),
+        suggestions=[] if chat else _suggestions(totals),
+        has_frames=totals.frames > 0,
+        apps=tuple(apps.colour_slots(database)),
+        persona=personas.active(database),
+        system=_system(own, chat.id) if chat else None,
+        topic=topic_view(own, chat.id) if chat else None,
+        is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
+    )
+
+
+def around_frame(frame: FrameRow, viewer: Viewer) -> Composer:
+    """A composer that asks about one frame: five minutes on each side of it."""
+    start_ms, end_ms = frame.captured_ms - AROUND_MS, frame.captured_ms + AROUND_MS
+    label = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
+    at = formatting.clock_short(frame.captured_ms, viewer.zone)
+    return Composer(f"What was I doing at {at}?", Range("custom", start_ms, end_ms, label))
+
+
+def edit(turn: TurnResult, viewer: Viewer) -> Composer:
+    """A composer that holds a question again, with its range and its model, to be changed."""
+    chosen = NO_RANGE
+    # One that was read from the words is read again; one of tools is what they happened to show.
+    if turn.mode == "evidence" and not turn.coverage.reading.phrase:
+        label = formatting.span(turn.start_ms, turn.end_ms, viewer.zone, viewer.now_ms)
+        chosen = Range("custom", turn.start_ms, turn.end_ms, label)
+    return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id, files=turn.attachments)
+
+
+def _system(own: Services, chat_id: int) -> SystemMessage | None:
+    """None for a chat from before identities were stored, of which nothing sent is kept either."""
+    identity = conversations.identity(own.database, chat_id)
+    n, view = prompt_blocks.latest(own.database, chat_id) or (None, None)
+    return SystemMessage(chat_id, identity, n, view) if identity or view else None
+
+
+def _suggestions(today: timeline.Timeline) -> list[Suggestion]:
+    """Three questions from what today really held."""
+    used = [total.name for total in today.totals.by_app if total.name]
+    if not used:
+        return []
+    found = [Suggestion("Summarise what I did today", "today")]
+    found.append(Suggestion(f"What did I do in {used[0]} today?", "today"))
+    found.append(
+        Suggestion(f"What did I look at in {used[1]} today?", "today")
+        if len(used) > 1
+        else Suggestion("What was on my screen in the last half hour?", "30m")
+    )
+    return found

@@ -9,6 +9,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from flask import Blueprint, make_response, render_template, request
+from werkzeug.wrappers import Response
+
 from assistant.context.background import are_chats_told
 from assistant.core.models import ModelInfo
 from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
@@ -19,12 +22,14 @@ from assistant.tools.registry import offered
 from assistant.turns import prompts
 from assistant.turns.admission import NEUTRAL, resolve_voice
 from assistant.turns.plan import TurnPlan
+from store.chats import conversations
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from store.egress import egress_log
 from store.egress.egress_log import SentRequest
-from webapp.core.services import Services
-from webapp.core.viewer import Viewer
+from webapp.core.errors import Problem
+from webapp.core.services import Services, Viewer, services, viewer
+from webapp.pages.models.prompt_editor import editor
 
 TITLES: dict[BlockName, str] = {
     "model_prompt": "Model prompt",
@@ -196,3 +201,37 @@ def _contents(document: dict[str, Any]) -> Iterator[str]:
 def _document(request: SentRequest) -> dict[str, Any]:
     """The body of an answer's request, which is always an object of ours; {} once it was erased."""
     return json.loads(request.body) if request.body and request.blocks else {}
+
+
+# ---- blocks page
+# The system prompt block by block: as it was sent for a turn, and as a model would be sent it now.
+
+blueprint = Blueprint("blocks", __name__)
+
+
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/prompt")
+def for_turn(chat_id: int, n: int) -> Response:
+    """What the model was told beside the question, by the ledger of what was sent."""
+    database = services().database
+    turn = conversations.turn(database, chat_id, n)
+    if turn is None:
+        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
+    html = render_template(
+        "prompts/turn.html", section="chat", turn=turn, prompts=of_turn(database, chat_id, n)
+    )
+    return make_response(html)
+
+
+@blueprint.get("/settings/models/prompt/preview")
+def preview() -> Response:
+    """What a model would be told now, without tools and with them."""
+    own, name = services(), request.args.get("model", "")
+    found = editor(own, name)
+    if found is None or found.info.name != name:
+        raise Problem(404, "model_not_found", "There is no such model.")
+    info, who = found.info, viewer()
+    views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
+    if info.supports_tools or info.tool_format:
+        views.append(("With tools", prompt_preview(own, info, "agent", who)))
+    html = render_template("prompts/preview.html", section="settings", info=info, views=views)
+    return make_response(html)

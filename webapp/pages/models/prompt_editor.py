@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from assistant.core.models import ModelInfo
+from assistant.core.texts import estimate_tokens
+from store.chats import personas, prompts
+from store.chats.prompts import MAX_CHARS, PromptVersion
+from webapp.core.formatting import DiffLine, difference
+from webapp.core.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +50,105 @@ PRESETS = (
     Preset("no_think", "Qwen3: answer without thinking aloud", "/no_think"),
 )
 BY_KEY = {preset.key: preset for preset in PRESETS}
+
+
+# ---- views prompts
+# The editor of a model's system prompt, and the history of it.
+
+LARGE_SHARE = 0.25
+"""From this part of a model's window on the editor says how much of it the prompt takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEditor:
+    """What `models/_prompt.html` draws.
+
+    `text` is what stands in the field, saved or not; `base` names the edition it was read from. `problem`
+    says why it was not saved, `theirs` is what was saved elsewhere meanwhile. `undo` is the version before a
+    change that was made with one press.
+    """
+
+    info: ModelInfo
+    names: tuple[str, ...]
+    text: str
+    base: str
+    current: PromptVersion | None
+    versions: int
+    problem: str = ""
+    theirs: PromptVersion | None = None
+    undo: int | None = None
+    persona: str = ""
+    """Who speaks beside it in new chats; '' for nobody."""
+    presets: tuple[Preset, ...] = PRESETS
+    limit: int = MAX_CHARS
+
+    @property
+    def characters(self) -> int:
+        return len(self.text)
+
+    @property
+    def tokens(self) -> int:
+        return estimate_tokens(self.text)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes much of what the model can read at once."""
+        return self.tokens > LARGE_SHARE * self.info.context_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class PromptHistory:
+    """What `models/prompt_history.html` draws: the versions, and how two of them differ."""
+
+    model: str
+    versions: list[PromptVersion]
+    older: PromptVersion | None
+    newer: PromptVersion | None
+    lines: list[DiffLine]
+
+
+def editor(
+    own: Services,
+    name: str = "",
+    *,
+    text: str | None = None,
+    base: str | None = None,
+    problem: str = "",
+    theirs: PromptVersion | None = None,
+    undo: int | None = None,
+) -> PromptEditor | None:
+    """The editor for a model, by default the one that answers; None where no model takes a prompt.
+
+    `text` is what was typed and not saved.
+    """
+    infos = {info.name: info for info in own.chat_models.listed() if not info.is_extractive}
+    info = infos.get(name) or infos.get(own.chat_models.default) or next(iter(infos.values()), None)
+    if info is None:
+        return None
+    found = prompts.versions(own.database, info.name)
+    current = found[0] if found else None
+    speaker = personas.active(own.database)
+    return PromptEditor(
+        info=info,
+        names=tuple(infos),
+        text=(current.content if current else "") if text is None else text,
+        base=(current.edition if current else "") if base is None else base,
+        current=current,
+        versions=len(found),
+        problem=problem,
+        theirs=theirs,
+        undo=undo if undo in {each.version for each in found[1:]} else None,
+        persona=speaker.name if speaker else "",
+    )
+
+
+def history(
+    found: Sequence[PromptVersion], model: str, older: int | None, newer: int | None
+) -> PromptHistory:
+    """The versions, newest first, and two of them compared: by default the last two."""
+    by_number = {each.version: each for each in found}
+    new = by_number.get(newer or 0) or (found[0] if found else None)
+    before = [each for each in found if new is not None and each.version < new.version]
+    old = by_number.get(older or 0) or (before[0] if before else None)
+    lines = difference(old.content, new.content) if old and new else []
+    return PromptHistory(model, list(found), old, new, lines)

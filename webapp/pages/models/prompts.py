@@ -17,9 +17,8 @@ from store.chats.prompts import PromptChanged, PromptInvalid, PromptVersion
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import services
-from webapp.pages.models.prompt_editor import BY_KEY
+from webapp.pages.models.prompt_editor import BY_KEY, PromptEditor, editor, history
 from webapp.pages.models.routes import models_page
-from webapp.pages.models.views_prompts import PromptEditor, editor, history
 
 blueprint = Blueprint("prompts", __name__)
 

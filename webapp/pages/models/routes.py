@@ -19,7 +19,7 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
-from webapp.pages.models.views_prompts import PromptEditor, editor
+from webapp.pages.models.prompt_editor import PromptEditor, editor
 
 blueprint = Blueprint("models", __name__)
 

@@ -10,17 +10,14 @@ from store.frames import frames
 from store.timeline import sample_week
 from webapp.core import templating
 from webapp.core.errors import FieldError, Problem
-from webapp.core.moments import day_named, moment
-from webapp.core.services import services
-from webapp.core.viewer import Viewer, viewer
+from webapp.core.parameters import day_named, moment
+from webapp.core.services import Viewer, services, viewer
 from webapp.pages.palette import Goal, resolve_destination
 from webapp.pages.timeline import stage as selection
-from webapp.pages.timeline.day import page
-from webapp.pages.timeline.marks import scrub_marks
-from webapp.pages.timeline.view import Selector, selector
-from webapp.pages.timeline.views_stage import Stage, StageQuery, address, stage
+from webapp.pages.timeline.stage import Stage, StageQuery, address, stage
+from webapp.pages.timeline.view import Selector, page, scrub_marks, selector
 from webapp.views import activity_band
-from webapp.views.marked import highlight_request
+from webapp.views.frames import highlight_request
 
 blueprint = Blueprint("timeline", __name__)
 

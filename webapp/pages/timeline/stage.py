@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from store.core import times
+from store.core.database import Database
+from store.frames import frames
 from store.frames.frames import FrameRow
-from webapp.core.moments import moment
-from webapp.core.viewer import Viewer
+from store.ocr import readings
+from store.ocr.readings import Line, Reading
+from store.timeline import segments as activity
+from webapp.core import formatting
+from webapp.core.parameters import moment
+from webapp.core.services import Viewer
+from webapp.views.frames import (
+    NO_MARKS,
+    FrameHighlights,
+    HighlightRequest,
+    Picture,
+    frame_highlights,
+    lines_of,
+    picture,
+)
 
 _LEAST_MS = 1_000
 
@@ -64,3 +80,163 @@ def read(values: Mapping[str, str], viewer: Viewer) -> Selection:
     if start_ms == end_ms:
         return Selection(start_ms)
     return Selection(min(start_ms, end_ms), max(start_ms, end_ms))
+
+
+# ---- views stage
+# The stage of the timeline: which frame answers a moment, and which lie to its left and right.
+
+_HALF_DAY_MS = 12 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class StageQuery:
+    """What the address asks for. Without `frame_id` and `at_ms` the day decides."""
+
+    day: times.Day
+    zoom: str = "day"
+    at_ms: int | None = None
+    frame: FrameRow | None = None
+    app_names: tuple[str, ...] = ()
+    wanted: HighlightRequest = NO_MARKS  # words to be marked on the frame that the address names
+    with_lines: bool = False  # every line that was read is outlined
+    selected: Selection = NO_SELECTION
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The frame on the stage and its details. Ids to step to are None at the ends."""
+
+    ask: StageQuery
+    frame: FrameRow
+    picture: Picture
+    reading: Reading | None
+    previous_id: int | None
+    next_id: int | None
+    previous_app_id: int | None
+    next_app_id: int | None
+    missed_ms: int | None  # the moment that was asked for, when no frame covers it
+    marks: FrameHighlights
+    lines: tuple[tuple[int, Line], ...]
+
+    def to(self, frame_id: int) -> str:
+        """The address of another frame in the same view."""
+        return address(self.ask, frame_id)
+
+    @property
+    def with_boxes(self) -> str:
+        """This very view with all lines outlined, or without."""
+        return address(self.ask, self.frame.id, boxes=None if self.ask.with_lines else "1")
+
+    @property
+    def words(self) -> int:
+        return sum(len(line.words) for line in self.reading.lines) if self.reading else 0
+
+
+def stage(
+    database: Database, ask: StageQuery, viewer: Viewer, last_frame_id: int | None = None
+) -> Stage | None:
+    """The frame for what was asked, or None when the day has none.
+
+    `last_frame_id` is what a day without a moment opens at.
+    """
+    frame, missed_ms = _choose(database, ask, last_frame_id)
+    if frame is None:
+        return None
+    previous_id, next_id, previous_app, next_app = _steps(database, ask, frame)
+    reading = readings.current_reading(database, frame.id)
+    return Stage(
+        ask=ask,
+        frame=frame,
+        picture=picture(frame, formatting.clock(frame.captured_ms, viewer.zone)),
+        reading=reading,
+        previous_id=previous_id,
+        next_id=next_id,
+        previous_app_id=previous_app,
+        next_app_id=next_app,
+        missed_ms=missed_ms,
+        marks=frame_highlights(database, frame, reading, ask.wanted),
+        lines=lines_of(reading),
+    )
+
+
+def address(ask: StageQuery, frame_id: int | None, **changes: object) -> str:
+    """The canonical address of a view; a change to None takes a parameter away."""
+    values: dict[str, object] = {
+        "frame": frame_id,
+        "day": None if frame_id else ask.day.date.isoformat(),
+        "z": None if ask.zoom == "day" else ask.zoom,
+        "app": list(ask.app_names) or None,
+        "q": ask.wanted.q or None,
+        "boxes": "1" if ask.with_lines else None,
+        **ask.selected.parameters,
+        # A hit and a citation are places on one frame: they go along to no other.
+        **(ask.wanted.on_frame if ask.frame is not None and ask.frame.id == frame_id else {}),
+        **changes,
+    }
+    query = urlencode([(k, v) for k, v in values.items() if v is not None], doseq=True)
+    return f"/timeline?{query}" if query else "/timeline"
+
+
+def _choose(
+    database: Database, ask: StageQuery, last_frame_id: int | None
+) -> tuple[FrameRow | None, int | None]:
+    """(frame, the moment that was asked for when no frame covers it)."""
+    if ask.frame is not None:
+        return ask.frame, None
+    if ask.at_ms is not None:
+        return _at(database, ask, ask.at_ms)
+    return (None, None) if last_frame_id is None else (frames.get(database, last_frame_id), None)
+
+
+def _at(database: Database, ask: StageQuery, at_ms: int) -> tuple[FrameRow | None, int | None]:
+    if ask.app_names:
+        frame = _nearest_of_apps(database, ask, at_ms)
+    else:
+        frame = frames.nearest(database, at_ms)
+        frame = (frame and _covering(database, frame, at_ms)) or frame
+    if frame is None or not ask.day.start_ms <= frame.captured_ms < ask.day.end_ms:
+        return None, at_ms
+    # The address may have been cut to the second in which the frame was captured.
+    covered = frame.captured_ms - 999 <= at_ms <= max(frame.ended_ms, frame.captured_ms)
+    return frame, None if covered else at_ms
+
+
+def _covering(database: Database, nearest: FrameRow, at_ms: int) -> FrameRow | None:
+    """The frame that was still on the screen at a moment, though the next one is nearer."""
+    before = frames.latest_on_monitor(database, nearest.monitor, at_ms)
+    return before if before and before.ended_ms >= at_ms else None
+
+
+def _nearest_of_apps(database: Database, ask: StageQuery, at_ms: int) -> FrameRow | None:
+    segments = [
+        segment
+        for segment in activity.segments(database, ask.day.start_ms, ask.day.end_ms)
+        if segment.app_name in ask.app_names
+    ]
+    if not segments:
+        return None
+    near = min(segments, key=lambda s: max(s.start_ms - at_ms, at_ms - s.end_ms, 0))
+    frame = frames.nearest(database, min(max(at_ms, near.start_ms), near.end_ms))
+    inside = frame is not None and near.first_frame_id <= frame.id <= near.last_frame_id
+    return frame if inside else frames.get(database, near.first_frame_id)
+
+
+def _steps(
+    database: Database, ask: StageQuery, frame: FrameRow
+) -> tuple[int | None, int | None, int | None, int | None]:
+    """Ids to the left and right: next frame within the filter, and next change of app."""
+    before_ms, after_ms = frame.captured_ms - _HALF_DAY_MS, frame.captured_ms + _HALF_DAY_MS
+    segments = activity.segments(database, before_ms, after_ms)
+    shown = [s for s in segments if not ask.app_names or s.app_name in ask.app_names]
+    earlier = [s for s in shown if s.last_frame_id < frame.id]
+    later = [s for s in shown if s.first_frame_id > frame.id]
+    previous_id, next_id = frames.neighbours(database, frame)
+    if ask.app_names:
+        rows = frames.get_many(database, [i for i in (previous_id, next_id) if i is not None])
+        if previous_id is not None and rows[previous_id].app_name not in ask.app_names:
+            previous_id = earlier[-1].last_frame_id if earlier else None
+        if next_id is not None and rows[next_id].app_name not in ask.app_names:
+            next_id = later[0].first_frame_id if later else None
+    previous_app = next((s.first_frame_id for s in reversed(earlier) if s.app_name != frame.app_name), None)
+    next_app = next((s.first_frame_id for s in later if s.app_name != frame.app_name), None)
+    return previous_id, next_id, previous_app, next_app

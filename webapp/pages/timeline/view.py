@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from urllib.parse import urlencode
 
-from webapp.pages.timeline.stage import NO_SELECTION, Selection
-from webapp.pages.timeline.views_stage import Stage, StageQuery, address
+from store.core import times
+from store.core.database import Database
+from store.frames import frames
+from store.frames.frames import captured_ms_of
+from store.timeline import segments, timeline
+from webapp.core.services import Viewer
+from webapp.pages.timeline.stage import NO_SELECTION, Selection, Stage, StageQuery, address, stage
+from webapp.views import activity_band
 from webapp.views.activity_band import Window
 
 _MINUTE_MS = 60_000
@@ -50,3 +58,197 @@ def selector(ask: StageQuery, stage: Stage | None, view: Window) -> Selector:
         end=to(chosen.ended_at(frame)) if frame and chosen.start_ms is not None else "",
         clear=to(NO_SELECTION),
     )
+
+
+# ---- marks
+# The index that scrubbing needs: which frame stands for which moment.
+
+Mark = tuple[int, int, str | None]
+"""(frame id, captured_ms, app)"""
+
+EVERY_FRAME_MS = 3_600_000
+"""Up to this span the index holds each frame; beyond it, one a minute."""
+
+_MOST = 4000
+
+
+def scrub_marks(database: Database, start_ms: int, end_ms: int, app_names: Sequence[str] = ()) -> list[Mark]:
+    """Marks in order of time; with `app_names` only those of these apps.
+
+    The app is that of the activity at the moment, which is what the band shows.
+    """
+    if end_ms - start_ms <= EVERY_FRAME_MS:
+        found = timeline.frames_between(database, start_ms, end_ms, _MOST)
+        marks = [(mark.id, mark.captured_ms, mark.app_name) for mark in found]
+    else:
+        ids = [frame_id for _, frame_id in timeline.minute_index(database, start_ms, end_ms)]
+        marks = _named(ids, segments.segments(database, start_ms, end_ms))
+    return [mark for mark in marks if not app_names or mark[2] in app_names]
+
+
+def _named(ids: Sequence[int], segments: Sequence[segments.Segment]) -> list[Mark]:
+    """Both are in order of time, so one walk joins them."""
+    marks: list[Mark] = []
+    at = 0
+    for frame_id in ids:
+        ms = captured_ms_of(frame_id)
+        while at < len(segments) and segments[at].end_ms < ms:
+            at += 1
+        covered = at < len(segments) and segments[at].start_ms <= ms
+        marks.append((frame_id, ms, segments[at].app_name if covered else None))
+    return marks
+
+
+# ---- day
+# The timeline page of one day: which frame stands on the stage, and what lies around it.
+
+BAND_PX = 600
+"""The band is merged for this width: fine enough for a wide screen, light enough for a phone."""
+
+MAX_ROWS = 150
+"""Rows of the activity list; a closer zoom shows the shorter stretches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """An app with its time; the address toggles the filter."""
+
+    name: str
+    css_class: str
+    duration_ms: int
+    is_on: bool
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the activity list."""
+
+    start_ms: int
+    end_ms: int
+    app_name: str
+    window_name: str
+    css_class: str
+    frame_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayPage:
+    """Everything `timeline/timeline.html` draws."""
+
+    ask: StageQuery
+    view: activity_band.Window
+    is_today: bool
+    has_frames: bool
+    stage: Stage | None
+    at_ms: int  # where the head stands
+    runs: list[activity_band.BandRun]
+    gap_rects: list[activity_band.BandGap]
+    gaps: list[activity_band.GapText]
+    ticks: list[activity_band.Tick]
+    chips: list[Chip]
+    rows: list[Row]
+    rows_left_out: int
+    previous_day: date
+    next_day: date | None
+    nearest_days: tuple[date | None, date | None]
+    frames: int
+    covered_ms: int
+    selector: Selector
+
+    def to(self, frame_id: int) -> str:
+        """Another frame in this view."""
+        return address(self.ask, frame_id)
+
+    def address(self, **changes: object) -> str:
+        """This view with something else in it; None takes a parameter away."""
+        return address(self.ask, self.stage.frame.id if self.stage else None, **changes)
+
+
+def page(database: Database, ask: StageQuery, viewer: Viewer) -> DayPage:
+    """The page for what was asked."""
+    day = ask.day
+    whole = timeline.timeline(database, day.start_ms, day.end_ms, BAND_PX, now_ms=viewer.now_ms)
+    stood = stage(database, ask, viewer, _last_frame(database, ask, whole))
+    at_ms = _head(ask, stood, viewer)
+    view = activity_band.window(day, at_ms, ask.zoom, viewer)
+    drawn = whole
+    if ask.zoom != "day":
+        drawn = timeline.timeline(database, view.start_ms, view.end_ms, BAND_PX, now_ms=viewer.now_ms)
+    found = list(drawn.runs)
+    shown = (found[0].start_ms, found[-1].end_ms) if found else None
+    rows = [_row(run) for run in found]
+    today = viewer.today.date
+    return DayPage(
+        ask=ask,
+        view=view,
+        is_today=day.date == today,
+        has_frames=whole.frames > 0,
+        stage=stood,
+        at_ms=at_ms,
+        runs=activity_band.runs(found, view, ask.app_names),
+        gap_rects=activity_band.gap_rects(drawn.gaps, view),
+        gaps=activity_band.gap_texts(drawn.gaps, shown, (view.end_ms - view.start_ms) // 240),
+        ticks=activity_band.ticks(view, viewer),
+        chips=_chips(ask, drawn, stood),
+        rows=rows[:MAX_ROWS],
+        rows_left_out=max(0, len(rows) - MAX_ROWS),
+        previous_day=day.date - timedelta(days=1),
+        next_day=day.date + timedelta(days=1) if day.date < today else None,
+        nearest_days=_nearest_days(database, day, viewer) if not whole.frames else (None, None),
+        frames=drawn.frames,
+        covered_ms=drawn.totals.covered_ms,
+        selector=selector(ask, stood, view),
+    )
+
+
+def _last_frame(database: Database, ask: StageQuery, whole: timeline.Timeline) -> int | None:
+    """The newest frame of the day within the filter."""
+    shown = [run for run in whole.runs if not ask.app_names or run.app_name in ask.app_names]
+    if shown:
+        return shown[-1].last_frame_id
+    # Frames beside the focus make no run, and still are frames of the day.
+    nearest = frames.nearest(database, ask.day.end_ms - 1)
+    is_of_day = nearest is not None and ask.day.start_ms <= nearest.captured_ms < ask.day.end_ms
+    return nearest.id if nearest and is_of_day and not ask.app_names else None
+
+
+def _head(ask: StageQuery, stage: Stage | None, viewer: Viewer) -> int:
+    if stage is not None and stage.missed_ms is None:
+        return stage.frame.captured_ms
+    if ask.at_ms is not None:
+        return ask.at_ms
+    return min(max(viewer.now_ms, ask.day.start_ms), max(ask.day.start_ms, ask.day.end_ms - 1))
+
+
+def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> list[Chip]:
+    chips = []
+    for total in drawn.totals.by_app:
+        name = total.name or ""
+        is_on = name in ask.app_names
+        others = [app for app in ask.app_names if app != name]
+        chosen = others if is_on else [*others, name]
+        to = address(ask, stage.frame.id if stage else None, app=chosen or None)
+        slot = drawn.colour_slots.get(name)
+        chips.append(
+            Chip(name or "Unknown app", activity_band.slot_class(slot), total.duration_ms, is_on, to)
+        )
+    return chips
+
+
+def _row(run: timeline.Run) -> Row:
+    return Row(
+        start_ms=run.start_ms,
+        end_ms=run.end_ms,
+        app_name=run.app_name or "Unknown app",
+        window_name=run.window_name or run.browser_url or "",
+        css_class=activity_band.slot_class(run.colour_slot),
+        frame_id=run.first_frame_id,
+    )
+
+
+def _nearest_days(database: Database, day: times.Day, viewer: Viewer) -> tuple[date | None, date | None]:
+    """The nearest days before and after that have frames."""
+    before = timeline.nearest_days(database, day.start_ms, day.end_ms)
+    earlier, later = (viewer.day_of(ms).date if ms is not None else None for ms in before)
+    return earlier, later
