@@ -1,0 +1,1 @@
+"""Measurements (`make bench`) and evaluations. Not part of the installed program."""

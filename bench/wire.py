@@ -62,7 +62,7 @@ def served(home: DataDir) -> Iterator[Wire]:
         name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_BENCH_")
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", "webapp.cli", "web", "--home", str(home.home), "--port", "0"],
+        [sys.executable, "-m", "webapp", "web", "--home", str(home.home), "--port", "0"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment,

@@ -1,0 +1,1 @@
+"""Models behind small protocols: OCR, embeddings, chat. They know no tables."""

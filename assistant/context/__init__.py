@@ -1,0 +1,1 @@
+"""What earlier chats came to: sessions, summaries, topics, digests, background."""

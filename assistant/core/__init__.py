@@ -1,0 +1,1 @@
+"""What a turn is made of, the models it may use, its errors and its texts."""

@@ -1,0 +1,1 @@
+"""Times, figures and statements in a text."""

@@ -210,7 +210,7 @@ def _found(
     *of: str,
     project: str | None = None,
 ) -> MemoryFound:
-    """What one of the searches of `store.memory.search` gives; `of` is what it asks for before the question."""
+    """What a search of `store.memory.search` gives; `of` is what it asks for before the question."""
     filters = MemoryFilters(project=project)
     if start is not None or end is not None:  # else the store's own window holds (C11)
         start_ms, end_ms = answers.span(start, end, call.now_ms)

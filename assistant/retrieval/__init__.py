@@ -1,0 +1,1 @@
+"""Which frames and lines a question is answered from."""

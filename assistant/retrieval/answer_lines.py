@@ -235,7 +235,8 @@ _ASKING = {
     rf"|{_WHAT}(?:versions?|numbers?|totals?|sum|prices?|costs?|amount|size|serial|percent(?:age)?|score|rate"
     r"|latency|value|budget|temperature|voltage|drift|offset|p\d\d|id|code|port|limit|threshold|ticket)\b"
     r"|多少|多[大贵]|几[个条次名人台份页行种项]|号码|编号|版本|金额|价格|合计|总数|总额",
-    AnswerType.REASON: r"^why\b|\bhow\s+come\b|\bwhat\s+caused\b|\breasons?\b|[,;]\s*why\b|为什么|为何|为啥|原因",
+    AnswerType.REASON: r"^why\b|\bhow\s+come\b|\bwhat\s+caused\b|\breasons?\b|[,;]\s*why\b"
+    r"|为什么|为何|为啥|原因",
 }
 _PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ASKING.items()}
 _MEASURED = re.compile(

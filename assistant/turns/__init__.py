@@ -1,0 +1,1 @@
+"""One question, one answer: the sequence of a turn and its parts."""

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
@@ -402,3 +402,7 @@ def _percent(share: Share) -> str:
 
 def _on_terminal() -> bool:
     return sys.stderr.isatty()
+
+
+if __name__ == "__main__":
+    check_answers()

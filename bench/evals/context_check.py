@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -208,3 +208,7 @@ def _share(share: Any) -> str:
 
 def _number(values: Sequence[float], how: Any) -> str:
     return f"{how(values):,.0f}" if values else "nothing"
+
+
+if __name__ == "__main__":
+    check_context()

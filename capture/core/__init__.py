@@ -1,0 +1,1 @@
+"""The clock, errors and rectangles that every part of capture shares."""

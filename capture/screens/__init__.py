@@ -1,0 +1,1 @@
+"""Grabbing pictures of each monitor, a module per platform."""

@@ -1,0 +1,1 @@
+"""Chat models behind one protocol: endpoints that speak OpenAI, and answers without a model."""

@@ -1,0 +1,1 @@
+"""Sentence encoders behind one protocol: small local models, or an endpoint."""

@@ -1,0 +1,1 @@
+"""OCR engines behind one protocol; all give words with boxes in reading order."""

@@ -1,0 +1,1 @@
+"""From frames to memory: observations, sessions, summaries of hours and days."""

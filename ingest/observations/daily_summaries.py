@@ -33,7 +33,7 @@ from store.timeline import segments
 log = logging.getLogger(__name__)
 
 SETTLED_AFTER_MS = 2 * 60_000
-"""An hour is derived for the last time a minute and a half after it (`ingest.observations.observation_loop`)."""
+"""An hour is derived for the last time a minute and a half after it (see `observation_loop`)."""
 
 
 class DailySummaryWriter:

@@ -1,0 +1,1 @@
+"""From a stored frame to searchable text: OCR of what changed, addresses, chunks, vectors."""

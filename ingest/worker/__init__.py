@@ -1,0 +1,1 @@
+"""From a spool entry to a stored frame."""

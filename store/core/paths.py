@@ -73,7 +73,7 @@ class DataDir:
 
     @property
     def sample_week(self) -> Path:
-        """What is true of a home that `recollect demo` filled (`store.timeline.sample_week`); marks it, too."""
+        """What is true of a home that `recollect demo` filled (`timeline.sample_week`); marks it, too."""
         return self.home / "sample-week.json"
 
     def create(self) -> DataDir:

@@ -327,7 +327,7 @@ class AccessRecord(Model):
 
 
 class SentRequest(Model):
-    """One request that carried text: when, where to, how much; its text until it is erased (`store.egress.egress_log`)."""
+    """One request that carried text: when, where to, how much; its text until it is erased."""
 
     id = IntegerField(primary_key=True)
     purpose = TextField()  # answer, test, refine, embed, search, describe, web_search
@@ -548,7 +548,7 @@ class ToolMode(Model):
 
 
 class ToolRule(Model):
-    """A tool that runs without asking, in one chat or, without one, in all (`store.chats.tool_permissions`)."""
+    """A tool that runs without asking, in one chat or, without one, in all."""
 
     id = IntegerField(primary_key=True)
     tool = TextField()

@@ -1,0 +1,1 @@
+"""Deleting for real: what goes, what else shows it, in which order, and the receipt."""

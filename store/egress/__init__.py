@@ -1,0 +1,1 @@
+"""What left this machine, who read through which door, and the providers."""

@@ -1,0 +1,1 @@
+"""Frames, their pictures on disk, tags, pins, and the intervals that show one screen."""

@@ -1,0 +1,1 @@
+"""What was derived from frames and chats: observations, summaries, digests, insights, days."""

@@ -1,0 +1,1 @@
+"""What may be recorded: rules over apps, windows and addresses; which windows are private."""

@@ -1,0 +1,1 @@
+"""Finding frames: query language, words, meaning, ranking, snippets and facets."""

@@ -203,7 +203,7 @@ def typed(database: Database, column: Literal["window_name", "browser_url"], nee
 
 
 def is_doomed(connection: apsw.Connection, column: str, needle: str) -> bool:
-    """Whether frames in ``doomed`` (`store.deletion.registry`), and no others, have a name that contains `needle`."""
+    """Whether frames in ``doomed``, and no others, have a name that contains `needle`."""
     condition, value = contains(f"f.{column}", "needle", needle)
     bound = {"needle": value}
     sql = f"select 1 from doomed d cross join frames f on f.id = d.id where {condition} limit 1"

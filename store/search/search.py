@@ -348,7 +348,7 @@ _DEADLINE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ListedSearch:
-    """A search as the list of it was made; `query_vector` and the rest as for `store.search.search.search`."""
+    """A search as the list of it was made; `query_vector` and the rest as for `search`."""
 
     text: str
     filters: Filters

@@ -1,0 +1,1 @@
+"""What a person imported, and the entities and facts that were learned."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import apsw
 

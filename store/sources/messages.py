@@ -107,7 +107,7 @@ _TABLE = UpsertTable(
 def upsert_messages(
     connection: apsw.Connection, import_id: int, records: Iterable[MessageRecord]
 ) -> Upserted:
-    """Put messages and their contacts; at most `store.core.database.BATCH` at once, inside `Database.write()`."""
+    """Put messages and their contacts; at most `BATCH` at once, inside `Database.write()`."""
     done = Upserted()
     known: dict[tuple[str, str], int | None] = {}
     for record in records:

@@ -1,0 +1,1 @@
+"""Whether index, rows, pictures and ledger say the same."""

@@ -85,7 +85,7 @@ class Recollect:
     ) -> subprocess.CompletedProcess[str]:
         """One command to its end."""
         return subprocess.run(
-            [self.python, "-m", "webapp.cli", *arguments, "--home", str(self.home)],
+            [self.python, "-m", "webapp", *arguments, "--home", str(self.home)],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
@@ -96,7 +96,7 @@ class Recollect:
     def up(self, *arguments: str, **environment: str) -> str:
         """Start everything; returns the launch link once it is printed."""
         self._process = subprocess.Popen(
-            [self.python, "-m", "webapp.cli", "up", "--port", "0", "--home", str(self.home), *arguments],
+            [self.python, "-m", "webapp", "up", "--port", "0", "--home", str(self.home), *arguments],
             env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -20,7 +20,7 @@ MOST_ROUNDS = 200  # a busy machine hardly gets to look between two kills
 PARTS = {
     "capture": ("capture",),
     "ingest": ("ingest",),
-    "web": ("webapp.cli", "web", "--port", "0"),
+    "web": ("webapp", "web", "--port", "0"),
 }
 # Numbers that run down a small terminal: every look sees another screen.
 RESTLESS = ("xterm", "-geometry", "60x18+0+0", "-e", "sh", "-c", "while :; do date +%N; sleep 0.1; done")

@@ -34,9 +34,6 @@ COMMANDS = {
     "import": "webapp.cli.imports:imports",
     "doctor": "webapp.cli.maintenance:doctor",
     "verify": "webapp.cli.maintenance:verify",
-    "check-answers": "bench.evals.answer_check:check_answers",
-    "check-context": "bench.evals.context_check:check_context",
-    "check-tools": "bench.evals.tool_choice:check_tools",
     "reindex": "webapp.cli.maintenance:reindex",
     "mcp": "webapp.cli.processes:mcp",
     "token": "webapp.cli.processes:token",
@@ -103,13 +100,3 @@ def _reason(error: Exception) -> str:
 def _tell(message: str, code: int) -> int:
     click.echo(f"recollect: {' '.join(message.split())}", err=True)
     return code
-
-
-if __name__ == "__main__":
-    main()
-
-
-# The commands of `recollect`, a module per kind.
-#
-# What a command works with is imported inside it: listing the commands must not load Flask,
-# SQLite or an engine.

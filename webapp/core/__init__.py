@@ -1,0 +1,1 @@
+"""What every page and endpoint shares: services, errors, templates, parameters, uploads."""

@@ -1,0 +1,1 @@
+"""Doors for other programs: MCP, and the API of screenpipe."""

@@ -1,0 +1,1 @@
+"""Starting, watching and examining the programs."""

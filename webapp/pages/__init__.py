@@ -1,0 +1,1 @@
+"""The pages, a module per noun: routes and what their templates show."""

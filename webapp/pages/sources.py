@@ -290,8 +290,8 @@ def _imported(found: Import, done: AcceptedNames | None = None) -> Response:
 def _on_a_page(detail: str) -> str:
     """The sentence of the command, which names options, for a form, which has fields."""
     words = {"with --me": "in the field “You”", "with --dates dmy or mdy": "in the field “Dates”"}
-    for option, field in words.items():
-        detail = detail.replace(option, field)
+    for option, place in words.items():
+        detail = detail.replace(option, place)
     return detail
 
 

@@ -1,0 +1,1 @@
+"""Who may come in: loopback, tokens, one-time links, requests from other sites."""

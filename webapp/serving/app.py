@@ -57,10 +57,10 @@ from webapp.pages import (
     welcome,
 )
 from webapp.pages import frames as frame_pages
-from webapp.pages import personas as webapp_personas
+from webapp.pages import personas as persona_pages
 from webapp.pages.chats import memory as chat_memory
-from webapp.pages.chats import routes, turns
 from webapp.pages.chats import routes as chat_routes
+from webapp.pages.chats import turns
 from webapp.pages.models import prompt_blocks, prompts
 from webapp.pages.models import routes as models_routes
 from webapp.pages.timeline import routes as timeline_routes
@@ -75,11 +75,11 @@ BLUEPRINTS = (
     search.blueprint,
     frame_pages.blueprint,
     chat_routes.blueprint,
-    routes.windows_blueprint,
+    chat_routes.windows_blueprint,
     turns.decisions_blueprint,
     chat_memory.blueprint,
-    routes.chats_blueprint,
-    routes.drafts_blueprint,
+    chat_routes.chats_blueprint,
+    chat_routes.drafts_blueprint,
     turns.blueprint,
     prompt_blocks.blueprint,
     memory.blueprint,
@@ -88,7 +88,7 @@ BLUEPRINTS = (
     days.blueprint,
     entities.blueprint,
     insights.blueprint,
-    webapp_personas.blueprint,
+    persona_pages.blueprint,
     privacy.blueprint,
     settings.blueprint,
     models_routes.blueprint,
@@ -123,7 +123,7 @@ def home() -> Response:
 #
 # One blueprint per noun; what guards them all is in `webapp.security.guards`.
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parents[1]  # webapp/, where a wheel has templates and static files
 # A multipart body holds the picture and a little more around it.
 _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 _SESSION_LIFETIME = timedelta(days=90)

@@ -1,8 +1,0 @@
-"""What a person brings along, read from the files other programs export: bytes in, records out.
-
-One module per format; none of them knows SQL, and each yields its records one at a time, so that a file
-of any size takes the same memory. What is wrong with one record is told and the record left out
-(`Skipped`); what is wrong with a file refuses the file (`CannotImport`) before anything is stored.
-
-`formats` says which there are, `importing` takes one in.
-"""
