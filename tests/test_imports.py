@@ -1,4 +1,4 @@
-"""What import-linter cannot hold: queries stand in the store alone. The arrows themselves are in pyproject.toml."""
+"""What import-linter cannot hold: queries stand in the store alone. The arrows are in pyproject.toml."""
 
 from __future__ import annotations
 
