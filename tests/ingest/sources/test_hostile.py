@@ -51,8 +51,8 @@ OUTSIDE = """<?xml version="1.0"?><!DOCTYPE gpx [<!ENTITY x SYSTEM "file:///etc/
         ("messages", "m.csv", b"\x1f\x8b\x08\x00", "gzip"),
         ("messages", "m.csv", "", "empty"),
         ("messages", "m.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "none of these formats"),
-        ("calendar", "c.ics", b"BEGIN:VCALENDAR\nX-WR-CALNAME:\xff\n", "not text in UTF-8"),
-        ("calendar", "c.ics", "BEGIN:VCALENDAR\nX-WR-CALNAME:a\0\n", "NUL byte"),
+        ("calendar", "c.ics", b"BEGIN:VCALENDAR\nX-WR-CALNAME:\xff\nEND:VCALENDAR\n", "not text in UTF-8"),
+        ("calendar", "c.ics", "BEGIN:VCALENDAR\nX-WR-CALNAME:a\0\nEND:VCALENDAR\n", "NUL byte"),
     ],
 )  # fmt: skip
 def test_a_hostile_file_is_refused_and_leaves_nothing(
