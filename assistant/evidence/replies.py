@@ -23,7 +23,8 @@ Quote = tuple[str, str]
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
-_CUT_SHORT = re.compile(r'"answer_md"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
+_UNREADABLE = re.compile(r'"answer_md"\s*:\s*"(.*?)(?:"\s*(?:,\s*"\w+"\s*:|\}\s*\Z|\Z)|\Z)', re.DOTALL)
+_BARE_QUOTE = re.compile(r'((?<!\\)(?:\\\\)*)"')
 _ESCAPE_BEGUN = re.compile(
     r"(?<!\\)(?:\\\\)*(?P<begun>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\u[0-9a-fA-F]{0,3})?)\Z"
 )
@@ -42,7 +43,7 @@ def read_reply(text: str) -> Reply:
     """The reply in a completion's text. Raises `ModelMalformed` when there is no answer in it."""
     said = _THINKING.sub("", text).strip()
     fenced = _FENCE.match(said)
-    reply = _structured(fenced[1].strip() if fenced else said) or _cut_short(said) or Reply(said, ())
+    reply = _structured(fenced[1].strip() if fenced else said) or _salvaged(said) or Reply(said, ())
     if not reply.answer_md.strip() or reply.answer_md.lstrip().startswith('{"'):
         raise ModelMalformed("the model's answer holds no text")
     return Reply(reply.answer_md.strip()[:MAX_ANSWER_CHARS], reply.quotes)
@@ -80,12 +81,10 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         at = text.find("{", end)
 
 
-def _cut_short(text: str) -> Reply | None:
-    """The answer of an object that was not finished."""
-    found = _CUT_SHORT.search(text)
-    if not found:
-        return None
-    said = decoded(found[1])
+def _salvaged(text: str) -> Reply | None:
+    """The answer of an object that was not finished, or that quotes words without escaping the quotes."""
+    found = _UNREADABLE.search(text)
+    said = decoded(_BARE_QUOTE.sub(r"\1\"", found[1])) if found else ""
     return Reply(said, ()) if said else None
 
 
