@@ -60,9 +60,9 @@ EMPTY: dict[str, list[str]] = {"new": [], "taken": [], "failed": []}
 POINTS = [
     (storing, "read_checked"),
     (Media, "keep"),
-    (storing.outcomes, "forgive"),
+    (storing.ledger, "clear_failure"),
     (storing.frames, "insert"),
-    (storing.activity, "heartbeat"),
+    (storing.segments, "heartbeat"),
     (Spool, "finish"),
     (storing.Backlog, "offer"),
 ]
@@ -97,12 +97,12 @@ def test_a_death_at_any_step_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", ["leave_out", "fail"])
+@pytest.mark.parametrize("name", ["record_skipped", "fail"])
 def test_a_death_while_poison_is_set_aside_counts_it_once(
     home: Home, account: WorkerStats, monkeypatch: pytest.MonkeyPatch, name: str, when: str
 ) -> None:
     record = queue(home, webp(picture(1))[:30])
-    owner: Any = storing.outcomes if name == "leave_out" else Spool
+    owner: Any = storing.ledger if name == "record_skipped" else Spool
     real = getattr(owner, name)
 
     def fatal(*arguments: Any, **options: Any) -> Any:
@@ -204,7 +204,7 @@ def test_an_unexpected_error_is_tried_five_times_and_then_set_aside(
 ) -> None:
     record = queue(home)
     with monkeypatch.context() as patch:
-        patch.setattr(storing.activity, "heartbeat", lambda *_: 1 / 0)
+        patch.setattr(storing.segments, "heartbeat", lambda *_: 1 / 0)
         tries = [store.store_some(10) for _ in range(storing.MAX_TRIES)]
     assert tries == [False] * 4 + [True]
     ((_, reason),) = home.spool.failed()
