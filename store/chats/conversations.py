@@ -21,16 +21,18 @@ from store.chats.personas import Persona
 from store.chats.records import (
     AnchoredChat,
     Chat,
+    Conversation,
+    Evidence,
+    Message,
     StoredEvidence,
     StoredMessage,
     StoredTurn,
+    Turn,
     chat_of,
     evidence_of,
     turn_of,
 )
 from store.core.database import Database, rows, scalar
-from store.core.memory_schema import ChatSessionRow
-from store.core.schema import Conversation, Evidence, Message, Turn
 from store.core.tokenizer import estimate_tokens
 from store.spool import residual_files
 
@@ -199,7 +201,7 @@ def add_turn(
             style_note=style_note,
             given=_json(dict(given or {})),
         ).execute(database.peewee)
-        _say(database, chat_id, n, "user", question, now_ms, _of_chat(database, session_id, chat_id))
+        _say(database, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
         attachments.claim(connection, attached, chat_id, n, now_ms)
     return replace(turn, id=int(turn_id), given=dict(given or {}))
 
@@ -313,15 +315,18 @@ def _chats() -> Any:
     return Conversation.select(Conversation, count.alias("turn_count"))
 
 
-def _of_chat(database: Database, session_id: int | None, chat_id: int) -> int | None:
+def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) -> int | None:
     """The window, where it is one of this chat or of none yet; it is one of this chat from now on."""
     if session_id is None:
         return None
-    is_ours = (ChatSessionRow.conversation_id == chat_id) | ChatSessionRow.conversation_id.is_null()
-    attached = ChatSessionRow.update(conversation_id=chat_id).where(
-        (ChatSessionRow.id == session_id) & is_ours
+    connection.execute(
+        """
+        update chat_sessions set conversation_id = :chat
+        where id = :id and coalesce(conversation_id, :chat) = :chat
+        """,
+        {"id": session_id, "chat": chat_id},
     )
-    return session_id if attached.execute(database.peewee) else None
+    return session_id if connection.changes() else None
 
 
 def _say(

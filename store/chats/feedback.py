@@ -16,9 +16,8 @@ import apsw
 
 from store.chats import conversations
 from store.chats.conversations import StoredTurn
-from store.chats.records import StoredEvidence, evidence_of
+from store.chats.records import Evidence, StoredEvidence, evidence_of
 from store.core.database import Database, rows, scalar
-from store.core.schema import Evidence
 
 MAX_NOTE_CHARS = 500
 

@@ -1,4 +1,4 @@
-"""What a stored conversation is made of: frozen values, and how they come out of their rows."""
+"""What a stored conversation is made of: frozen values, and the rows that they come out of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import apsw
+from peewee import FloatField, IntegerField, Model, TextField
 
 from store.core.database import Database, rows
 
@@ -80,7 +81,85 @@ class StoredTurn:
     given: dict[str, Any] = field(default_factory=dict)
 
 
-# -- from rows of `store.core.schema` ------------------------------------------------------------
+# -- rows -------------------------------------------------------------------------------------
+# Not bound to a database: a query runs on the one it is handed, ``query.execute(database.peewee)``.
+
+
+class Conversation(Model):
+    id = IntegerField(primary_key=True)
+    title = TextField()
+    created_ms = IntegerField()
+    updated_ms = IntegerField()
+    without_context = IntegerField(default=0)
+
+    class Meta:
+        table_name = "conversations"
+
+
+class Message(Model):
+    """One message of a transcript, as stored."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    turn = IntegerField()
+    role = TextField()
+    content = TextField()
+    created_ms = IntegerField()
+    session_id = IntegerField(null=True)
+    tokens = IntegerField(null=True)
+
+    class Meta:
+        table_name = "messages"
+
+
+class Turn(Model):
+    """One question and its answer, with everything needed to show it again."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    n = IntegerField()
+    mode = TextField()
+    model = TextField()
+    status = TextField()
+    question = TextField()
+    answer_md = TextField()
+    start_ms = IntegerField(null=True)
+    end_ms = IntegerField(null=True)
+    timezone = TextField()
+    payload = TextField()
+    created_ms = IntegerField()
+    persona_id = IntegerField(null=True)
+    persona_version = IntegerField(null=True)
+    style_note = TextField()
+    given = TextField()
+
+    class Meta:
+        table_name = "turns"
+
+
+class Evidence(Model):
+    """One frame shown for one turn. `quote` and `snippet` go when the frame is deleted."""
+
+    id = IntegerField(primary_key=True)
+    turn_id = IntegerField()
+    n = IntegerField(null=True)
+    frame_id = IntegerField(null=True)
+    reading_id = IntegerField(null=True)
+    captured_ms = IntegerField()
+    app_name = TextField(null=True)
+    window_name = TextField(null=True)
+    focused = IntegerField(null=True)
+    browser_url = TextField(null=True)
+    snippet = TextField()
+    quote = TextField()
+    boxes = TextField()
+    state = TextField()
+    needs_check = IntegerField()
+    checked_ms = IntegerField(null=True)
+    confidence = FloatField(null=True)
+
+    class Meta:
+        table_name = "evidence"
 
 
 def chat_of(row: Any) -> Chat:

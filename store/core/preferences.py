@@ -18,32 +18,27 @@ from zoneinfo import ZoneInfo, available_timezones
 import apsw
 
 from store.core import times
-from store.core.database import Database
-from store.core.schema import Preference
+from store.core.database import Database, rows, scalar
 
 
 def get_preference(database: Database, key: str, default: Any = None) -> Any:
     """What was chosen, or `default` when nothing was."""
-    with database.read():
-        row = Preference.select().where(Preference.key == key).first(database.peewee)
-    return default if row is None else json.loads(row.value)
+    with database.read() as connection:
+        value = scalar(connection, "select value from preferences where key = ?", (key,))
+    return default if value is None else json.loads(value)
 
 
 def all_preferences(database: Database) -> dict[str, Any]:
     """All choices by key."""
-    with database.read():
-        rows = list(Preference.select().order_by(Preference.key).execute(database.peewee))
-    return {row.key: json.loads(row.value) for row in rows}
+    with database.read() as connection:
+        found = rows(connection, "select key, value from preferences order by key")
+    return {key: json.loads(value) for key, value in found}
 
 
 def set_preference(database: Database, key: str, value: Any) -> None:
     """Keep a choice. Raises `TypeError` when JSON cannot hold it."""
-    encoded = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    chosen = Preference.insert(key=key, value=encoded).on_conflict(
-        conflict_target=[Preference.key], update={Preference.value: encoded}
-    )
-    with database.write():
-        chosen.execute(database.peewee)
+    with database.write() as connection:
+        put_preference(connection, key, value)
 
 
 def put_preference(connection: apsw.Connection, key: str, value: Any) -> None:
@@ -57,8 +52,8 @@ def put_preference(connection: apsw.Connection, key: str, value: Any) -> None:
 
 def delete_preference(database: Database, key: str) -> None:
     """Go back to the default."""
-    with database.write():
-        Preference.delete().where(Preference.key == key).execute(database.peewee)
+    with database.write() as connection:
+        connection.execute("delete from preferences where key = ?", (key,))
 
 
 # ---- zones

@@ -38,7 +38,7 @@ class Still:
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
-    """A row of `frames`; the columns are explained in `store.core.schema.Frame`."""
+    """A row of `frames`; the columns are explained in ``migrations/001_initial.sql``."""
 
     id: int
     capture_id: str

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import apsw
-from peewee import IntegrityError
 
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.errors import FrameNotFound
-from store.core.schema import Pin
 
 MAX_TAG_CHARS = 64
 
@@ -151,17 +149,19 @@ class PinnedUsage:
 
 def pin(database: Database, frame_id: int, now_ms: int) -> None:
     """Keep a frame; a pin that is there stays as it is. Raises `FrameNotFound`."""
+    sql = "insert into pins (frame_id, pinned_ms) values (?, ?) on conflict do nothing"
     try:
-        with database.write():
-            Pin.insert(frame_id=frame_id, pinned_ms=now_ms).on_conflict_ignore().execute(database.peewee)
-    except IntegrityError as error:
+        with database.write() as connection:
+            connection.execute(sql, (frame_id, now_ms))
+    except apsw.ConstraintError as error:
         raise FrameNotFound(frame_id) from error
 
 
 def unpin(database: Database, frame_id: int) -> bool:
     """Let go of a frame; False when it was not pinned. A citation keeps it all the same."""
-    with database.write():
-        return bool(Pin.delete().where(Pin.frame_id == frame_id).execute(database.peewee))
+    with database.write() as connection:
+        connection.execute("delete from pins where frame_id = ?", (frame_id,))
+        return bool(connection.changes())
 
 
 def retention_reason(database: Database, frame_id: int) -> RetentionReason:

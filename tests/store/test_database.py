@@ -10,11 +10,11 @@ import apsw
 import pytest
 
 from store.chats import conversations
+from store.chats.records import Conversation
 from store.core import database as store_database
 from store.core.database import Database, open_database, rows, scalar
 from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
 from store.core.paths import DataDir
-from store.core.schema import Preference
 
 ENDLESS = "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
 
@@ -107,9 +107,9 @@ def test_writers_of_one_process_take_turns(database: Database) -> None:
 
 def test_peewee_joins_the_transaction_it_finds(database: Database) -> None:
     with pytest.raises(KeyError), database.write():
-        Preference.insert(key="a", value="1").execute(database.peewee)
+        Conversation.insert(title="a", created_ms=1, updated_ms=1).execute(database.peewee)
         raise KeyError
-    assert keys(database) == []
+    assert scalar(database.connection(), "select count(*) from conversations") == 0
 
 
 def test_lock_held_by_another_process_is_store_busy(

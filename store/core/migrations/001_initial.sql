@@ -1,8 +1,7 @@
 -- The whole schema of a home folder's database, grouped by noun.
 --
 -- Times are milliseconds since 1970 (UTC) in columns that end in `_ms`; an `hour` counts clock hours since
--- then. A name in `references` or in a trigger may be that of a table further down. The columns of each table
--- are described where its rows are: the models of `store.core.schema`, which a test compares with this file.
+-- then. A name in `references` or in a trigger may be that of a table further down.
 --
 -- Four patterns return:
 -- * `without rowid` where the key is all there is to look for;
@@ -19,29 +18,31 @@
 
 -- == frames ==================================================================================
 
--- A frame's id carries its time, so ids sort by time and a range of time is a range of rowids.
+-- One stored picture of one monitor. The id carries the time, `captured_ms * 1024 + n`: ids sort by time,
+-- also those of imports and late uploads, stay below 2**53 (safe in JavaScript), and a range of time is a
+-- range of rowids, which the index of words can use directly.
 create table frames (
     id integer primary key,
     capture_id text not null unique,
     captured_ms integer not null,
-    ended_ms integer not null,
-    utc_offset_min integer,
-    monitor text not null default '',
+    ended_ms integer not null,  -- last look at which this was still on the screen
+    utc_offset_min integer,  -- zone offset in force where it was captured
+    monitor text not null default '',  -- stable name of the monitor, '' when unknown
     width_px integer not null,
     height_px integer not null,
     app_name text,
     window_name text,
     browser_url text,
-    focused integer check (focused in (0, 1)),
+    focused integer check (focused in (0, 1)),  -- 1, 0, or null when the source cannot tell
     pid integer,
     trigger text,
-    source text not null,
-    batch_id text,
-    media_path text,
+    source text not null,  -- screen, folder, video, import, upload
+    batch_id text,  -- look batch that counted this frame as kept
+    media_path text,  -- below media/, null once the pixels are gone
     media_type text not null,
     size_bytes integer not null,
-    sha256 text not null,
-    pixels_sha256 text not null,
+    sha256 text not null,  -- of the file as captured
+    pixels_sha256 text not null,  -- of width, height and the RGB bytes
     media_gone_reason text,
     reading_state text not null default 'pending'
         check (reading_state in ('pending', 'read', 'failed', 'unavailable')),
@@ -104,6 +105,7 @@ begin
     );
 end;
 
+-- An app that was seen, with its colour for good.
 create table apps (
     name text primary key,
     colour_slot integer,
@@ -137,7 +139,7 @@ create table frame_tags (
     frame_id integer not null,
     tag text not null collate nocase,
     created_ms integer not null,
-    source text not null default 'person',
+    source text not null default 'person',  -- rule, person
     primary key (frame_id, tag)
 ) without rowid;
 create index frame_tags_by_tag on frame_tags (tag);
@@ -145,14 +147,16 @@ create index frame_tags_by_tag on frame_tags (tag);
 -- Which frames came in before rules marked frames: one row while there are any, ids from `below` on are done.
 -- Frames that were stored later were marked as they came in, and a tag that a person took off stays off.
 create table frame_tag_backfill (
-    below integer not null,
+    below integer not null,  -- frames from this id on are done
     stored_before_ms integer not null
 );
 
 
 -- == readings ================================================================================
 
--- A frame may be read again; the current reading is the one that is searched and shown.
+-- A frame's text as one engine read it: lines joined by newlines, their boxes in `layout`
+-- (`store.ocr.readings`). A frame may be read again; the current reading is the one that is searched and
+-- shown, and a citation keeps the one it quoted.
 create table readings (
     id integer primary key,
     frame_id integer not null references frames (id) on delete cascade,
@@ -161,7 +165,7 @@ create table readings (
     text text not null,
     layout blob not null,
     words integer not null,
-    confidence real,
+    confidence real,  -- mean over words, 0..1
     duration_ms integer not null,
     read_ms integer not null,
     is_current integer not null check (is_current in (0, 1))
@@ -169,6 +173,7 @@ create table readings (
 create index readings_by_frame on readings (frame_id);
 create unique index readings_current on readings (frame_id) where is_current = 1;
 
+-- A URL that stands in a frame's text.
 create table frame_urls (
     frame_id integer not null references frames (id) on delete cascade,
     url text not null,
@@ -200,6 +205,7 @@ insert into frames_fts_next (frames_fts_next, rank) values ('secure-delete', 1);
 
 -- == what capture saw and decided ============================================================
 
+-- A stretch of looks as the capture daemon counted them.
 create table look_batches (
     id text primary key,
     start_ms integer not null,
@@ -229,6 +235,7 @@ begin
         and start_ms <= new.end_ms + 10000;
 end;
 
+-- A run of equal capture decisions; never a title, app or URL of what was left out.
 create table decisions (
     id integer primary key,
     batch_id text,
@@ -262,6 +269,7 @@ create index segments_by_end on segments (end_ms);
 
 -- == vectors =================================================================================
 
+-- A model that vectors are or were made with; one is active.
 create table embedding_models (
     id integer primary key,
     name text not null unique,
@@ -269,11 +277,12 @@ create table embedding_models (
     is_active integer not null check (is_active in (0, 1))
 );
 
--- An index in memory knows rows by id, so an id must never come back.
+-- The meaning of one chunk of a thing's text, one byte per number. An index in memory knows rows by id, so
+-- an id must never come back.
 create table vectors (
     id integer primary key autoincrement,
     kind text not null check (kind in ('frame', 'document', 'message', 'day')),
-    thing_id integer not null,
+    thing_id integer not null,  -- of that kind
     model_id integer not null references embedding_models (id),
     chunk_start integer not null,
     chunk_end integer not null,
@@ -296,22 +305,22 @@ create table embedding_queue (
 -- person wrote instead; deriving never touches it.
 create table observations (
     id integer primary key autoincrement,
-    hour integer not null,
-    place text not null,
+    hour integer not null,  -- start of the hour, in hours since the epoch
+    place text not null,  -- a hash of the app with the site or the window: one of each in an hour
     start_ms integer not null,
     end_ms integer not null,
-    active_ms integer not null,
+    active_ms integer not null,  -- the time really spent there between the two
     app_name text,
-    kind text not null,
+    kind text not null,  -- coding, browsing, messages, …
     project text,
     title text not null,
     narrative text not null,
     source text not null check (source in ('rule', 'model')),
-    edits text not null default '{}',
+    edits text not null default '{}',  -- JSON: fields a person wrote instead
     is_hidden integer not null default 0 check (is_hidden in (0, 1)),
-    fingerprint text not null,
+    fingerprint text not null,  -- of what the rules made: changes when the frames say something else
     refine_attempts integer not null default 0,
-    refine_next_ms integer,
+    refine_next_ms integer,  -- null: not to be refined (any more)
     refine_error text,
     updated_ms integer not null,
     unique (hour, place)
@@ -320,6 +329,7 @@ create index observations_by_time on observations (start_ms, id);
 create index observations_to_refine on observations (refine_next_ms)
 where refine_next_ms is not null;
 
+-- A frame that an observation was made from.
 create table observation_frames (
     observation_id integer not null references observations (id) on delete cascade,
     frame_id integer not null,
@@ -347,6 +357,7 @@ create table observation_terms (
 ) without rowid;
 create index observation_terms_by_value on observation_terms (term, value collate nocase);
 
+-- The summary of a stretch of use; null where nothing honest can be said.
 create table session_summaries (
     id integer primary key autoincrement,
     start_ms integer not null,
@@ -398,16 +409,16 @@ end;
 -- One searchable text per field of what is remembered.
 create table memory_documents (
     id integer primary key autoincrement,
-    document_id text not null unique,
-    doc_type text not null check (
+    document_id text not null unique,  -- obs_7_facts, summary_3_notes, prompt_12
+    doc_type text not null check (  -- as in `store.memory.documents.DocType`
         doc_type in ('observation', 'session_summary', 'user_prompt', 'insight', 'chat_summary')
     ),
     sqlite_id integer not null,
     field text not null,
     session_id integer,
     project text,
-    created_ms integer not null,
-    ended_ms integer not null,
+    created_ms integer not null,  -- when it began
+    ended_ms integer not null,  -- exclusive
     prompt_number integer not null default 0,
     text text not null
 );
@@ -453,16 +464,17 @@ end;
 -- says when a chat model is to be asked for better words; null: not any more, which only an answer that was
 -- kept brings about.
 create table daily_hours (
-    hour integer primary key,
+    hour integer primary key,  -- since 1970, UTC
     source text not null check (source in ('none', 'rule', 'model')),
     fingerprint text not null,
-    model_next_ms integer,
+    model_next_ms integer,  -- null: no model is to be asked (any more)
     model_attempts integer not null default 0,
     model_error text,
     updated_ms integer not null
 );
 create index daily_hours_to_tell on daily_hours (model_next_ms) where model_next_ms is not null;
 
+-- One thing that was done in an hour.
 create table daily_points (
     hour integer not null references daily_hours (hour) on delete cascade,
     n integer not null,
@@ -488,6 +500,7 @@ create table daily_hours_due (
     changes integer not null default 1
 );
 
+-- An hour whose day has to be written anew.
 create table daily_texts_due (
     hour integer primary key
 );
@@ -517,8 +530,8 @@ end;
 -- One row per local day, made of the hours of that day, which may begin after midnight.
 create table daily_summaries (
     id integer primary key autoincrement,
-    day text not null unique,
-    zone text not null,
+    day text not null unique,  -- 2026-11-20
+    zone text not null,  -- IANA name
     start_ms integer not null,
     end_ms integer not null,
     text text not null,
@@ -564,7 +577,7 @@ create table conversations (
     title text not null,
     created_ms integer not null,
     updated_ms integer not null,
-    without_context integer not null default 0
+    without_context integer not null default 0  -- whether the person switched memory off for this chat
 );
 create index conversations_by_update on conversations (updated_ms);
 
@@ -610,12 +623,12 @@ create table turns (
     start_ms integer,
     end_ms integer,
     timezone text not null,
-    payload text not null default '{}',
+    payload text not null default '{}',  -- JSON: claims, coverage, usage, warnings, error
     created_ms integer not null,
     persona_id integer references personas (id) on delete set null,
     persona_version integer,
     style_note text not null default '',
-    given text not null default '{}',
+    given text not null default '{}',  -- JSON: what was given beside the words
     unique (conversation_id, n)
 );
 create index turns_personas on turns (persona_id) where persona_id is not null;
@@ -625,7 +638,7 @@ create index turns_personas on turns (persona_id) where persona_id is not null;
 create table evidence (
     id integer primary key,
     turn_id integer not null references turns (id) on delete cascade,
-    n integer,
+    n integer,  -- citation number; null = retrieved, not cited
     frame_id integer references frames (id) on delete set null,
     reading_id integer,
     captured_ms integer not null,
@@ -635,11 +648,11 @@ create table evidence (
     browser_url text,
     snippet text not null,
     quote text not null,
-    boxes text not null default '[]',
+    boxes text not null default '[]',  -- JSON [[x, y, w, h], …] pixels of the frame
     state text not null,
-    needs_check integer not null default 0,
-    checked_ms integer,
-    confidence real
+    needs_check integer not null default 0,  -- 1: the frame was read again since its quote was looked for
+    checked_ms integer,  -- when it was looked for in a later reading
+    confidence real  -- 0..1, of the least sure of the quoted words
 );
 create index evidence_by_turn on evidence (turn_id, n);
 create index evidence_by_frame on evidence (frame_id);
@@ -664,7 +677,7 @@ end;
 -- frame or a chat leaves nothing of it here.
 create table answer_reports (
     turn_id integer not null references turns (id) on delete cascade,
-    n integer not null check (n >= 0),
+    n integer not null check (n >= 0),  -- citation number; 0 = the answer as a whole
     verdict text not null check (verdict in ('right', 'wrong')),
     note text not null default '',
     reported_ms integer not null,
@@ -675,15 +688,16 @@ create table answer_reports (
 -- stands open for a day must not name another file by then, so ids are never given twice.
 create table attachments (
     id integer primary key autoincrement,
+    -- null, as the turn, until the question is asked
     conversation_id integer references conversations (id) on delete cascade,
     turn integer,
-    sha256 text not null,
+    sha256 text not null,  -- the file's name on the disk
     name text not null,
     kind text not null check (kind in ('text', 'html', 'pdf', 'docx', 'image')),
     media_type text not null,
     size_bytes integer not null,
     text text not null,
-    is_whole integer not null,
+    is_whole integer not null,  -- 0: there is more in the file than `text`
     pages integer,
     width_px integer,
     height_px integer,
@@ -713,6 +727,7 @@ create unique index drafts_place on drafts (coalesce(conversation_id, 0));
 
 -- == personas and prompts ====================================================================
 
+-- Who may speak, as it stands now. `builtin` is the key of one that came with Recollect.
 create table personas (
     id integer primary key autoincrement,
     builtin text unique,
@@ -745,7 +760,7 @@ create table model_prompts (
     content text not null,
     sha256 text not null,
     saved_by text not null check (saved_by in ('person', 'program')),
-    is_draft integer not null,
+    is_draft integer not null,  -- saved by the editor while somebody typed
     begun_ms integer not null,
     saved_ms integer not null,
     primary key (model_id, version)
@@ -778,8 +793,8 @@ create table tool_calls (
     started_ms integer,
     finished_ms integer,
     said text not null default '',
-    notice text not null default '',
-    scope text not null default '',
+    notice text not null default '',  -- what the person was told it would do
+    scope text not null default '',  -- what a standing approval of it would cover
     unique (turn_id, iteration, call_id)
 );
 create index tool_calls_pending on tool_calls (turn_id) where state = 'pending';
@@ -791,7 +806,7 @@ create table tool_modes (
     tool text primary key,
     mode text not null check (mode in ('auto', 'ask', 'off')),
     changed_ms integer not null,
-    hosts text not null default ''
+    hosts text not null default ''  -- where one that sends something may run without asking
 ) without rowid;
 
 -- Standing approvals, in one chat or, without one, in all.
@@ -799,7 +814,7 @@ create table tool_rules (
     id integer primary key autoincrement,
     tool text not null,
     conversation_id integer references conversations (id) on delete cascade,
-    scope text not null,
+    scope text not null,  -- what it reaches, in words
     allowed_ms integer not null,
     uses integer not null default 0
 );
@@ -832,6 +847,7 @@ create table anchors (
 create index anchors_by_frame on anchors (frame_id) where frame_id is not null;
 create index anchors_by_amended on anchors (amends_id) where amends_id is not null;
 
+-- A narrative of an anchor; of each anchor one is current.
 create table insights (
     id integer primary key autoincrement,
     anchor_kind text not null check (anchor_kind in ('frame', 'moment')),
@@ -904,7 +920,7 @@ create table chat_sessions (
     created_ms integer not null,
     seen_ms integer not null,
     closed_ms integer,
-    closed_by text not null default '',
+    closed_by text not null default '',  -- window, stale, new, or ''
     summary_state text not null default 'none'
         check (summary_state in ('none', 'pending', 'made', 'empty')),
     metadata text not null default '{}'
@@ -934,6 +950,7 @@ create table chat_summaries (
 );
 create index chat_summaries_by_time on chat_summaries (ended_ms, session_id);
 
+-- What a session was about, from the person's own words.
 create table session_tags (
     session_id integer not null references chat_sessions (id) on delete cascade,
     tag text not null,
@@ -951,6 +968,7 @@ create table user_chat_summaries (
     built_ms integer not null
 ) without rowid;
 
+-- A digest of what was said about one topic.
 create table user_topic_summaries (
     id integer primary key autoincrement,
     topic text not null unique,
@@ -984,6 +1002,7 @@ create table context_pack_sources (
 ) without rowid;
 create index context_pack_sources_by_session on context_pack_sources (session_id);
 
+-- Sizes and times of a sampled turn; no words.
 create table context_samples (
     turn_id integer primary key references turns (id) on delete cascade,
     pack_tokens integer not null,
@@ -1105,6 +1124,7 @@ end;
 
 -- == imported sources ========================================================================
 
+-- One file that was imported; `finished_ms` is null while it is, or when it was cut short.
 create table imports (
     id integer primary key autoincrement,
     kind text not null check (kind in ('messages', 'calendar', 'location', 'places')),
@@ -1117,9 +1137,10 @@ create table imports (
     skipped integer not null default 0
 );
 
+-- Somebody messages were exchanged with.
 create table contacts (
     id integer primary key autoincrement,
-    name text not null
+    name text not null  -- '' while only an address is known
 );
 
 -- A number, an e-mail address, or a name where a file has nothing else.
@@ -1133,10 +1154,10 @@ create index contact_addresses_by_contact on contact_addresses (contact_id);
 create table text_messages (
     id integer primary key autoincrement,
     natural_key text not null unique,
-    import_id integer not null references imports (id),
-    service text not null,
-    conversation text not null,
-    contact_id integer references contacts (id),
+    import_id integer not null references imports (id),  -- the import that brought it first
+    service text not null,  -- sms, imessage, whatsapp, telegram, email, …
+    conversation text not null,  -- name of a group, '' for an exchange of two
+    contact_id integer references contacts (id),  -- the other one; null for one's own words in a group
     is_outgoing integer not null check (is_outgoing in (0, 1)),
     sent_ms integer not null,
     subject text not null,
@@ -1184,13 +1205,13 @@ create table calendar_events (
     title text not null,
     description text not null,
     location text not null,
-    attendees text not null,
+    attendees text not null,  -- JSON list of names or addresses
     start_ms integer not null,
-    end_ms integer not null,
+    end_ms integer not null,  -- exclusive; start_ms for an event without a length
     is_all_day integer not null check (is_all_day in (0, 1)),
-    status text not null,
-    series text not null default '',
-    told_in integer
+    status text not null,  -- confirmed, tentative, cancelled or ''
+    series text not null default '',  -- the same for all occurrences of an event, '' where it has no id
+    told_in integer  -- the last import that told of it
 );
 create index calendar_events_by_time on calendar_events (start_ms, end_ms);
 create index calendar_events_by_import on calendar_events (import_id);
@@ -1201,7 +1222,7 @@ create index calendar_events_by_telling on calendar_events (told_in);
 create table location_points (
     id integer primary key autoincrement,
     at_ms integer not null,
-    latitude_e7 integer not null,
+    latitude_e7 integer not null,  -- degrees times 10,000,000
     longitude_e7 integer not null,
     import_id integer not null references imports (id),
     accuracy_m real,
@@ -1211,6 +1232,7 @@ create table location_points (
 );
 create index location_points_by_import on location_points (import_id);
 
+-- A place of one's own.
 create table places (
     id integer primary key autoincrement,
     natural_key text not null unique,
@@ -1236,17 +1258,17 @@ create table entities (
     id integer primary key autoincrement,
     kind text not null check (kind in ('person', 'place', 'event', 'thing')),
     name text not null,
-    name_key text not null,
+    name_key text not null,  -- its tokens, joined by blanks
     description text not null,
-    turn_id integer references turns (id) on delete set null,
-    shown_from_ms integer,
+    turn_id integer references turns (id) on delete set null,  -- the turn of a chat that stored it
+    shown_from_ms integer,  -- what that chat had been shown of the screen
     shown_until_ms integer,
     created_ms integer not null,
     updated_ms integer not null,
-    origin text not null default 'person',
-    described_by text not null default 'person',
-    merged_into integer references entities (id) on delete set null,
-    merged_root integer references entities (id) on delete set null,
+    origin text not null default 'person',  -- chat, person, import
+    described_by text not null default 'person',  -- chat, person, import
+    merged_into integer references entities (id) on delete set null,  -- it is the same as that one
+    merged_root integer references entities (id) on delete set null,  -- where merging ends
     unique (kind, name_key)
 );
 create index entities_by_root on entities (merged_root) where merged_root is not null;
@@ -1278,7 +1300,7 @@ create table facts (
     shown_from_ms integer,
     shown_until_ms integer,
     created_ms integer not null,
-    origin text not null default 'person',
+    origin text not null default 'person',  -- chat, person
     retracted_ms integer,
     retract_reason text not null default '',
     check ((object_entity_id is null) <> (object_value is null))
@@ -1318,24 +1340,24 @@ create table sent_requests (
     )),
     turn_id integer references turns (id) on delete set null,
     at_ms integer not null,
-    provider text not null,
+    provider text not null,  -- the name it was chosen by
     model text not null,
     url text not null,
     is_local integer not null,
-    size_bytes integer not null,
+    size_bytes integer not null,  -- of the body
     body text,
-    outcome text not null default 'sent',
+    outcome text not null default 'sent',  -- sent, answered, or the code of an error
     input_tokens integer,
     output_tokens integer,
     is_estimated integer not null default 0,
     cost real,
     currency text not null default '',
-    texts integer not null default 0,
-    first_ms integer,
+    texts integer not null default 0,  -- to be embedded
+    first_ms integer,  -- when the screens were taken that it shows
     last_ms integer,
     pictures integer not null default 0,
-    blocks text not null default '',
-    prefix_sha256 text not null default ''
+    blocks text not null default '',  -- JSON: [name, characters] of each block of the system prompt
+    prefix_sha256 text not null default ''  -- of the system prompt up to the time
 );
 create index sent_requests_by_turn on sent_requests (turn_id) where turn_id is not null;
 create index sent_requests_by_time on sent_requests (at_ms);
@@ -1352,11 +1374,11 @@ end;
 create table access_log (
     id integer primary key,
     at_ms integer not null,
-    door text not null,
+    door text not null,  -- mcp, mcp_http or screenpipe
     tool text not null,
     outcome text not null check (outcome in ('answered', 'refused', 'failed')),
     returned integer not null,
-    withheld integer not null
+    withheld integer not null  -- kept back by the exclusion rules of that moment
 );
 
 
