@@ -1,7 +1,8 @@
 """Relevance over 5,000 made-up screens and 250 questions: P@10, R@50, NDCG@10 by words, meaning, both.
 
 Besides, how often a question finds the one line that answers it in other words or another language,
-among the lines of all (``tests.relevance.paraphrases``).
+among the lines of all (``tests.relevance.paraphrases``), and the same over lines in eight languages that no
+model was chosen by (``tests.relevance.held_out``).
 
 Embedding them takes a few minutes, so this runs only when it is named::
 
@@ -12,14 +13,17 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from bench.report import Report
-from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
+from engines.embeddings.protocol import Embedder, EmbedderUnavailable, Vectors, open_embedder
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.embedding import EmbeddingLoop
 from store.core.database import Database, open_database
@@ -29,8 +33,10 @@ from store.embeddings import vectors
 from store.search.filters import Filters
 from store.search.hybrid import Mode
 from store.search.search import fuzzy_search
+from tests.relevance import held_out
+from tests.relevance.held_out import HeldOut
 from tests.relevance.metrics import ndcg, precision, recall
-from tests.relevance.paraphrases import KINDS
+from tests.relevance.paraphrases import KINDS, Paraphrase
 from tests.relevance.screens import Question, RelevanceSet, relevance_set
 from tests.store.searching import add_frame
 
@@ -62,6 +68,7 @@ def main(report: Report) -> None:
             embedder = None
         if embedder is not None:
             _paraphrases(report, embedder)
+            _held_out(report, embedder)
             _embed(database, embedder)
         for mode in _MODES if embedder else _MODES[:1]:
             _report(
@@ -77,11 +84,38 @@ def _paraphrases(report: Report, embedder: Embedder) -> None:
     lines = [each.line for some in KINDS.values() for each in some]
     stored = embedder.embed(lines)
     for kind, some in KINDS.items():
-        cosines = embedder.embed([each.question for each in some]) @ stored.T
-        own = np.array([cosines[n, lines.index(each.line)] for n, each in enumerate(some)])
-        places = 1 + (cosines > own[:, None]).sum(axis=1)
-        value = f"{(places == 1).mean():.2f} / {(places <= 5).mean():.2f} / {(1 / places).mean():.3f}"
-        report.row(f"paraphrases, R@1 / R@5 / MRR, {kind}", value)
+        places = _places(embedder, some, lines, stored)
+        report.row(f"paraphrases, R@1 / R@5 / MRR, {kind}", _shares(places))
+
+
+def _held_out(report: Report, embedder: Embedder) -> None:
+    """Over lines nobody chose a model by, and what their embedding costs."""
+    questions, lines = held_out.questions(), held_out.lines()
+    began = time.process_time()
+    stored = embedder.embed(lines)
+    embedded = time.process_time()
+    for each in questions:
+        embedder.embed([each.question])
+    asked_ms = 1000 * (time.process_time() - embedded) / len(questions)
+    places = _places(embedder, questions, lines, stored)
+    is_same = np.array([each.asked_in == each.written_in for each in questions])
+    report.row("held out, R@1 / R@5 / MRR, same language", _shares(places[is_same]))
+    report.row("held out, R@1 / R@5 / MRR, another language", _shares(places[~is_same]))
+    report.row("processor time of 100 lines", f"{100_000 * (embedded - began) / len(lines):.0f} ms")
+    report.row("processor time of a question", f"{asked_ms:.1f} ms")
+
+
+def _places(
+    embedder: Embedder, asked: Sequence[Paraphrase | HeldOut], lines: list[str], stored: Vectors
+) -> npt.NDArray[np.int64]:
+    """Of each question the place of its own line among all, from 1."""
+    cosines = embedder.embed([each.question for each in asked]) @ stored.T
+    own = cosines[np.arange(len(asked)), [lines.index(each.line) for each in asked]]
+    return np.asarray(1 + (cosines > own[:, None]).sum(axis=1))
+
+
+def _shares(places: npt.NDArray[np.int64]) -> str:
+    return f"{(places == 1).mean():.2f} / {(places <= 5).mean():.2f} / {(1 / places).mean():.3f}"
 
 
 def _fill(database: Database, made: RelevanceSet) -> dict[int, int]:
@@ -123,8 +157,8 @@ def _report(report: Report, mode: str, made: RelevanceSet, scores: list[_Scores]
     for question, each in zip(made.questions, scores, strict=True):
         by_kind[f"{question.language}, {question.kind}"].append(each)
     for kind, found in by_kind.items():
-        value = f"{_mean([each.ndcg for each in found]):.3f} / {_mean([each.recall for each in found]):.3f}"
-        report.row(f"{mode}, NDCG@10 / R@50, {kind}", value)
+        both = f"{_mean([each.ndcg for each in found]):.3f} / {_mean([each.recall for each in found]):.3f}"
+        report.row(f"{mode}, NDCG@10 / R@50, {kind}", both)
 
 
 def _mean(values: list[float]) -> float:

@@ -7,6 +7,7 @@ import pytest
 from store.core.database import Database
 from store.search.search import search
 from tests.factories import NOON_MS
+from tests.relevance import held_out
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.screens import relevance_set
 from tests.store.searching import ALWAYS, add_frame
@@ -44,6 +45,14 @@ def test_metrics(ranked: list[int], expected: tuple[float, float, float]) -> Non
     grades = {1: 2, 2: 2, 3: 1}
     found = (precision(ranked, grades), recall(ranked, grades), round(ndcg(ranked, grades), 4))
     assert found == expected
+
+
+def test_held_out_questions_have_one_line_each_among_all() -> None:
+    questions, lines = held_out.questions(), held_out.lines()
+    assert (len(questions), len(lines), len(set(lines))) == (60, 600, 600)
+    assert len({each.line for each in questions} & set(lines)) == len(questions)
+    assert {each.written_in for each in questions} == {"en", "zh", "ja", "de", "fr", "es", "ko", "ru"}
+    assert lines == held_out.lines()
 
 
 def test_words_find_what_holds_the_words(database: Database) -> None:
