@@ -6,7 +6,7 @@ fitted on English holds for the other languages, because the multilingual encode
 its translation in one place (Yang et al., 2019). Mapping one space onto another with a matrix is from
 Mikolov, Le and Sutskever, "Exploiting similarities among languages for machine translation", 2013.
 
-Takes some minutes and writes ``engines/alignment.npz``, so this runs only when it is named::
+Takes some minutes and writes ``engines/embeddings/alignment.npz``, so this runs only when it is named::
 
     python -m bench alignment
 """
