@@ -16,20 +16,8 @@ export function enhance(root) {
   for (const form of all(root, '[data-composer]')) {
     if (!form.dataset.ready) composer(form)
   }
-  for (const turn of all(root, '[data-turn]')) followed(turn)
+  for (const turn of all(root, '[data-events]')) import('./chat/follow.js').then(module => module.follow(turn))
 }
-
-async function followed(turn) {
-  const isRunning = turn.getAttribute('aria-busy') === 'true'
-  if (!isRunning && !following) return
-  following ??= import('./chat/follow.js')
-  const { follow, leave } = await following
-  if (!turn.isConnected) return
-  if (isRunning) follow(turn)
-  else leave(turn)
-}
-
-let following = null
 
 function composer(form) {
   form.dataset.ready = 'yes'

@@ -1,5 +1,5 @@
 // The one place that knows htmx: its event names change with version 4. Others hear page: events
-// and call `swapIn` and `place`.
+// and call `swapIn` and `morph`.
 
 import { say } from './toast.js'
 
@@ -26,8 +26,11 @@ export function swapIn(address, target, swap) {
   return window.htmx.ajax('GET', address, { target, swap })
 }
 
-// A piece that was put into the page without htmx.
-export function place(piece) {
+// Make a piece of the page what the server draws now; what has not changed stays as it is, and what
+// somebody opened stays open.
+export function morph(piece, html) {
+  const beforeAttributeUpdated = (name, _, kind) => name !== 'open' || kind === 'update'
+  window.Idiomorph.morph(piece, html, { callbacks: { beforeAttributeUpdated } })
   window.htmx.process(piece)
   enhance(piece)
 }

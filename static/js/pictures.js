@@ -4,7 +4,7 @@ import { all } from './dom.js'
 
 export function enhance(root) {
   for (const image of all(root, 'img[data-picture]')) {
-    image.addEventListener('error', () => failed(image), { once: true })
+    image.onerror = () => failed(image)
     if (image.complete && image.currentSrc && !image.naturalWidth) failed(image)
   }
 }

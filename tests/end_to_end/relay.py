@@ -1,8 +1,9 @@
-"""A relay between a browser and the server that can cut the sockets that run through it."""
+"""A relay between a browser and the server that can cut the event streams that run through it."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import struct
 import threading
@@ -11,13 +12,14 @@ from typing import Self
 
 _RESET = struct.pack("ii", 1, 0)
 _PIECE = 65_536
+_STREAM = re.compile(rb"GET \S+/turns/\d+/events ")
 
 
 class Relay:
     """Passes connections from a port of its own on to `target` while the block runs.
 
-    `drop` resets every socket (a connection that begins with ``GET /ws/``) as a network that goes
-    away does; other connections stay. While `refuses` is set sockets are reset at once.
+    `drop` resets every connection over which an event stream comes, as a network that goes away does;
+    the others stay.
     """
 
     def __init__(self) -> None:
@@ -25,9 +27,8 @@ class Relay:
         self.port: int = self._listener.getsockname()[1]
         self.target = 0
         self.opened = 0
-        """Sockets that were passed on so far."""
-        self.refuses = False
-        self._sockets: set[socket.socket] = set()
+        """Event streams that were asked for so far."""
+        self._streams: dict[socket.socket, socket.socket] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -40,13 +41,20 @@ class Relay:
         self._listener.close()
         self.drop()
 
-    def drop(self) -> int:
-        """Reset all sockets; gives how many there were."""
+    @property
+    def running(self) -> int:
+        """Event streams that are open."""
         with self._lock:
-            doomed, self._sockets = self._sockets, set()
-        for each in doomed:
-            _reset(each)
-        return len(doomed) // 2
+            return len(self._streams)
+
+    def drop(self) -> int:
+        """Reset all event streams; gives how many there were."""
+        with self._lock:
+            streams, self._streams = self._streams, {}
+        for browser, server in streams.items():
+            _reset(browser)
+            _reset(server)
+        return len(streams)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):  # closed at the end
@@ -55,22 +63,28 @@ class Relay:
                 threading.Thread(target=self._pass, args=(browser,), daemon=True).start()
 
     def _pass(self, browser: socket.socket) -> None:
-        with contextlib.suppress(OSError), browser:
-            begun = browser.recv(_PIECE)
-            is_socket = begun.startswith(b"GET /ws/")
-            if is_socket and self.refuses:
-                _reset(browser)
-                return
-            with socket.create_connection(("127.0.0.1", self.target)) as server:
-                server.sendall(begun)
-                if is_socket:
-                    with self._lock:
-                        self._sockets |= {browser, server}
-                        self.opened += 1
-                back = threading.Thread(target=_copy, args=(server, browser), daemon=True)
-                back.start()
-                _copy(browser, server)
-                back.join()
+        with (
+            contextlib.suppress(OSError),
+            browser,
+            socket.create_connection(("127.0.0.1", self.target)) as server,
+        ):
+            back = threading.Thread(target=_copy, args=(server, browser), daemon=True)
+            back.start()
+            with contextlib.suppress(OSError):
+                while request := browser.recv(_PIECE):
+                    self._note(request, browser, server)
+                    server.sendall(request)
+            self._note(b"", browser, server)
+            _end(server)
+            back.join()
+
+    def _note(self, request: bytes, browser: socket.socket, server: socket.socket) -> None:
+        """What is asked for on a connection that is kept decides whether a stream runs over it."""
+        with self._lock:
+            self._streams.pop(browser, None)
+            if _STREAM.match(request):
+                self._streams[browser] = server
+                self.opened += 1
 
 
 def _copy(source: socket.socket, sink: socket.socket) -> None:
@@ -78,6 +92,10 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while piece := source.recv(_PIECE):
             sink.sendall(piece)
+    _end(sink)
+
+
+def _end(sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
 

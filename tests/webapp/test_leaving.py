@@ -14,8 +14,7 @@ from flask import Flask
 from store.core.database import Database, scalar
 from store.core.errors import Abandoned, DeadlineExceeded
 from tests.webapp.test_server import Start, start  # noqa: F401  # a fixture
-from webapp.core.services import services
-from webapp.serving.server import is_disconnected
+from webapp.core.services import is_disconnected, services
 
 _ENDLESS = "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n"
 

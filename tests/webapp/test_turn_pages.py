@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -92,7 +94,7 @@ def test_a_turn_is_ended_by_hand(
     address = asked(browser, form, "What did I set?", **RANGE)
     assert browser.post(f"{address}/stop", data=form).status_code == 303
     assert "stopped" in settled(browser, address)
-    assert browser.post(f"{address}/stop", data=form, headers=HTMX).status_code == 200  # again: nothing
+    assert browser.post(f"{address}/stop", data=form, headers=HTMX).status_code == 204  # again: nothing
 
 
 def asking(browser: Actor, address: str) -> str:
@@ -121,7 +123,7 @@ def test_an_allowed_call_runs_and_the_answer_follows(
     browser: Actor, form: dict[str, str], stub: StubModel, folder: Path
 ) -> None:
     address, decision = waiting(browser, form, stub, folder)
-    assert browser.post(decision, data={**form, "decision": "once"}, headers=HTMX).status_code == 200
+    assert browser.post(decision, data={**form, "decision": "once"}, headers=HTMX).status_code == 204
     done = settled(browser, address)
     assert "It is for monday" in done and "Looked up with tools (1)" in done
     assert "the plan &lt;b&gt;for monday&lt;/b&gt;" in done and "<b>for monday</b>" not in done
@@ -214,32 +216,49 @@ def test_a_turn_with_tools_that_failed_is_tried_again_without_a_range(
     assert again.status_code == 303 and "Four." in settled(browser, "/chat/1/turns/2")
 
 
-def test_a_turn_is_told_as_a_stream_from_any_event_on(
+def events_of(browser: Actor, address: str, heard: int | None = None) -> list[tuple[str, str, str]]:
+    """(number or '', name, content) of each event of a turn's stream."""
+    headers = {} if heard is None else {"Last-Event-ID": str(heard)}
+    body = browser.get(f"{address}/events", headers=headers).text
+    found = re.findall(r"^(?:id: (\d+)\n)?event: (\w+)\ndata: (.*)$", body, re.M)
+    return [(number, name, json.loads(content)) for number, name, content in found]
+
+
+def test_a_turn_is_told_as_a_stream_that_goes_on_where_it_was_lost(
     browser: Actor, form: dict[str, str], stub: StubModel
 ) -> None:
-    stub.reply("Four, and no more than that.")
+    said = "One line.\nAnother\r\n<b>line</b>, " + "and words behind it " * 20 + "完。"
+    stub.reply(said, pace_s=0.02)
     address = asked(browser, form, "How many?")
-    settled(browser, address)
-    whole = browser.get(f"{address}/events").text
-    numbers = [int(n) for n in re.findall(r"^id: (\d+)$", whole, re.M)]
-    assert numbers == list(range(1, len(numbers) + 1)) and '"type": "final"' in whole
-    rest = browser.get(f"{address}/events?after={numbers[-2]}").text
-    assert re.findall(r"^id: (\d+)$", rest, re.M) == [str(numbers[-1])]
+    events = events_of(browser, address)
+    assert events[0][1] == "turn" and events[-1][:2] == ("", "turn")
+    assert 'aria-busy="true"' in events[0][2] and 'aria-busy="false"' in events[-1][2]
+    words = [(int(number), text) for number, name, text in events if name == "text"]
+    drawn = events[-len(words) - 2][2]
+    begun = "".join(
+        re.findall(r"<div>(.*?)</div>", drawn.partition('class="draft"')[2].partition("<p")[0], re.S)
+    )
+    assert len(words) > 3 and unescape(begun) + "".join(text for _, text in words) == said
+    number = words[0][0]
+    assert [name for _, name, _ in events_of(browser, address, number)] == ["turn"]  # it is over
     assert browser.get("/chat/1/turns/9/events").status_code == 404
 
 
-def test_no_more_streams_than_there_are_places(
-    app: Flask, browser: Actor, form: dict[str, str], stub: StubModel
+def test_without_a_place_a_stream_is_the_turn_as_it_is(
+    app: Flask, browser: Actor, form: dict[str, str], stub: StubModel, blocked: threading.Event
 ) -> None:
-    stub.reply("Four.")
+    stub.reply("Four.", wait_for=blocked)
     address = asked(browser, form, "How many?")
-    settled(browser, address)
     free = app.extensions["recollect_followers"]
     for _ in range(event_stream.MAX_FOLLOWERS):
         assert free.acquire(blocking=False)
-    assert browser.get(f"{address}/events").status_code == 503
+    assert browser.get(f"{address}/events").text.startswith("retry: 2000\n")
+    [(_, name, html)] = events_of(browser, address)
+    assert name == "turn" and 'aria-busy="true"' in html
     free.release()
-    assert [browser.get(f"{address}/events").status_code for _ in range(3)] == [200] * 3
+    blocked.set()
+    settled(browser, address)
+    assert [browser.get(f"{address}/events").text[:11] for _ in range(3)] == ["retry: 250\n"] * 3
 
 
 def test_a_call_that_failed_is_tried_again_and_asked_about_again(

@@ -1,14 +1,20 @@
-"""Events of a turn as streams and sockets tell them: ``{v, chat_id, turn, seq, type, …}``."""
+"""Events of a turn as programs and pages hear them: each once, from the number after the last one heard.
+
+Programs hear them over a socket, as ``{v, chat_id, turn, seq, type, …}``; pages get HTML as an event stream.
+Both share their places: each follower holds a thread, so there are at most `MAX_FOLLOWERS`. The next one
+asks from time to time instead.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from flask import Flask, Response, current_app, stream_with_context
+from flask import Flask, Response, current_app, request, stream_with_context
 
 from assistant.core.records import (
     ApprovalEvent,
@@ -26,8 +32,7 @@ from assistant.turns.turn import stored_turn
 from store.chats import conversations
 from webapp.api.tool_calls import call_answer
 from webapp.api.turns import evidence_answer, turn_answer
-from webapp.core.errors import Problem
-from webapp.core.services import Services
+from webapp.core.services import Services, is_disconnected
 
 VERSION = 1
 
@@ -68,17 +73,14 @@ def _content(event: TurnEvent) -> dict[str, Any]:
 
 
 # ---- following
-# A turn as it is told to whoever follows it: each event once, from the number after the last one heard.
-#
-# Sockets and event streams tell the same messages (`webapp.api.event_stream`) and share their places:
-# each follower holds a thread, so there are at most `MAX_FOLLOWERS`. The next one asks the turn's own
-# address from time to time instead.
 
 MAX_FOLLOWERS = 16
+TAKE_UP_MS = 250
+"""How soon a browser connects again after its event stream was lost."""
+ASK_AGAIN_MS = 2_000
 
 _LOOK_EVERY_S = 0.05
-_LOOK_IN_STORE_EVERY_S = 0.5
-_HEARTBEAT_S = 5.0
+_SAY_EVERY_S = 0.06  # words come in pieces of a few letters; each message costs the page a layout
 
 
 def install(app: Flask) -> None:
@@ -94,66 +96,112 @@ def connection_slots() -> threading.BoundedSemaphore:
 
 def replay_events(own: Services, chat_id: int, n: int, after: int) -> Iterator[dict[str, Any] | None]:
     """Messages beyond number `after`, the final one last; None whenever nothing came for a moment."""
+    for events in _events(own, chat_id, n, after):
+        yield from (event_body(chat_id, n, seq, event) for seq, event in events)
+        if not events:
+            yield None
+
+
+def _events(own: Services, chat_id: int, n: int, after: int) -> Iterator[list[tuple[int, TurnEvent]]]:
+    """Events with their numbers as they come, the final one last; none of them after a moment without any.
+
+    A turn that does not run here, or did not end here, has that one event, once it is stored.
+    """
     seq = after
     while True:
         live = own.turns.get(chat_id, n)
-        if live is None:
-            yield from _stored(own, chat_id, n, seq)
-            return
-        found = live.after(seq, _LOOK_EVERY_S)
-        for seq, event in found:
-            yield event_body(chat_id, n, seq, event)
-            if isinstance(event, FinalEvent):
+        events = live.after(seq, _LOOK_EVERY_S) if live else []
+        if not events and (live is None or live.is_over):
+            stored = conversations.turn(own.database, chat_id, n)
+            if stored is None:
                 return
-        if not found:
-            if live.is_over:  # it heard the end before, or asks beyond it
-                yield _final(own, chat_id, n, seq)
-                return
-            yield None
-
-
-def _stored(own: Services, chat_id: int, n: int, seq: int) -> Iterator[dict[str, Any] | None]:
-    """A turn that does not run here: its end is told once it is stored."""
-    while True:
-        stored = conversations.turn(own.database, chat_id, n)
-        if stored is None:
+            if stored.status != "running":
+                events = [(seq + 1, FinalEvent(stored_turn(own.database, chat_id, n)))]
+            else:
+                time.sleep(_LOOK_EVERY_S)
+        yield events
+        if events and isinstance(events[-1][1], FinalEvent):
             return
-        if stored.status != "running":
-            yield _final(own, chat_id, n, seq)
-            return
-        until_s = time.monotonic() + _LOOK_IN_STORE_EVERY_S
-        while time.monotonic() < until_s:
-            time.sleep(_LOOK_EVERY_S)
-            yield None
+        seq = events[-1][0] if events else seq
 
 
-def _final(own: Services, chat_id: int, n: int, seq: int) -> dict[str, Any]:
-    return event_body(chat_id, n, seq + 1, FinalEvent(stored_turn(own.database, chat_id, n)))
+@dataclass(frozen=True, slots=True)
+class PageEvent:
+    """``turn`` is the whole turn as HTML, empty when it was deleted; ``text`` what was said since.
+
+    `seq` is the number of the last event in it, None when nothing more comes.
+    """
+
+    type: Literal["turn", "text"]
+    content: str
+    seq: int | None
 
 
-def event_stream(own: Services, chat_id: int, n: int, after: int) -> Response:
-    """The messages as server-sent events, for browsers whose sockets do not come through.
+def event_stream(own: Services, chat_id: int, n: int, draw: Callable[[], PageEvent]) -> Response:
+    """A turn for its page, as server-sent events; their data are JSON strings.
 
-    Raises 503 when all places are taken.
+    A connection begins with the whole turn as `draw` gives it. One that was lost is taken up by the
+    browser, and goes on behind the last event it heard
+    (https://html.spec.whatwg.org/multipage/server-sent-events.html). Where all places are taken it is the
+    whole alone, and the browser asks again after `ASK_AGAIN_MS`.
     """
     free = connection_slots()
     if not free.acquire(blocking=False):
-        raise Problem(503, "too_many_followers", "Too many pages follow answers; ask again.")
-    lines = stream_with_context(_lines(replay_events(own, chat_id, n, after)))
-    response = Response(lines, content_type="text/event-stream; charset=utf-8")
+        return _response(iter([draw()]), ASK_AGAIN_MS)
+    heard = request.headers.get("Last-Event-ID", "")
+    after = int(heard) if heard.isdecimal() and len(heard) < 10 else 0
+    response = _response(_pieces(own, chat_id, n, after, draw), TAKE_UP_MS)
     response.call_on_close(free.release)
     return response
 
 
-def _lines(messages: Iterator[dict[str, Any] | None]) -> Iterator[str]:
-    """Events, and a comment now and then: a follower that has gone is noticed only by writing to it."""
-    yield ": here\n\n"
-    wrote_s = time.monotonic()
-    for message in messages:
-        if message is None:
-            if time.monotonic() - wrote_s < _HEARTBEAT_S:
-                continue
-            yield ": still here\n\n"
+def _pieces(
+    own: Services, chat_id: int, n: int, after: int, draw: Callable[[], PageEvent]
+) -> Iterator[PageEvent | None]:
+    """What comes of the turn beyond event `after`; None whenever nothing came for a moment."""
+    seq = after
+    if not seq:
+        yield (drawn := draw())
+        if drawn.seq is None:
+            return
+        seq = drawn.seq
+    part = _part_at(own, chat_id, n, seq)
+    for events in _events(own, chat_id, n, seq):
+        fresh = [event for number, event in events if number > seq]
+        words = [event.text for event in fresh if isinstance(event, DeltaEvent) and event.part == part]
+        if not fresh:
+            yield None
+        elif len(words) == len(fresh):
+            seq = events[-1][0]
+            yield PageEvent("text", "".join(words), seq)
+            time.sleep(_SAY_EVERY_S)
         else:
-            yield f"id: {message['seq']}\ndata: {json.dumps(message, ensure_ascii=False)}\n\n"
-        wrote_s = time.monotonic()
+            yield (drawn := draw())
+            if drawn.seq is None:
+                return
+            seq = drawn.seq
+            part = _part_at(own, chat_id, n, seq)
+
+
+def _part_at(own: Services, chat_id: int, n: int, seq: int) -> int | None:
+    """The part of the answer whose words the event of this number tells, None where it tells others."""
+    live = own.turns.get(chat_id, n)
+    events = live.after(seq - 1) if live and seq else []
+    return events[0][1].part if events and isinstance(events[0][1], DeltaEvent) else None
+
+
+def _response(pieces: Iterator[PageEvent | None], retry_ms: int) -> Response:
+    lines = stream_with_context(_lines(pieces, retry_ms))
+    return Response(lines, content_type="text/event-stream; charset=utf-8")
+
+
+def _lines(pieces: Iterator[PageEvent | None], retry_ms: int) -> Iterator[str]:
+    """Events as they travel, for as long as the browser is there."""
+    connection = request.environ.get("werkzeug.socket")
+    yield f"retry: {retry_ms}\n\n"
+    for piece in pieces:
+        if piece:
+            number = "" if piece.seq is None else f"id: {piece.seq}\n"
+            yield f"{number}event: {piece.type}\ndata: {json.dumps(piece.content, ensure_ascii=False)}\n\n"
+        elif connection and is_disconnected(connection):
+            return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import select
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -116,3 +118,12 @@ def _read() -> Viewer:
         day_start_min=60 * int(day_start) if day_start in ("1", "2", "3", "4", "5", "6") else 0,
         single_keys=cookies.get(KEYS_COOKIE) != "off",
     )
+
+
+def is_disconnected(connection: socket.socket) -> bool:
+    """Whether the other side has closed: the connection can be read and there is nothing."""
+    try:
+        readable, _, _ = select.select([connection], [], [], 0)
+        return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
+    except (OSError, ValueError):  # reset, or closed on this side
+        return True

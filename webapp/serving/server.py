@@ -8,7 +8,6 @@ need the raw connection, which this server has and most WSGI servers hide.
 from __future__ import annotations
 
 import logging
-import select
 import socket
 import threading
 import time
@@ -19,7 +18,7 @@ from typing import Any
 from flask import Flask, g, request
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
-from webapp.core.services import services
+from webapp.core.services import is_disconnected, services
 
 log = logging.getLogger(__name__)
 
@@ -235,15 +234,6 @@ def install(app: Flask) -> None:
     """Watch the connection of every GET while it is answered."""
     app.before_request(_watch)
     app.teardown_request(_unwatch)
-
-
-def is_disconnected(connection: socket.socket) -> bool:
-    """Whether the other side has closed: the connection can be read and there is nothing."""
-    try:
-        readable, _, _ = select.select([connection], [], [], 0)
-        return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
-    except (OSError, ValueError):  # reset, or closed on this side
-        return True
 
 
 def _watch() -> None:

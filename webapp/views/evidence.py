@@ -77,11 +77,6 @@ class CallGroup:
     def is_several(self) -> bool:
         return len(self.calls) > 1
 
-    @property
-    def states(self) -> str:
-        """What the card's head depends on."""
-        return " ".join(f"{call.id}:{call.state}" for call in self.calls)
-
 
 def call_rounds(database: Database, chat_id: int, n: int) -> dict[int, tuple[CallGroup, ...]]:
     """The calls of a turn by their round, in order, those of one tool side by side together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -147,7 +148,7 @@ class Step:
     """One round: what the model said, unchecked, and what it then looked up."""
 
     n: int
-    said: str
+    lines: tuple[str, ...]  # of what it said, each with its end
     groups: tuple[CallGroup, ...]
 
 
@@ -160,7 +161,6 @@ class Progress:
     steps: tuple[Step, ...]
     cards: tuple[EvidenceCard, ...]
     found: int
-    writing: str = WRITING
 
 
 def progress(
@@ -186,8 +186,13 @@ def progress(
     cards = tuple(
         evidence_card(turn, each, rows.get(each.frame_id or -1), media, None, zone) for each in first
     )
-    steps = tuple(Step(n, said.get(n, ""), rounds.get(n, ())) for n in sorted({*said, *rounds}))
+    steps = tuple(Step(n, _lines(said.get(n, "")), rounds.get(n, ())) for n in sorted({*said, *rounds}))
     return Progress(len(numbered), message, steps, cards, len(found))
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """As a page puts them down, too: each a block of its own, so that only the last is laid out anew."""
+    return tuple(re.findall(r"[^\n]*\n|[^\n]+", text))
 
 
 # ---- views turns

@@ -28,6 +28,7 @@ from store.chats.conversations import Chat
 from store.frames import frames
 from store.memory import chat_sessions
 from webapp.api import event_stream
+from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_deps
 from webapp.core import parameters, templating
 from webapp.core.errors import Problem
@@ -35,7 +36,7 @@ from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import form_attachments
 from webapp.pages.chats.memory import topic_view
 from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, page
-from webapp.views.turns import turn_view
+from webapp.views.turns import TurnView, turn_view
 
 blueprint = Blueprint("chat", __name__)
 
@@ -99,13 +100,9 @@ def turn(chat_id: int, n: int) -> Response:
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/events")
 def events(chat_id: int, n: int) -> Response:
-    """What happens in a turn beyond event number ``after``, as a stream."""
-    own, after = services(), request.args.get("after", "0")
-    if conversations.turn(own.database, chat_id, n) is None:
-        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
-    return event_stream.event_stream(
-        own, chat_id, n, int(after) if after.isdecimal() and len(after) < 10 else 0
-    )
+    """The turn as it goes on, for its page."""
+    stored(chat_id, n)
+    return event_stream.event_stream(services(), chat_id, n, lambda: _drawn(chat_id, n))
 
 
 @blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
@@ -115,11 +112,7 @@ def stop(chat_id: int, n: int) -> Response:
     if live is not None and not live.is_over:
         live.stop.set()
         live.settle(PATIENCE_S)
-    return (
-        turn_fragment(chat_id, n)
-        if templating.wants_fragment()
-        else templating.redirect_to(f"/chat/{chat_id}#t{n}")
-    )
+    return followed(chat_id, n)
 
 
 @blueprint.get("/chat/<id:chat_id>/delete")
@@ -185,12 +178,32 @@ def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200)
 
 def turn_fragment(chat_id: int, n: int) -> Response:
     """A turn as a fragment, running or done. Raises 404."""
-    own = services()
-    result = stored(chat_id, n)
-    live = own.turns.get(chat_id, n)
-    view = turn_view(own.database, own.media, result, viewer().now_ms, live=live)
-    topic = topic_view(own, chat_id)
+    view, topic = _turn_view(chat_id, n), topic_view(services(), chat_id)
     return make_response(render_template("chat/turn.html", view=view, topic=topic))
+
+
+def followed(chat_id: int, n: int) -> Response:
+    """What a change to a running turn is answered with: its stream tells a page what came of it."""
+    if templating.wants_fragment():
+        return make_response("", 204)
+    return templating.redirect_to(f"/chat/{chat_id}#t{n}")
+
+
+def _drawn(chat_id: int, n: int) -> PageEvent:
+    """A turn as its stream tells it."""
+    try:
+        view = _turn_view(chat_id, n)
+    except Problem:  # deleted meanwhile
+        return PageEvent("turn", "", None)
+    html = render_template("chat/turn.html", view=view).strip()
+    return PageEvent("turn", html, view.progress.seq if view.progress else None)
+
+
+def _turn_view(chat_id: int, n: int) -> TurnView:
+    """A turn as it is now. Raises 404."""
+    own = services()
+    result, live = stored(chat_id, n), own.turns.get(chat_id, n)
+    return turn_view(own.database, own.media, result, viewer().now_ms, live=live)
 
 
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:

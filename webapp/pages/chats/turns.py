@@ -21,7 +21,7 @@ from webapp.core.errors import Problem
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import files, formats
 from webapp.exports.pack import CROP_PX, Pack, Size, Source
-from webapp.pages.chats.routes import PATIENCE_S, chat_of, refused, started, stored, turn_fragment
+from webapp.pages.chats.routes import PATIENCE_S, chat_of, followed, refused, started, stored, turn_fragment
 from webapp.views.evidence import is_retryable
 from webapp.views.frames import Picture, crop_around, picture
 from webapp.views.turns import turn_view
@@ -175,11 +175,7 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
         # Decided elsewhere, or too late: the turn as it is now says which.
         if problem.status != 409 or not templating.wants_fragment():
             raise
-    return (
-        turn_fragment(chat_id, n)
-        if templating.wants_fragment()
-        else templating.redirect_to(f"/chat/{chat_id}#t{n}")
-    )
+    return followed(chat_id, n)
 
 
 @decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
