@@ -19,7 +19,7 @@ from engines.ocr.protocol import OcrEngine
 from ingest.demo import drawing, generator
 from ingest.demo.days import Moment, Options, Visit, all_visits, plan
 from ingest.demo.drawing import Canvas
-from ingest.demo.scenes import figures
+from ingest.demo.story import figures
 from ingest.reading.reader import draft_of
 from store.core.database import Database
 from store.frames import frames

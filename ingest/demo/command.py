@@ -50,24 +50,24 @@ def demo(
     zone = zone_named(tz)
     zone = zone if isinstance(zone, ZoneInfo) else ZoneInfo("UTC")
     last_day = _last_day(until, zone)
-    found = drawing.find_fonts()
-    notes = list(_shortcomings(home, found))
-    options = Options(last_day, zone, days, seed, hours, dst, _can_be_chinese(home, found))
+    fonts = drawing.find_fonts()
+    notes = list(_shortcomings(home, fonts))
+    options = Options(last_day, zone, days, seed, hours, dst, _can_be_chinese(home, fonts))
     home = replace(home, settings=_with_readers(home))
     try:
-        making = SampleWeekGenerator(home, found, options)
+        generator = SampleWeekGenerator(home, fonts, options)
     except NoClockChange as error:
         raise CannotImport(f"{error}; name one that does, such as --tz Europe/Berlin") from error
     _open_and_close(home)
     for note in notes:
         click.echo(note, err=True)
-    with Progress(making.pictures) as progress:
-        feeding = ImportFeed(home, making.items(), lambda _: progress.advance(1))
-        code = run_import(feeding, progress)
-    if feeding.is_over:
-        making.finish()
-        _tell(home, making, as_json)
-    summary = feeding.summary()
+    with Progress(generator.pictures) as progress:
+        feed = ImportFeed(home, generator.items(), lambda _: progress.advance(1))
+        code = run_import(feed, progress)
+    if feed.is_over:
+        generator.finish()
+        _print_result(home, generator, as_json)
+    summary = feed.summary()
     click.get_current_context().exit(code or (SOME_FAILED if summary["failed"] or summary["queued"] else 0))
 
 
@@ -81,18 +81,18 @@ def _last_day(until: datetime | None, zone: ZoneInfo) -> date:
     return until.date()
 
 
-def _shortcomings(home: Home, found: Fonts) -> Iterator[str]:
+def _shortcomings(home: Home, fonts: Fonts) -> Iterator[str]:
     """What this machine lacks, told before the work begins."""
-    if found.sans is None or found.mono is None:
+    if fonts.sans is None or fonts.mono is None:
         yield "Fonts such as DejaVu are missing; a built-in one stands in, without fixed widths."
-    if found.chinese is None:
+    if fonts.chinese is None:
         yield "No Chinese font was found: the week is in English only (Debian: fonts-noto-cjk)."
-    elif not _can_be_chinese(home, found):
+    elif not _can_be_chinese(home, fonts):
         yield "Chinese is not among ocr.languages: the week is in English only."
 
 
-def _can_be_chinese(home: Home, found: Fonts) -> bool:
-    return found.chinese is not None and "chi_sim" in home.settings.ocr.languages
+def _can_be_chinese(home: Home, fonts: Fonts) -> bool:
+    return fonts.chinese is not None and "chi_sim" in home.settings.ocr.languages
 
 
 def _with_readers(home: Home) -> Settings:
@@ -110,11 +110,11 @@ def _open_and_close(home: Home) -> None:
         raise CannotImport(f"the pictures could not be read: {error}") from error
 
 
-def _tell(home: Home, making: SampleWeekGenerator, as_json: bool) -> None:
-    week, folder = making.week, home.data_dir.home
+def _print_result(home: Home, generator: SampleWeekGenerator, as_json: bool) -> None:
+    week, folder = generator.week, home.data_dir.home
     pending = readings.count_pending(home.database)
     if as_json:
-        told = {
+        result = {
             "home": str(folder),
             "frames": len(week.frames),
             "scenes": len(week.scenes),
@@ -125,9 +125,9 @@ def _tell(home: Home, making: SampleWeekGenerator, as_json: bool) -> None:
             "end_time": week.end_ms / 1000,
             "pending": pending,
         }
-        click.echo(json.dumps(told, ensure_ascii=False))
+        click.echo(json.dumps(result, ensure_ascii=False))
         return
-    first, last = making.days[0].date, making.days[-1].date
+    first, last = generator.days[0].date, generator.days[-1].date
     click.echo(f"{len(week.frames)} frames from {first} to {last} ({week.timezone}) in {folder}")
     truth = home.data_dir.sample_week.name
     click.echo(f"What is true of them, and {len(week.questions)} questions about it: {truth}")

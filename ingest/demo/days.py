@@ -14,12 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from ingest.demo import story
-from ingest.demo.scenes import SceneScript, figures
-
-SCRIPTS = {
-    script.id: script for script in (*story.HARBOUR_SCENES, *story.OFFICE_SCENES, *story.CHINESE_SCENES)
-}
+from ingest.demo.story import SceneScript, Shift, figures, story
 
 LEFT_OUT: dict[str, tuple[str, str] | None] = {
     "locked": ("paused", "locked"),
@@ -29,46 +24,13 @@ LEFT_OUT: dict[str, tuple[str, str] | None] = {
 }
 """Reasons of a stretch without pictures, and what capture's ledger says of it: (decision, reason)."""
 
-_Told = Sequence[tuple[int, str]]
-
 _SECONDS_A_FRAME = 330
 _MOST_FRAMES = 7
 
 _MINUTES_A_DAY = 490
 """From about nine o'clock to a quarter past five."""
 
-# (relative length, scene or reason of being left out); a day is stretched to `_MINUTES_A_DAY`.
-_DAYS: tuple[tuple[tuple[int, str], ...], ...] = (
-    (
-        (9, "week_mail"), (13, "drift_report"), (17, "ticket"), (24, "drift_article"), (34, "offset_code"),
-        (12, "zh_duty"), (31, "offset_code"), (14, "tests_fail"), (9, "news"), (48, "locked"),
-        (37, "sprint_plan"), (22, "lantern_wiki"), (18, "paused"), (41, "test_code"), (11, "field_chat"),
-        (26, "tests_fail"), (17, "zh_manual"), (19, "drift_report"),
-    ),
-    (
-        (8, "week_mail"), (43, "offset_code"), (6, "drift_report"), (29, "test_code"), (19, "tests_pass"),
-        (16, "offer_mail"), (12, "excluded"), (22, "zh_manual"), (55, "locked"), (52, "budget"),
-        (14, "lantern_wiki"), (33, "offset_code"), (13, "zh_duty"), (27, "station_page"), (24, "tests_pass"),
-        (11, "field_chat"),
-    ),
-    (
-        (12, "drift_report"), (36, "review"), (48, "upload_code"), (16, "zh_ledger"), (21, "latency"),
-        (47, "locked"), (7, "hostile"), (38, "budget"), (27, "not_running"), (31, "budget"),
-        (14, "finance_chat"), (29, "upload_code"), (19, "latency"), (13, "field_chat"),
-    ),
-    (
-        (14, "field_chat"), (41, "zh_report"), (28, "station_page"), (11, "zh_duty"), (36, "budget"),
-        (51, "locked"), (23, "budget_mail"), (12, "finance_chat"), (47, "notes"), (15, "paused"),
-        (33, "upload_code"), (22, "latency"), (10, "news"), (18, "tests_pass"),
-    ),
-    (
-        (11, "release_chat"), (39, "notes"), (22, "latency"), (18, "review"), (26, "zh_report"),
-        (52, "locked"), (13, "release_chat"), (34, "deploy"), (19, "station_page"), (9, "excluded"),
-        (44, "retro"), (12, "zh_duty"), (16, "drift_report"),
-    ),
-)  # fmt: skip
 _MINUTES_A_NIGHT = 180
-_NIGHT = ((45, "on_call"), (20, "station_page"), (40, "on_call"), (15, "news"), (30, "on_call"))
 _BEFORE_THE_CHANGE = timedelta(minutes=70)
 
 
@@ -140,22 +102,23 @@ def plan(options: Options) -> tuple[Day, ...]:
         night = clock_change(options.zone, last_day)
         last_day = night.astimezone(options.zone).date()
     dates = working_days(last_day, options.days)
-    found = [_working_day(options, day, _week_of(day, dates[-1])) for day in dates]
+    days = [_working_day(options, day, _week_of(day, dates[-1])) for day in dates]
     if night is not None:
-        found.append(_shift(options, last_day, 0, night - _BEFORE_THE_CHANGE, (_NIGHT,), 0, _MINUTES_A_NIGHT))
-    whole = tuple(sorted(found, key=lambda day: day.stretches[0].start_ms))
+        start = night - _BEFORE_THE_CHANGE
+        days.append(_shift(options, last_day, 0, start, (story().night,), 0, _MINUTES_A_NIGHT))
+    whole = tuple(sorted(days, key=lambda day: day.stretches[0].start_ms))
     return whole if options.hours is None else _cut(whole, round(options.hours * 3_600_000))
 
 
 def working_days(last_day: date, count: int) -> list[date]:
     """The last `count` days from Monday to Friday up to `last_day`, in order."""
-    found: list[date] = []
+    dates: list[date] = []
     day = last_day
-    while len(found) < count:
+    while len(dates) < count:
         if day.weekday() < 5:
-            found.insert(0, day)
+            dates.insert(0, day)
         day -= timedelta(days=1)
-    return found
+    return dates
 
 
 def clock_change(zone: ZoneInfo, last_day: date) -> datetime:
@@ -184,29 +147,30 @@ def _week_of(day: date, last: date) -> int:
 def _working_day(options: Options, day: date, week: int) -> Day:
     draw = random.Random(f"{options.seed} {day.isoformat()} start")
     morning = datetime.combine(day, time(8, 52), options.zone) + timedelta(seconds=draw.randint(0, 900))
-    return _shift(options, day, week, morning.astimezone(UTC), _DAYS, day.weekday(), _MINUTES_A_DAY)
+    shifts, weekday = story().weekdays, day.weekday()
+    return _shift(options, day, week, morning.astimezone(UTC), shifts, weekday, _MINUTES_A_DAY)
 
 
 def _shift(
-    options: Options, day: date, week: int, start: datetime, of_week: Sequence[_Told], at: int, minutes: int
+    options: Options, day: date, week: int, start: datetime, shifts: Sequence[Shift], at: int, minutes: int
 ) -> Day:
-    """The shift ``of_week[at]``, from `start` on and about `minutes` long."""
-    told = [(n, name) for n, name in of_week[at] if options.chinese or not _is_chinese(name)]
-    scale = minutes / sum(n for n, _ in told)
+    """The shift ``shifts[at]``, from `start` on and about `minutes` long."""
+    parts = [(n, name) for n, name in shifts[at] if options.chinese or not _is_chinese(name)]
+    scale = minutes / sum(n for n, _ in parts)
     draw = random.Random(f"{options.seed} {day.isoformat()}")
     values = figures(options.seed, week)
     at_ms = round(start.timestamp() * 1000) + draw.randrange(1000)
     stretches: list[Visit | Away] = []
     visits: Counter[str] = Counter()
-    for length, name in told:
+    for length, name in parts:
         end_ms = at_ms + round(length * scale * 60_000 * draw.uniform(0.92, 1.08))
         if name in LEFT_OUT:
             stretches.append(Away(at_ms, end_ms, name))
         else:
             visits[name] += 1
             scene_id = f"{day.isoformat()}/{name}" + (f"-{visits[name]}" if visits[name] > 1 else "")
-            share = _share_of(of_week, at, name, visits[name])
-            script = SCRIPTS[name].told_with(values)
+            share = _share_of(shifts, at, name, visits[name])
+            script = story().scenes[name].with_figures(values)
             moments = _moments(script, at_ms, end_ms, share, draw)
             stretches.append(Visit(scene_id, script, at_ms, end_ms, moments))
         at_ms = end_ms
@@ -214,12 +178,13 @@ def _shift(
 
 
 def _is_chinese(name: str) -> bool:
-    return name in SCRIPTS and SCRIPTS[name].language == "zh"
+    scene = story().scenes.get(name)
+    return scene is not None and scene.language == "zh"
 
 
-def _share_of(of_week: Sequence[_Told], at: int, name: str, visit: int) -> tuple[float, float]:
+def _share_of(shifts: Sequence[Shift], at: int, name: str, visit: int) -> tuple[float, float]:
     """How much of a scene stands there at the beginning and at the end of its n-th visit of a shift."""
-    counts = [sum(other == name for _, other in told) for told in of_week]
+    counts = [sum(other == name for _, other in shift) for shift in shifts]
     before = sum(counts[:at]) + visit - 1
     return before / sum(counts), (before + 1) / sum(counts)
 

@@ -133,7 +133,6 @@ def desktop(
     return canvas
 
 
-# ---- fonts
 # Fonts that are on this machine: one to read, one for code, one for Chinese if there is any.
 
 Face = Literal["sans", "bold", "mono"]
@@ -190,13 +189,13 @@ def _first(files: dict[str, Path], names: Sequence[str]) -> Path | None:
 
 
 def _files(folders: Sequence[Path]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for folder in folders:
         for parent, directories, names in os.walk(folder):
             directories.sort()
             for name in sorted(names):
-                found.setdefault(name, Path(parent) / name)
-    return found
+                files.setdefault(name, Path(parent) / name)
+    return files
 
 
 def _folders() -> list[Path]:

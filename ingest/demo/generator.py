@@ -98,12 +98,12 @@ def reject_foreign_home(home: Home, week: SampleWeek) -> None:
             raise CannotImport(f"captures wait in the spool of {folder}: it is not empty")
     elif (known.made_with, known.timezone) != (week.made_with, week.timezone):
         raise CannotImport(
-            f"{folder} already holds a sample week, made with {_told(known.made_with)} in {known.timezone}; "
+            f"{folder} already holds a sample week, made with {_pairs(known.made_with)} in {known.timezone}; "
             "choose another --home, or delete that folder first"
         )
 
 
-def _told(made_with: dict[str, Any]) -> str:
+def _pairs(made_with: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in made_with.items())
 
 
@@ -135,12 +135,10 @@ def _absences(days: Sequence[Day]) -> Iterator[Absence]:
         yield Absence(before.stretches[-1].end_ms, after.stretches[0].start_ms, "not_running")
 
 
-# ---- captures
-# A planned day as capture would have put it into the spool: pictures and batches of looks.
-#
-# A look every `LOOK_MS` at one monitor. The first look at a moment keeps a picture, later ones find it
-# unchanged and extend it; where the person was away, each look is counted as what the ledger says of
-# that. Batches end every `BATCH_MS`, and nothing is looked at while the program does not run.
+# A planned day as capture would have put it into the spool. A look every `LOOK_MS` at one monitor: the
+# first look at a moment keeps a picture, later ones find it unchanged and extend it; where the person was
+# away, each look is counted as what the ledger says of that. Batches end every `BATCH_MS`, and nothing is
+# looked at while the program does not run.
 
 LOOK_MS = 5_000
 BATCH_MS = 300_000
@@ -218,9 +216,9 @@ def _runs(seed: int, stretch: Visit | Away) -> Iterator[_Run]:
             name = capture_id(seed, moment)
             yield _Run(moment.captured_ms, moment.ended_ms, "deduped", "unchanged", name, kept=1)
         return
-    told = LEFT_OUT[stretch.reason]
-    if told is not None:
-        yield _Run(stretch.start_ms, stretch.end_ms, *told)
+    decision = LEFT_OUT[stretch.reason]
+    if decision is not None:
+        yield _Run(stretch.start_ms, stretch.end_ms, *decision)
 
 
 def _part(run: _Run, start_ms: int, end_ms: int) -> Iterator[_Run]:
@@ -232,16 +230,16 @@ def _part(run: _Run, start_ms: int, end_ms: int) -> Iterator[_Run]:
 
 
 def _report(seed: int, start_ms: int, parts: list[_Run]) -> LookReport:
-    looks, found = 0, []
+    looks, decisions = 0, []
     for part in parts:
         count = len(range(part.start_ms, part.end_ms, LOOK_MS))
         looks += count
         if count > part.kept:
-            found.append(
+            decisions.append(
                 DecisionRun(
                     MONITOR, part.decision, part.reason, part.start_ms + part.kept * LOOK_MS, part.end_ms,
                     count - part.kept, part.capture_id,
                 )
             )  # fmt: skip
     end_ms = parts[-1].end_ms
-    return LookReport(batch_id(seed, start_ms), parts[0].start_ms, end_ms, looks, tuple(found))
+    return LookReport(batch_id(seed, start_ms), parts[0].start_ms, end_ms, looks, tuple(decisions))

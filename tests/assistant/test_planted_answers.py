@@ -13,7 +13,7 @@ from bench.planted.asking import ASKED
 from bench.planted.judging import Tally, judge
 from bench.planted.screens import ZONE, Screen, fill, measured, values
 from ingest.demo import drawing
-from ingest.demo.days import SCRIPTS
+from ingest.demo.story import story
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 
@@ -93,4 +93,4 @@ def test_every_other_question_asks_for_facts_of_its_scene() -> None:
     for asked in ASKED:
         assert bool(asked.scene) == bool(asked.facts)
         if asked.scene:
-            assert set(asked.facts) <= {fact.id for fact in SCRIPTS[asked.scene].facts}, asked.message
+            assert set(asked.facts) <= {fact.id for fact in story().scenes[asked.scene].facts}, asked.message

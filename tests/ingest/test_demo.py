@@ -18,6 +18,7 @@ from ingest.demo import days, drawing, generator
 from ingest.demo.days import NoClockChange, Options, Visit, plan
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
+from ingest.demo.story import story
 from ingest.importers.items import CannotImport
 from ingest.worker.storing import store_entry
 from store.core.database import open_database, scalar
@@ -124,7 +125,7 @@ def test_every_fact_stands_on_one_line_of_some_picture() -> None:
             for fact in visit.script.facts:
                 if any(fact.text in line for line in lines):
                     shown.add(fact.id)
-    told = {fact.id for script in days.SCRIPTS.values() for fact in script.facts if script.id != "on_call"}
+    told = {fact.id for script in story().scenes.values() for fact in script.facts if script.id != "on_call"}
     assert told == shown
 
 
