@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TextIO
+
+import psutil
 
 
 class Report:
@@ -50,14 +51,11 @@ def timed_ms(call: Callable[[], object], times: int, warmup: int = 1) -> list[fl
 
 
 def rss_mb(pid: int) -> float:
-    """Resident memory of a process in MB (Linux)."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise ProcessLookupError(pid)
+    """Resident memory of a process in MB."""
+    return float(psutil.Process(pid).memory_info().rss / 2**20)
 
 
 def cpu_s(pid: int) -> float:
-    """User and system seconds a process has used (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
+    """User and system seconds a process has used."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)

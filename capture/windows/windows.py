@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from capture.core.errors import SourceFailed
 from capture.core.geometry import Rect
+from capture.windows import processes
 from capture.windows.idle import Activity
 from capture.windows.protocol import Kind, WindowInfo
 
@@ -153,18 +154,7 @@ class Pywin32Api:
         return int(self._process.GetWindowThreadProcessId(handle)[1])
 
     def program(self, pid: int) -> str:
-        query_limited_information = 0x1000
-        kernel = self._ctypes.windll.kernel32
-        process = kernel.OpenProcess(query_limited_information, False, pid)
-        if not process:
-            return ""
-        try:
-            size = self._ctypes.c_ulong(1024)
-            path = self._ctypes.create_unicode_buffer(size.value)
-            found = kernel.QueryFullProcessImageNameW(process, 0, path, self._ctypes.byref(size))
-            return str(path.value) if found else ""
-        finally:
-            kernel.CloseHandle(process)
+        return processes.program(pid)
 
     def asks_not_to(self, handle: int) -> bool:
         affinity = self._ctypes.c_ulong(0)

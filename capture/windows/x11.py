@@ -14,7 +14,7 @@ import select
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 from Xlib import X, Xatom
@@ -24,6 +24,7 @@ from Xlib.ext import res
 
 from capture.core.errors import DisplayLost, NoDisplay, SourceFailed
 from capture.core.geometry import Rect
+from capture.windows.processes import program
 from capture.windows.protocol import Kind, WindowInfo
 
 _MANY_WINDOWS = 400
@@ -290,7 +291,11 @@ class X11Reader:
         child.window_name = self._title(client)
         child.pid = self.number(client, "_NET_WM_PID") or self._pid_by_server(client.id)
         class_hint = client.get_wm_class()
-        child.app_name = (class_hint and (class_hint[1] or class_hint[0])) or _program(child.pid)
+        child.app_name = (
+            (class_hint and (class_hint[1] or class_hint[0]))
+            or PurePath(program(child.pid or 0)).name
+            or None
+        )
         types = self.numbers(client, "_NET_WM_WINDOW_TYPE")
         named = (_KINDS.get(self._display.get_atom_name(number)) for number in types)
         unnamed: Kind = "popup" if is_override and is_own else "window"
@@ -387,18 +392,3 @@ def compound_text(value: bytes) -> str:
         else:
             text.append(re.sub(rb"\x1b[ -/]+[0-~]", b"", part).decode("latin-1"))
     return "".join(text)
-
-
-def _program(pid: int | None) -> str | None:
-    """The name of a process's program, or None when it cannot be told."""
-    if not pid:
-        return None
-    process = Path("/proc") / str(pid)
-    try:
-        return (process / "exe").readlink().name.removesuffix(" (deleted)") or None
-    except OSError:
-        pass  # another user's process: its short name is still public
-    try:
-        return (process / "comm").read_text(encoding="utf-8", errors="replace").strip() or None
-    except OSError:
-        return None

@@ -10,11 +10,11 @@ any of this may be killed at any instruction.
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+
+import psutil
 
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
@@ -173,7 +173,7 @@ class Worker:
         limit = MEMORY_LIMIT_BYTES + MEMORY_OF_ANOTHER_READER_BYTES * (len(self._readers) - 1)
         limit += MEMORY_OF_EMBEDDER_BYTES if self._embedding else 0
         used = used_bytes()
-        if used is not None and used > limit:
+        if used > limit:
             log.error("%d MB of memory are in use, starting afresh", used // 1_000_000)
             return True
         for reader in self._readers:
@@ -208,29 +208,7 @@ def _fed(feed: Iterator[bool]) -> bool:
     return steps > 0
 
 
-# ---- memory
-# How much memory this process really uses.
-
-_ROLLUP = Path("/proc/self/smaps_rollup")
-
-
-def used_bytes() -> int | None:
-    """Proportional resident memory plus swap (HEA-4), or the peak where only that is known.
-
-    None where the system does not say (Windows).
-    """
-    try:
-        lines = _ROLLUP.read_text().splitlines()
-    except OSError:
-        return _peak_bytes()
-    parts = (line.split() for line in lines)
-    return sum(int(part[1]) * 1024 for part in parts if part[0] in ("Pss:", "Swap:"))
-
-
-def _peak_bytes() -> int | None:
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+def used_bytes() -> int:
+    """Memory of this process, with its share of what it has in common with others and what is swapped out."""
+    memory = psutil.Process().memory_full_info()
+    return int(getattr(memory, "pss", memory.uss) + getattr(memory, "swap", 0))

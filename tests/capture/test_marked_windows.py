@@ -112,16 +112,10 @@ def test_a_process_tells_how_it_was_started() -> None:
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline()
         assert processes.command_line(process.pid) == tuple(program)
+        assert processes.program(process.pid) == str(Path(sys.executable).resolve())
         assert processes.started(process.pid).isdigit()
         assert int(processes.started(process.pid)) >= int(processes.started(os.getpid()))
         process.kill()
     assert processes.command_line(process.pid) == ()
     assert processes.started(process.pid) == ""
-
-
-def test_a_process_of_macos_tells_its_arguments() -> None:
-    content = (3).to_bytes(
-        4, sys.byteorder
-    ) + b"/Applications/Chrome\0\0\0\0chrome\0--incognito\0a b\0HOME=/Users/a\0"
-    assert processes.mac_arguments(content) == ("chrome", "--incognito", "a b")
-    assert processes.mac_arguments((0).to_bytes(4, sys.byteorder) + b"/x\0\0") == ()
+    assert processes.program(process.pid) == ""

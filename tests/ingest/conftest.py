@@ -88,4 +88,4 @@ def taken(home: Home, record: Capture | None = None) -> Entry:
 @pytest.fixture(autouse=True)
 def plenty_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker's limit is meant for its own process, not for one that runs a test suite."""
-    monkeypatch.setattr("ingest.worker.worker.used_bytes", lambda: None)
+    monkeypatch.setattr("ingest.worker.worker.used_bytes", lambda: 0)

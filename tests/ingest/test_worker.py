@@ -10,7 +10,7 @@ from PIL import Image
 from engines.ocr.protocol import OcrEngine, OcrError, OcrLine, OcrUnavailable
 from ingest.core.home import AlreadyRunning, Home, only_worker
 from ingest.worker import worker
-from ingest.worker.worker import RESTART_EXIT_CODE, Worker
+from ingest.worker.worker import RESTART_EXIT_CODE, Worker, used_bytes
 from store.core.settings import OcrSettings, Settings
 from store.frames import frames
 from store.ocr import readings
@@ -136,8 +136,7 @@ def test_a_read_that_does_not_end_ends_the_worker(home: Home, monkeypatch: pytes
 
 
 def test_the_memory_in_use_is_known() -> None:
-    used = worker.used_bytes()
-    assert used is not None and 10_000_000 < used < 10_000_000_000
+    assert 10_000_000 < used_bytes() < 10_000_000_000
 
 
 @pytest.mark.parametrize(

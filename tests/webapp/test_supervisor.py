@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops import supervisor
-from webapp.ops.control import AlreadyRunning, is_alive, supervisor_lock
+from webapp.ops.control import AlreadyRunning, supervisor_lock
 from webapp.ops.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
 from webapp.security.access import PortInUse, listen
 
@@ -198,7 +199,7 @@ def test_no_part_outlives_a_killed_supervisor(data_dir: DataDir, tmp_path: Path)
     process = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     pids = [int(pid) for pid in process.stdout.readline().split()]
-    assert len(pids) == 2 and all(is_alive(pid) for pid in pids)
+    assert len(pids) == 2 and all(psutil.pid_exists(pid) for pid in pids)
     process.kill()
     process.wait()
     process.stdout.close()

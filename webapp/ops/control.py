@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import psutil
+
 from store.core import paths
 from store.core.paths import DataDir, replace_file
 from store.spool.process_state import FOREVER_MS, Pause, read_pause, write_pause
@@ -68,20 +70,7 @@ def web_address(data_dir: DataDir) -> Address | None:
         address = Address(**json.loads(_address_file(data_dir).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
-    return address if is_alive(address.pid) else None
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process with this id runs (on Windows it is taken to)."""
-    if os.name == "nt":
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return address if psutil.pid_exists(address.pid) else None
 
 
 # ---- recording
