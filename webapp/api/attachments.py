@@ -10,7 +10,7 @@ from webapp.api.endpoint import endpoint, invalid
 from webapp.api.turns import AttachmentAnswer, attachment_answer
 from webapp.api.values import Answer, Request
 from webapp.core import uploads
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.services import services
 from webapp.core.uploads import uploaded_file
 
@@ -28,14 +28,13 @@ class AttachmentUpload(Request):
     "POST",
     "/attachments",
     "Upload a file for a question",
-    upload=AttachmentUpload,
-    answer=AttachmentAnswer,
-    status=201,
-    problems={
+    {
         413: "too_large",
         415: "unsupported_media_type",
         422: "file_required, unknown_field, attachment_refused",
     },
+    upload=AttachmentUpload,
+    status=201,
 )
 def upload() -> tuple[AttachmentAnswer, int]:
     """Its `id` goes into `attachments` of the question; unasked it goes after a day.
@@ -47,19 +46,13 @@ def upload() -> tuple[AttachmentAnswer, int]:
         raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
     for name in (*request.form, *request.files):
         if name not in ("file", "csrf_token") or (name == "file") != (name in request.files):
-            raise invalid(422, "unknown_field", [FieldError(name, "is not a part of this form")])
+            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
     if len(request.files.getlist("file")) > 1:
-        raise invalid(422, "invalid_file", [FieldError("file", "is given more than once")])
+        raise invalid(422, "invalid_file", ("file", "is given more than once"))
     return attachment_answer(uploads.store_attachment(uploaded_file())), 201
 
 
-@endpoint(
-    "GET",
-    "/attachments/<id:attachment_id>",
-    "What is known of a file",
-    answer=AttachmentAnswer,
-    problems={404: "attachment_not_found"},
-)
+@endpoint("GET", "/attachments/<id:attachment_id>", "What is known of a file", {404: "attachment_not_found"})
 def attachment(attachment_id: int) -> AttachmentAnswer:
     """Without its text."""
     return attachment_answer(attachments.get(services().database, attachment_id))
@@ -72,8 +65,8 @@ FILE_TYPES = ("application/octet-stream", "image/png", "image/jpeg", "image/webp
     "GET",
     "/attachments/<id:attachment_id>/file",
     "The file itself",
-    answer=FILE_TYPES,
-    problems={404: "attachment_not_found", 410: "attachment_gone"},
+    {404: "attachment_not_found", 410: "attachment_gone"},
+    media_types=FILE_TYPES,
 )
 def file(attachment_id: int) -> Response:
     """Byte for byte as it was uploaded. Only images come under their own type: a page from outside must not
@@ -98,8 +91,7 @@ class RemovedAttachment(Answer):
     "DELETE",
     "/attachments/<id:attachment_id>",
     "Take a file back",
-    answer=RemovedAttachment,
-    problems={404: "attachment_not_found", 409: "attachment_sent"},
+    {404: "attachment_not_found", 409: "attachment_sent"},
 )
 def delete(attachment_id: int) -> RemovedAttachment:
     """Before its question is asked; after that it goes with its chat."""

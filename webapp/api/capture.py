@@ -33,14 +33,7 @@ class PauseAnswer(Answer):
     until: float | None = Field(default=None, description="Epoch seconds; null while it lasts until resumed.")
 
 
-@endpoint(
-    "POST",
-    "/capture/pause",
-    "Stop recording",
-    body=PauseRequest,
-    body_required=False,
-    answer=PauseAnswer,
-)
+@endpoint("POST", "/capture/pause", "Stop recording", body_required=False)
 def pause(body: PauseRequest) -> PauseAnswer:
     """Stop recording for some minutes or until resumed. Survives a restart."""
     own = services()
@@ -52,7 +45,7 @@ def pause(body: PauseRequest) -> PauseAnswer:
     )
 
 
-@endpoint("POST", "/capture/resume", "Go on recording", answer=PauseAnswer)
+@endpoint("POST", "/capture/resume", "Go on recording")
 def resume() -> PauseAnswer:
     """End a pause, whoever ordered it."""
     control.resume(services().data_dir)
@@ -85,9 +78,7 @@ class DecisionsAnswer(Answer):
     reconciliation: ReconciliationAnswer
 
 
-@endpoint(
-    "GET", "/capture/decisions", "What was decided at every look", query=RangeQuery, answer=DecisionsAnswer
-)
+@endpoint("GET", "/capture/decisions", "What was decided at every look")
 def ledger(query: RangeQuery) -> DecisionsAnswer:
     """Looks by decision and reason; never the name of anything that was left out."""
     start_ms, end_ms = range_ms(query)
@@ -135,14 +126,7 @@ class WindowReportReceipt(Answer):
     windows: int
 
 
-@endpoint(
-    "POST",
-    "/browser-windows",
-    "What the browser extension sees",
-    body=BrowserSaid,
-    answer=WindowReportReceipt,
-    permission=Permission.EXTENSION,
-)
+@endpoint("POST", "/browser-windows", "What the browser extension sees", permission=Permission.EXTENSION)
 def say(body: BrowserSaid) -> WindowReportReceipt:
     """For Recollect's own extension only, with the token it was paired with."""
     own = services()

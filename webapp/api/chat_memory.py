@@ -205,9 +205,7 @@ class ForgottenAnswer(Answer):
     packs: int
 
 
-@endpoint(
-    "GET", "/summaries/context", "What a pack would be made from", query=SnapshotQuery, answer=SnapshotAnswer
-)
+@endpoint("GET", "/summaries/context", "What a pack would be made from")
 def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     """The digests as they are, and the pack of a window as it would be told now; nothing is kept of it."""
     own = services()
@@ -236,8 +234,7 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     "GET",
     "/chats/<id:chat_id>/turns/<id:turn_id>/context",
     "What a question was told of earlier chats",
-    answer=PackAnswer,
-    problems={404: "context_not_found"},
+    {404: "context_not_found"},
 )
 def told(chat_id: int, turn_id: int) -> PackAnswer:
     """As it was sent; empty, with the reason, where nothing was or what it told of was deleted."""
@@ -265,9 +262,7 @@ class ChosenTopic(Answer):
     "PUT",
     "/chats/<id:chat_id>/topic",
     "Say what a chat is about",
-    body=TopicBody,
-    answer=ChosenTopic,
-    problems={404: "session_not_found", 422: "invalid_topic"},
+    {404: "session_not_found", 422: "invalid_topic"},
 )
 def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
     """Holds for the chat's last window."""
@@ -281,7 +276,7 @@ def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
     return ChosenTopic(topic=_topic(topic) if topic else None)
 
 
-@endpoint("GET", "/summaries/export", "All memory of chats", answer=ExportAnswer)
+@endpoint("GET", "/summaries/export", "All memory of chats")
 def export() -> ExportAnswer:
     """Summaries with their tags, digests, topics and what was measured; not the chats themselves."""
     own = services()
@@ -304,7 +299,7 @@ def export() -> ExportAnswer:
     )
 
 
-@endpoint("DELETE", "/summaries", "Forget all memory of chats", answer=ForgottenAnswer)
+@endpoint("DELETE", "/summaries", "Forget all memory of chats")
 def forget() -> ForgottenAnswer:
     """Summaries, tags, digests, topics and what models were told of them go for good; the chats stay."""
     gone = chat_digests.delete_everything(services().database)

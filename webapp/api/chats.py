@@ -19,7 +19,7 @@ from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import MAX_ID, Answer, QueryInt, Request, Text
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.services import services
 
 SessionId = Annotated[str, StringConstraints(max_length=100)]
@@ -56,14 +56,7 @@ class SessionAnswer(Answer):
 
 
 @endpoint(
-    "POST",
-    "/chat/new",
-    "Open a context session",
-    body=NewSession,
-    body_required=False,
-    answer=SessionAnswer,
-    status=201,
-    problems={404: "chat_not_found"},
+    "POST", "/chat/new", "Open a context session", {404: "chat_not_found"}, body_required=False, status=201
 )
 def new(body: NewSession) -> SessionAnswer:
     """One for each window of a chat; questions name it as `session_id`."""
@@ -75,14 +68,7 @@ def new(body: NewSession) -> SessionAnswer:
     return _answer(session_or_404(str(session_id)))
 
 
-@endpoint(
-    "POST",
-    "/chat/heartbeat",
-    "Say that a window is still open",
-    body=NamedSession,
-    answer=SessionAnswer,
-    problems={404: "session_not_found"},
-)
+@endpoint("POST", "/chat/heartbeat", "Say that a window is still open", {404: "session_not_found"})
 def heartbeat(body: NamedSession) -> SessionAnswer:
     """A session that is closed stays closed, as its `state` says."""
     own, session = services(), session_or_404(body.session_id)
@@ -90,14 +76,7 @@ def heartbeat(body: NamedSession) -> SessionAnswer:
     return _answer(session_or_404(body.session_id))
 
 
-@endpoint(
-    "POST",
-    "/chat/visibility",
-    "Say whether a window is in front",
-    body=Visibility,
-    answer=SessionAnswer,
-    problems={404: "session_not_found"},
-)
+@endpoint("POST", "/chat/visibility", "Say whether a window is in front", {404: "session_not_found"})
 def visibility(body: Visibility) -> SessionAnswer:
     """Whether its tab can be seen; counts as a heartbeat."""
     own, session = services(), session_or_404(body.session_id)
@@ -105,14 +84,7 @@ def visibility(body: Visibility) -> SessionAnswer:
     return _answer(session_or_404(body.session_id))
 
 
-@endpoint(
-    "POST",
-    "/chat/close",
-    "Close a context session",
-    body=NamedSession,
-    answer=SessionAnswer,
-    problems={404: "session_not_found"},
-)
+@endpoint("POST", "/chat/close", "Close a context session", {404: "session_not_found"})
 def close(body: NamedSession) -> SessionAnswer:
     """Its summary is made, or made up for later; closing twice is closing once."""
     session = session_or_404(body.session_id)
@@ -176,9 +148,7 @@ class ChatsAnswer(Answer):
     pagination: ChatsPagination
 
 
-@endpoint(
-    "GET", "/chats", "Conversations", query=ChatsQuery, answer=ChatsAnswer, problems={400: "invalid_cursor"}
-)
+@endpoint("GET", "/chats", "Conversations", {400: "invalid_cursor"})
 def chats(query: ChatsQuery) -> ChatsAnswer:
     """The one used last first; with `q` those that have its words."""
     before = None if query.cursor is None else _place(query.cursor)
@@ -201,7 +171,7 @@ def chats(query: ChatsQuery) -> ChatsAnswer:
 def _place(cursor: str) -> tuple[int, int]:
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])
+        raise invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))
     return int(match[1]), int(match[2])
 
 
@@ -243,13 +213,7 @@ class ChatAnswer(Answer):
     messages: list[MessageAnswer]
 
 
-@endpoint(
-    "GET",
-    "/chats/<id:chat_id>",
-    "A conversation as it is stored",
-    answer=ChatAnswer,
-    problems={404: "chat_not_found"},
-)
+@endpoint("GET", "/chats/<id:chat_id>", "A conversation as it is stored", {404: "chat_not_found"})
 def chat(chat_id: int) -> ChatAnswer:
     """Every message in order, with the tool calls of each turn and their results."""
     database = services().database
@@ -292,13 +256,7 @@ class DeletedChat(Answer):
     deleted: Literal[True] = True
 
 
-@endpoint(
-    "DELETE",
-    "/chats/<id:chat_id>",
-    "Delete a conversation",
-    answer=DeletedChat,
-    problems={404: "chat_not_found"},
-)
+@endpoint("DELETE", "/chats/<id:chat_id>", "Delete a conversation", {404: "chat_not_found"})
 def delete(chat_id: int) -> DeletedChat:
     """Messages, turns and evidence go with it; frames stay."""
     if not conversations.delete(services().database, chat_id):
@@ -308,49 +266,3 @@ def delete(chat_id: int) -> DeletedChat:
 
 def _unknown(chat_id: int) -> Problem:
     return Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
-
-
-# -- models ---------------------------------------------------------------------------------
-
-
-class ModelAnswer(Answer):
-    """A model that can be asked. Its key is never shown, only whether there is one."""
-
-    name: str
-    model: str
-    base_url: str
-    local: bool = Field(description="Its endpoint is on this machine, so nothing is sent out.")
-    has_key: bool
-    context_tokens: int
-    is_default: bool
-    host: str = Field(description="Whom text is sent to; empty for `extractive`.")
-    supports_vision: bool
-    supports_tools: bool
-    tool_format: str
-
-
-class ModelsAnswer(Answer):
-    data: list[ModelAnswer]
-
-
-@endpoint("GET", "/models", "Models that can be asked", answer=ModelsAnswer)
-def models() -> ModelsAnswer:
-    """`extractive` is built in: it quotes the screen and needs no endpoint."""
-    return ModelsAnswer(
-        data=[
-            ModelAnswer(
-                name=model.name,
-                model=model.model,
-                base_url=model.base_url,
-                local=model.is_local,
-                has_key=model.has_key,
-                context_tokens=model.context_tokens,
-                is_default=model.is_default,
-                host=model.host,
-                supports_vision=model.supports_vision,
-                supports_tools=model.supports_tools,
-                tool_format=model.tool_format,
-            )
-            for model in services().chat_models.describe()
-        ]
-    )

@@ -76,7 +76,7 @@ class RedoneAnswer(Answer):
     queued: Literal[True] = True
 
 
-@endpoint("GET", "/days", "Summaries of days", query=DaysQuery, answer=DaysAnswer)
+@endpoint("GET", "/days", "Summaries of days")
 def all_days(query: DaysQuery) -> DaysAnswer:
     """Latest first."""
     try:
@@ -87,7 +87,7 @@ def all_days(query: DaysQuery) -> DaysAnswer:
     return DaysAnswer(data=[_summary(each) for each in found])
 
 
-@endpoint("GET", "/days/<day:on>", "One day", answer=DayAnswer, problems=NO_DAY)
+@endpoint("GET", "/days/<day:on>", "One day", NO_DAY)
 def one_day(on: date) -> DayAnswer:
     """Its text, and its hours point by point with what shows them."""
     found = day_or_404(on)
@@ -99,14 +99,7 @@ def one_day(on: date) -> DayAnswer:
     return DayAnswer(**_summary(found).model_dump(), hours=told, settled=is_settled)
 
 
-@endpoint(
-    "POST",
-    "/days/<day:on>/redo",
-    "Have a day told again",
-    answer=RedoneAnswer,
-    status=202,
-    problems=NO_DAY,
-)
+@endpoint("POST", "/days/<day:on>/redo", "Have a day told again", NO_DAY, status=202)
 def redo_day(on: date) -> RedoneAnswer:
     """Every hour of it is derived anew, and told anew by the chat model where one may be used."""
     redo(day_or_404(on))

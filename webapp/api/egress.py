@@ -63,7 +63,7 @@ class SentPage(Answer):
     next_cursor: int | None
 
 
-@endpoint("GET", "/sent", "What was sent", query=SentQuery, answer=SentPage)
+@endpoint("GET", "/sent", "What was sent")
 def all_sent(query: SentQuery) -> SentPage:
     """Every request, newest first, to this machine and to others."""
     found = egress_log.latest(services().database, query.limit + 1, query.cursor, query.purpose)
@@ -76,8 +76,7 @@ def all_sent(query: SentQuery) -> SentPage:
     "GET",
     "/chats/<id:chat_id>/turns/<id:turn_id>/sent",
     "What was sent for an answer",
-    answer=SentPage,
-    problems={404: "turn_not_found"},
+    {404: "turn_not_found"},
 )
 def sent_for(chat_id: int, turn_id: int) -> SentPage:
     """In order; empty where nothing was sent, as by the built-in models."""

@@ -1,19 +1,19 @@
 """One declaration per route: it validates the request, shapes the answer and documents both.
 
-    @endpoint("GET", "/search", "Find frames", query=SearchQuery, answer=SearchAnswer)
+    @endpoint("GET", "/search", "Find frames")
     def search(query: SearchQuery) -> SearchAnswer: ...
 
-`ENDPOINTS` is what the OpenAPI document is made from, so the document cannot say anything that
-the code does not do (SEA-17).
+Query, body and answer are what the signature says. `ENDPOINTS` is what the OpenAPI document is made from,
+so the document cannot say anything that the code does not do.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from flask import Blueprint, Response, request
 from pydantic import BaseModel, ValidationError
@@ -45,10 +45,10 @@ class Endpoint:
     body: type[BaseModel] | None
     body_required: bool
     upload: type[BaseModel] | None  # multipart/form-data, read by the view itself
+    status: int
     answers: Mapping[int, type[BaseModel] | tuple[str, ...]]  # a model, or media types of bytes
     problems: Mapping[int, str]  # status -> the codes it comes with
     permission: Permission
-    headers: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 ENDPOINTS: list[Endpoint] = []
@@ -58,61 +58,68 @@ def endpoint(
     method: str,
     path: str,
     summary: str,
+    problems: Mapping[int, str] | None = None,
     *,
-    query: type[BaseModel] | None = None,
-    body: type[BaseModel] | None = None,
-    body_required: bool = True,
-    upload: type[BaseModel] | None = None,
-    answer: type[BaseModel] | tuple[str, ...] | None = None,
     status: int = 200,
     more_answers: Mapping[int, type[BaseModel]] | None = None,
-    problems: Mapping[int, str] | None = None,
+    media_types: tuple[str, ...] = (),
+    upload: type[BaseModel] | None = None,
+    body_required: bool = True,
     permission: Permission = Permission.SIGNED_IN,
 ) -> Callable[[_Function], _Function]:
     """Register a view of the API.
 
     The view gets path values by name, `query` and `body` as validated models, and returns a
-    model, a (model, status) pair or a finished response.
+    model, a (model, status) pair, or a finished response of one of the `media_types`.
     """
 
     def register(function: _Function) -> _Function:
-        answers: dict[int, type[BaseModel] | tuple[str, ...]] = {**(more_answers or {})}
-        if answer is not None:
-            answers[status] = answer
-        name = f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}"
-        ENDPOINTS.append(
-            Endpoint(
-                name, method, path, summary, (function.__doc__ or "").strip(), query, body, body_required,
-                upload, answers, problems or {}, permission,
-            )
-        )  # fmt: skip
-        view = _view(function, query, body, body_required, status)
-        allow(view, permission)
-        blueprint.add_url_rule(path, name, view, methods=[method])
+        hints = get_type_hints(function)
+        declared = Endpoint(
+            name=f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}",
+            method=method,
+            path=path,
+            summary=summary,
+            description=(function.__doc__ or "").strip(),
+            query=hints.get("query"),
+            body=hints.get("body"),
+            body_required=body_required,
+            upload=upload,
+            status=status,
+            answers={**(more_answers or {}), status: media_types or next(_models(hints["return"]))},
+            problems=problems or {},
+            permission=permission,
+        )
+        ENDPOINTS.append(declared)
+        blueprint.add_url_rule(
+            path, declared.name, allow(_view(function, declared), permission), methods=[method]
+        )
         return function
 
     return register
 
 
-def _view(
-    function: Callable[..., Any],
-    query: type[BaseModel] | None,
-    body: type[BaseModel] | None,
-    body_required: bool,
-    status: int,
-) -> Callable[..., Response]:
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models in an annotation such as ``TurnAnswer | tuple[RunningAnswer, int]``, in order."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
+
+
+def _view(function: Callable[..., Any], declared: Endpoint) -> Callable[..., Response]:
     @functools.wraps(function)
     def view(**values: Any) -> Response:
-        if query is None:
+        if declared.query is None:
             _refuse_query()
         else:
-            values["query"] = read_query(query, request.args)
-        if body is not None:
-            values["body"] = read_body(body, required=body_required)
+            values["query"] = read_query(declared.query, request.args)
+        if declared.body is not None:
+            values["body"] = read_body(declared.body, required=declared.body_required)
         result = function(**values)
         if isinstance(result, Response):
             return result
-        model, code = result if isinstance(result, tuple) else (result, status)
+        model, code = result if isinstance(result, tuple) else (result, declared.status)
         return Response(model.model_dump_json(), code, content_type="application/json")
 
     return view
@@ -124,7 +131,7 @@ def _view(
 def _refuse_query() -> None:
     if request.args:
         name = next(iter(request.args))
-        raise invalid(400, "unknown_parameter", [FieldError(name, "is not a parameter of this address")])
+        raise invalid(400, "unknown_parameter", (name, "is not a parameter of this address"))
 
 
 def read_query(model: type[_Model], arguments: MultiDict[str, str]) -> _Model:
@@ -134,7 +141,7 @@ def read_query(model: type[_Model], arguments: MultiDict[str, str]) -> _Model:
     """
     repeated = [name for name, values in arguments.lists() if len(values) > 1]
     if repeated:
-        raise invalid(400, "duplicate_parameter", [FieldError(repeated[0], "is given more than once")])
+        raise invalid(400, "duplicate_parameter", (repeated[0], "is given more than once"))
     given = arguments.to_dict()
     blank = [
         name for name, field in model.model_fields.items() if field.is_required() and not given.get(name)
@@ -160,8 +167,8 @@ def parse_json(model: type[_Model], content: bytes) -> _Model:
     try:
         json.loads(content.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_repeats)
     except (ValueError, RecursionError) as error:
-        told = isinstance(error, json.JSONDecodeError | UnicodeDecodeError | _Refused)
-        reason = str(error) if told else "it is nested too deeply or a number is too long"
+        is_plain = isinstance(error, json.JSONDecodeError | UnicodeDecodeError | _Refused)
+        reason = str(error) if is_plain else "it is nested too deeply or a number is too long"
         raise Problem(400, "invalid_json", f"The body is not JSON: {reason}") from error
     try:
         return model.model_validate_json(content, strict=True)
@@ -187,18 +194,23 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # -- refusing -------------------------------------------------------------------------------
 
 
-def invalid(status: int, code: str, errors: list[FieldError]) -> Problem:
-    """Invalid input: the first thing that is wrong as the sentence, all of it in `errors`."""
-    first = errors[0]
-    return Problem(status, code, f"{first.field}: {first.message}", errors=tuple(errors))
+def not_found(noun: str, name: object) -> Problem:
+    return Problem(404, f"{noun.replace(' ', '_')}_not_found", f"There is no {noun} {name}.")
+
+
+def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
+    """Invalid input, as (field, message): the first as the sentence, all of them in `errors`."""
+    field, message = errors[0]
+    return Problem(status, code, f"{field}: {message}", errors=tuple(FieldError(*error) for error in errors))
 
 
 def of_validation(error: ValidationError, *, body: bool) -> Problem:
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    errors = [FieldError(_field_of(each), _sentence(each)) for each in found]
-    code = _code(found[0], errors[0].field, body=body)
+    """400 for a query string, 422 for a body, as a rule; each thing that is wrong is a field error."""
+    details = error.errors(include_url=False, include_input=False, include_context=False)
+    errors = [(_field_of(detail), _sentence(detail)) for detail in details]
+    code = _code(details[0], errors[0][0], body=body)
     status = 422 if body and code not in (*TIME_CODES, "invalid_json") else 400
-    return invalid(status, code, errors)
+    return invalid(status, code, *errors)
 
 
 _FIELD_OF = {

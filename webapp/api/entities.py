@@ -13,7 +13,7 @@ from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
 from store.sources.fact_curation import CannotMerge, FactUse
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import MAX_ID, Answer, QueryBool, QueryInt, Request, Text
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.services import services
 
 NO_ENTITY = {404: "entity_not_found"}
@@ -111,7 +111,7 @@ class DeletedAnswer(Answer):
     deleted: Literal[True] = True
 
 
-@endpoint("GET", "/entities", "What is remembered", query=EntitiesQuery, answer=EntitiesAnswer)
+@endpoint("GET", "/entities", "What is remembered")
 def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
     """Last changed first."""
     found = entities.find_entities(services().database, query.q, query.kind, query.limit, query.offset)
@@ -119,13 +119,7 @@ def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
 
 
 @endpoint(
-    "POST",
-    "/entities",
-    "Remember a person, place, event or thing",
-    body=EntityBody,
-    answer=EntityAnswer,
-    status=201,
-    problems={422: "invalid_entity"},
+    "POST", "/entities", "Remember a person, place, event or thing", {422: "invalid_entity"}, status=201
 )
 def add_entity(body: EntityBody) -> EntityAnswer:
     """The same kind and name is the same entity; a description replaces the old one."""
@@ -136,11 +130,11 @@ def add_entity(body: EntityBody) -> EntityAnswer:
                 connection, body.kind, body.name, Provenance(own.clock()), body.description
             )
     except ValueError as error:
-        raise invalid(422, "invalid_entity", [FieldError("name", str(error))]) from error
+        raise invalid(422, "invalid_entity", ("name", str(error))) from error
     return entity_answer(entities.get(own.database, number))
 
 
-@endpoint("GET", "/entities/<id:entity_id>", "One entity", answer=EntityAnswer, problems=NO_ENTITY)
+@endpoint("GET", "/entities/<id:entity_id>", "One entity", NO_ENTITY)
 def one_entity(entity_id: int) -> EntityAnswer:
     """Its facts are at /facts?entity_id=."""
     try:
@@ -149,13 +143,7 @@ def one_entity(entity_id: int) -> EntityAnswer:
         raise no_entity(entity_id) from error
 
 
-@endpoint(
-    "DELETE",
-    "/entities/<id:entity_id>",
-    "Forget an entity and every fact about it",
-    answer=DeletedAnswer,
-    problems=NO_ENTITY,
-)
+@endpoint("DELETE", "/entities/<id:entity_id>", "Forget an entity and every fact about it", NO_ENTITY)
 def forget_entity(entity_id: int) -> DeletedAnswer:
     """What chats said of it stays: delete those chats."""
     database = services().database
@@ -167,7 +155,7 @@ def forget_entity(entity_id: int) -> DeletedAnswer:
     return DeletedAnswer(id=entity_id)
 
 
-@endpoint("GET", "/facts", "Facts that are remembered", query=FactsQuery, answer=FactsAnswer)
+@endpoint("GET", "/facts", "Facts that are remembered")
 def all_facts(query: FactsQuery) -> FactsAnswer:
     """Latest first."""
     about = None if query.entity_id is None else [query.entity_id]
@@ -181,10 +169,8 @@ def all_facts(query: FactsQuery) -> FactsAnswer:
     "POST",
     "/facts",
     "Remember a fact",
-    body=FactBody,
-    answer=FactAnswer,
+    {404: "entity_not_found, frame_not_found", 422: "invalid_fact"},
     status=201,
-    problems={404: "entity_not_found, frame_not_found", 422: "invalid_fact"},
 )
 def add_fact(body: FactBody) -> FactAnswer:
     """A fact that is known already is given back as it is."""
@@ -202,15 +188,13 @@ def add_fact(body: FactBody) -> FactAnswer:
                 object_value=body.object_value,
             )
     except ValueError as error:
-        raise invalid(422, "invalid_fact", [FieldError("object_value", str(error))]) from error
+        raise invalid(422, "invalid_fact", ("object_value", str(error))) from error
     except EntityNotFound as error:
         raise no_entity(error.args[0]) from error
     return fact_answer(entities.fact(own.database, number))
 
 
-@endpoint(
-    "DELETE", "/facts/<id:fact_id>", "Forget a fact", answer=DeletedAnswer, problems={404: "fact_not_found"}
-)
+@endpoint("DELETE", "/facts/<id:fact_id>", "Forget a fact", {404: "fact_not_found"})
 def forget_fact(fact_id: int) -> DeletedAnswer:
     """The entities that it names stay."""
     database = services().database
@@ -294,10 +278,7 @@ class ClashesAnswer(Answer):
     )
 
 
-@endpoint(
-    "POST", "/facts/<id:fact_id>/retract", "Take a fact back", body=RetractBody, body_required=False,
-    answer=FactAnswer, problems=NO_FACT,
-)  # fmt: skip
+@endpoint("POST", "/facts/<id:fact_id>/retract", "Take a fact back", NO_FACT, body_required=False)
 def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     """It is not recalled any more and stays with the reason; again changes nothing."""
     own = services()
@@ -306,7 +287,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     return fact_answer(fact_or_404(fact_id))
 
 
-@endpoint("POST", "/facts/<id:fact_id>/restore", "Give a fact back", answer=FactAnswer, problems=NO_FACT)
+@endpoint("POST", "/facts/<id:fact_id>/restore", "Give a fact back", NO_FACT)
 def restore_fact(fact_id: int) -> FactAnswer:
     """It is recalled again; one that was not taken back is given as it is."""
     with services().database.write() as connection:
@@ -314,26 +295,21 @@ def restore_fact(fact_id: int) -> FactAnswer:
     return fact_answer(fact_or_404(fact_id))
 
 
-@endpoint(
-    "GET", "/facts/<id:fact_id>/uses", "Answers that a fact went into", answer=UsesAnswer, problems=NO_FACT
-)
+@endpoint("GET", "/facts/<id:fact_id>/uses", "Answers that a fact went into", NO_FACT)
 def uses_of_fact(fact_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
     fact_or_404(fact_id)
     return _uses(fact_curation.uses_of_fact(services().database, fact_id))
 
 
-@endpoint(
-    "GET", "/entities/<id:entity_id>/uses", "Answers that an entity went into", answer=UsesAnswer,
-    problems=NO_ENTITY,
-)  # fmt: skip
+@endpoint("GET", "/entities/<id:entity_id>/uses", "Answers that an entity went into", NO_ENTITY)
 def uses_of_entity(entity_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
     found = entity_or_404(entity_id)
     return _uses(fact_curation.uses_of_entity(services().database, found.id))
 
 
-@endpoint("GET", "/facts/clashes", "Facts that disagree", answer=ClashesAnswer)
+@endpoint("GET", "/facts/clashes", "Facts that disagree")
 def clashes() -> ClashesAnswer:
     """One subject, one predicate, several objects: perhaps one is wrong, perhaps all are true."""
     found = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
@@ -341,16 +317,18 @@ def clashes() -> ClashesAnswer:
 
 
 @endpoint(
-    "POST", "/entities/<id:entity_id>/merge", "Let an entity be another one", body=MergeBody,
-    answer=EntityAnswer, problems={**NO_ENTITY, 422: "cannot_merge"},
-)  # fmt: skip
+    "POST",
+    "/entities/<id:entity_id>/merge",
+    "Let an entity be another one",
+    {**NO_ENTITY, 422: "cannot_merge"},
+)
 def merge_entity(entity_id: int, body: MergeBody) -> EntityAnswer:
     """Gives the one that both are recalled as. Facts keep what they were stored for, so it can be undone."""
     merge(entity_id, body.into_id)
     return entity_answer(entity_or_404(body.into_id))
 
 
-@endpoint("POST", "/entities/<id:entity_id>/unmerge", "Undo a merge", answer=EntityAnswer, problems=NO_ENTITY)
+@endpoint("POST", "/entities/<id:entity_id>/unmerge", "Undo a merge", NO_ENTITY)
 def unmerge_entity(entity_id: int) -> EntityAnswer:
     """An entity that was merged is recalled by itself again, with its own facts."""
     with services().database.write() as connection:
@@ -367,7 +345,7 @@ def merge(entity_id: int, into_id: int) -> None:
     except EntityNotFound as error:
         raise no_entity(error.args[0]) from error
     except CannotMerge as error:
-        raise invalid(422, "cannot_merge", [FieldError("into_id", str(error))]) from error
+        raise invalid(422, "cannot_merge", ("into_id", str(error))) from error
 
 
 def entity_or_404(entity_id: int) -> entities.Entity:

@@ -23,7 +23,6 @@ from store.timeline import segments
 from store.timeline.timeline import Run
 from webapp.api.endpoint import PREFIX, endpoint, invalid
 from webapp.api.values import Answer, QueryInt, Request, Text
-from webapp.core.errors import FieldError
 from webapp.core.services import services
 
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)
@@ -69,9 +68,8 @@ class PictureQuery(Request):
     "GET",
     "/frames/<id:frame_id>",
     "The exact picture",
-    query=PictureQuery,
-    answer=("image/webp", "image/png", "image/jpeg"),
-    problems={404: "frame_not_found", 410: "media_gone"},
+    {404: "frame_not_found", 410: "media_gone"},
+    media_types=("image/webp", "image/png", "image/jpeg"),
 )
 def picture(frame_id: int, query: PictureQuery) -> Response:
     """The bytes as captured, with their SHA-256 as ETag; `width` or `crop` make a WebP of them.
@@ -104,7 +102,7 @@ def _rectangle(frame: FrameRow, crop: tuple[int, int, int, int]) -> bytes:
     try:
         return services().media.crop(frame, x, y, width, height)
     except ValueError as error:
-        raise invalid(400, "invalid_crop", [FieldError("crop", str(error))]) from error
+        raise invalid(400, "invalid_crop", ("crop", str(error))) from error
 
 
 # -- what surrounds it ----------------------------------------------------------------------
@@ -157,13 +155,7 @@ class ContextAnswer(Answer):
     reading_error: str | None = Field(description="Why its text could not be read.")
 
 
-@endpoint(
-    "GET",
-    "/frames/<id:frame_id>/context",
-    "What surrounds a frame",
-    answer=ContextAnswer,
-    problems={404: "frame_not_found"},
-)
+@endpoint("GET", "/frames/<id:frame_id>/context", "What surrounds a frame", {404: "frame_not_found"})
 def context(frame_id: int) -> ContextAnswer:
     """The frame's facts, text and addresses, its neighbours and its stretch of activity."""
     database = services().database
@@ -272,14 +264,7 @@ class TextAnswer(Answer):
     lines: list[LineAnswer]
 
 
-@endpoint(
-    "GET",
-    "/frames/<id:frame_id>/text",
-    "What a frame says, with boxes",
-    query=TextQuery,
-    answer=TextAnswer,
-    problems={404: "frame_not_found"},
-)
+@endpoint("GET", "/frames/<id:frame_id>/text", "What a frame says, with boxes", {404: "frame_not_found"})
 def text(frame_id: int, query: TextQuery) -> TextAnswer:
     """Lines and words in reading order; with `q` the words that the search would find are marked."""
     database = services().database
@@ -335,13 +320,7 @@ class PinStateAnswer(Answer):
     insights: int = Field(description="How many versions of an insight are of it.")
 
 
-@endpoint(
-    "PUT",
-    "/frames/<id:frame_id>/pin",
-    "Pin a frame",
-    answer=PinStateAnswer,
-    problems={404: "frame_not_found"},
-)
+@endpoint("PUT", "/frames/<id:frame_id>/pin", "Pin a frame", {404: "frame_not_found"})
 def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
     own = services()
@@ -349,13 +328,7 @@ def pin(frame_id: int) -> PinStateAnswer:
     return _answer(frame_id)
 
 
-@endpoint(
-    "DELETE",
-    "/frames/<id:frame_id>/pin",
-    "Unpin a frame",
-    answer=PinStateAnswer,
-    problems={404: "frame_not_found"},
-)
+@endpoint("DELETE", "/frames/<id:frame_id>/pin", "Unpin a frame", {404: "frame_not_found"})
 def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
     database = services().database
@@ -363,13 +336,7 @@ def unpin(frame_id: int) -> PinStateAnswer:
     return _answer(frame_id)
 
 
-@endpoint(
-    "GET",
-    "/frames/<id:frame_id>/pin",
-    "Why a frame is kept",
-    answer=PinStateAnswer,
-    problems={404: "frame_not_found"},
-)
+@endpoint("GET", "/frames/<id:frame_id>/pin", "Why a frame is kept", {404: "frame_not_found"})
 def hold(frame_id: int) -> PinStateAnswer:
     """Whether the frame is pinned, and how often it is cited."""
     return _answer(frames.get(services().database, frame_id).id)
@@ -384,9 +351,8 @@ class ReadAgainAnswer(Answer):
     "POST",
     "/frames/<id:frame_id>/read-again",
     "Read a frame's text anew",
-    answer=ReadAgainAnswer,
+    {404: "frame_not_found"},
     status=202,
-    problems={404: "frame_not_found"},
 )
 def read_again(frame_id: int) -> ReadAgainAnswer:
     """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
@@ -430,16 +396,13 @@ class TagsAnswer(Answer):
     tags: list[TagAnswer]
 
 
-@endpoint("GET", "/frames/<id:frame_id>/tags", "Tags of a frame", answer=TagsAnswer, problems=NO_FRAME)
+@endpoint("GET", "/frames/<id:frame_id>/tags", "Tags of a frame", NO_FRAME)
 def tags_of(frame_id: int) -> TagsAnswer:
     """In alphabetical order."""
     return _tags_answer(frames.get(services().database, frame_id).id)
 
 
-@endpoint(
-    "POST", "/frames/<id:frame_id>/tags", "Mark a frame", body=TagBody, answer=TagsAnswer,
-    problems={**NO_FRAME, 422: "invalid_tag"},
-)  # fmt: skip
+@endpoint("POST", "/frames/<id:frame_id>/tags", "Mark a frame", {**NO_FRAME, 422: "invalid_tag"})
 def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
     """A tag that the frame has already stays as it was written."""
     own = services()
@@ -448,14 +411,11 @@ def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
         with own.database.write() as connection:
             tags.add(connection, frame.id, body.tag, own.clock())
     except ValueError as error:
-        raise invalid(422, "invalid_tag", [FieldError("tag", str(error))]) from error
+        raise invalid(422, "invalid_tag", ("tag", str(error))) from error
     return _tags_answer(frame.id)
 
 
-@endpoint(
-    "DELETE", "/frames/<id:frame_id>/tags", "Take a tag off a frame", query=TagQuery, answer=TagsAnswer,
-    problems=NO_FRAME,
-)  # fmt: skip
+@endpoint("DELETE", "/frames/<id:frame_id>/tags", "Take a tag off a frame", NO_FRAME)
 def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
     """One that it has not changes nothing. No rule gives it again."""
     own = services()

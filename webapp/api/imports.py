@@ -82,22 +82,21 @@ def _importer(kind: Kind, summary: str) -> None:
         "POST",
         f"/imports/{kind}",
         summary,
-        upload=Upload,
-        answer=ImportReceiptAnswer,
-        problems={
+        {
             400: "invalid_timezone",
             413: "too_large",
             415: "unsupported_media_type",
             422: "file_required, unknown_field, import_refused",
             503: "import_too_long",
         },
+        upload=Upload,
     )(upload)
 
 
 def _choices() -> Choices:
     for name in (*request.form, *request.files):
         if name not in (*_PARTS, "csrf_token") or (name == "file") != (name in request.files):
-            raise invalid(422, "unknown_field", [FieldError(name, "is not a part of this form")])
+            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
     given = {name: value for name, value in request.form.items() if name != "csrf_token"}
     try:
         return Choices(**_Fields.model_validate(given).model_dump())
@@ -130,7 +129,7 @@ class ImportsAnswer(Answer):
     data: list[ImportAnswer]
 
 
-@endpoint("GET", "/imports", "What was imported", answer=ImportsAnswer)
+@endpoint("GET", "/imports", "What was imported")
 def listed() -> ImportsAnswer:
     """Every import, newest first."""
     return ImportsAnswer(
@@ -168,7 +167,7 @@ def _deleter(kind: Kind, summary: str) -> Callable[[], DeletedAnswer]:
         return _gone(imports.delete(services().database, kind))
 
     delete.__name__ = f"delete_{kind}"
-    return endpoint("DELETE", f"/imports/{kind}", summary, answer=DeletedAnswer)(delete)
+    return endpoint("DELETE", f"/imports/{kind}", summary)(delete)
 
 
 for _kind in KINDS:
@@ -176,13 +175,7 @@ for _kind in KINDS:
     _deleter(_kind, f"Delete every import of {_kind}")
 
 
-@endpoint(
-    "DELETE",
-    "/imports/<id:import_id>",
-    "Take an import back",
-    answer=DeletedAnswer,
-    problems={404: "import_not_found"},
-)
+@endpoint("DELETE", "/imports/<id:import_id>", "Take an import back", {404: "import_not_found"})
 def delete_one(import_id: int) -> DeletedAnswer:
     """What it brought first goes, with what chats were shown of the source."""
     own = services()
@@ -228,10 +221,7 @@ class RememberedAnswer(Answer):
     known: int = Field(description="Remembered from this import already.")
 
 
-@endpoint(
-    "GET", "/imports/<id:import_id>/names", "People or places that an import names", query=NamesQuery,
-    answer=NamesAnswer, problems=NO_IMPORT,
-)  # fmt: skip
+@endpoint("GET", "/imports/<id:import_id>/names", "People or places that an import names", NO_IMPORT)
 def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     """Those in most rows first. Calendars and positions name nobody."""
     found = imports.names(services().database, import_or_404(import_id))
@@ -246,9 +236,12 @@ def names(import_id: int, query: NamesQuery) -> NamesAnswer:
 
 
 @endpoint(
-    "POST", "/imports/<id:import_id>/remember", "Remember whom an import names", body=RememberBody,
-    body_required=False, answer=RememberedAnswer, problems={**NO_IMPORT, 422: "invalid_request"},
-)  # fmt: skip
+    "POST",
+    "/imports/<id:import_id>/remember",
+    "Remember whom an import names",
+    {**NO_IMPORT, 422: "invalid_request"},
+    body_required=False,
+)
 def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
     """Names become entities, and nothing else of the file does. Again adds nothing."""
     own = services()

@@ -21,7 +21,7 @@ from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
 from store.timeline import ledger
 from webapp.api.endpoint import endpoint, invalid, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.services import services
 
 MAX_PIXELS = 64_000_000
@@ -70,15 +70,14 @@ class IngestAnswer(Answer):
     "POST",
     "/ingest",
     "Hand in a picture",
-    upload=Upload,
-    answer=IngestAnswer,
-    status=202,
-    problems={
+    {
         413: "too_large",
         415: "unsupported_media_type",
         422: "image_required, invalid metadata",
         503: "spool_full, rules_unreadable",
     },
+    upload=Upload,
+    status=202,
 )
 def ingest() -> IngestAnswer:
     """Durably queued when this answers 202. Idempotent by `capture_id`.
@@ -105,13 +104,13 @@ def _metadata() -> Metadata:
     """The `metadata` part, as a form field or as a file."""
     for name in (*request.form, *request.files):
         if name not in ("image", "metadata", "csrf_token"):
-            raise invalid(422, "unknown_field", [FieldError(name, "is not a part of this form")])
+            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
     content = request.form.get("metadata", "").encode()
     part = request.files.get("metadata")
     if part is not None:
         content = part.read()
     if not content:
-        raise invalid(422, "metadata_required", [FieldError("metadata", "is missing")])
+        raise invalid(422, "metadata_required", ("metadata", "is missing"))
     try:
         return parse_json(Metadata, content)
     except Problem as problem:
@@ -123,7 +122,7 @@ def _picture() -> tuple[bytes, str]:
     """The `image` part and what it is, decoded once so that nothing unreadable is queued."""
     part = request.files.get("image")
     if part is None:
-        raise invalid(422, "image_required", [FieldError("image", "is missing")])
+        raise invalid(422, "image_required", ("image", "is missing"))
     content = part.read(MAX_IMAGE_BYTES + 1)
     if len(content) > MAX_IMAGE_BYTES:
         raise Problem(413, "too_large", "The picture is larger than 25 MB.")
@@ -200,8 +199,7 @@ class OutcomeAnswer(Answer):
     "GET",
     "/ingest/<uuid:capture_id>",
     "What became of a picture",
-    answer=OutcomeAnswer,
-    problems={404: "capture_not_found", 410: "capture_deleted"},
+    {404: "capture_not_found", 410: "capture_deleted"},
 )
 def outcome(capture_id: uuid.UUID) -> OutcomeAnswer:
     """`queued` until ingest took it, `stored` until it was read, then `searchable`."""

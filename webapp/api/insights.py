@@ -41,7 +41,7 @@ from webapp.api.values import (
     Zone,
     check_range,
 )
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.formatting import difference
 from webapp.core.services import services
 from webapp.exports import files
@@ -114,13 +114,7 @@ def _told(found: Insight) -> dict[str, Any]:
 # The versions of an insight: listed, compared, put back, and each with what made it.
 
 
-@endpoint(
-    "POST",
-    "/insights/<id:insight_id>/restore",
-    "Make a version the current one",
-    answer=InsightAnswer,
-    problems=NOT_FOUND,
-)
+@endpoint("POST", "/insights/<id:insight_id>/restore", "Make a version the current one", NOT_FOUND)
 def restore(insight_id: int) -> InsightAnswer:
     """The others stay as they are."""
     database = services().database
@@ -132,13 +126,7 @@ class VersionsOfInsight(Answer):
     data: list[InsightSummary]
 
 
-@endpoint(
-    "GET",
-    "/insights/<id:insight_id>/versions",
-    "All versions of an insight",
-    answer=VersionsOfInsight,
-    problems=NOT_FOUND,
-)
+@endpoint("GET", "/insights/<id:insight_id>/versions", "All versions of an insight", NOT_FOUND)
 def versions(insight_id: int) -> VersionsOfInsight:
     """Of the same frame or moment, the newest first."""
     database = services().database
@@ -161,14 +149,7 @@ class CompareQuery(Request):
     )
 
 
-@endpoint(
-    "GET",
-    "/insights/<id:insight_id>/compare",
-    "How one insight differs from another",
-    query=CompareQuery,
-    answer=DifferenceAnswer,
-    problems=NOT_FOUND,
-)
+@endpoint("GET", "/insights/<id:insight_id>/compare", "How one insight differs from another", NOT_FOUND)
 def compare(insight_id: int, query: CompareQuery) -> DifferenceAnswer:
     """Lines of the first that are not in the second are removed, the other way round added."""
     database = services().database
@@ -181,13 +162,7 @@ class TrainingMessages(Answer):
     data: list[dict[str, Any]]
 
 
-@endpoint(
-    "GET",
-    "/insights/<id:insight_id>/messages",
-    "The messages that made an insight",
-    answer=TrainingMessages,
-    problems=NOT_FOUND,
-)
+@endpoint("GET", "/insights/<id:insight_id>/messages", "The messages that made an insight", NOT_FOUND)
 def messages(insight_id: int) -> TrainingMessages:
     """Exactly as they are kept, the system's first: what was said before, calls and results among them."""
     return TrainingMessages(data=insights.messages(services().database, insight_id))
@@ -201,9 +176,8 @@ class ExportQuery(Request):
     "GET",
     "/insights/<id:insight_id>/export",
     "An insight as a file",
-    query=ExportQuery,
-    answer=("text/markdown", "application/json"),
-    problems=NOT_FOUND,
+    NOT_FOUND,
+    media_types=("text/markdown", "application/json"),
 )
 def export(insight_id: int, query: ExportQuery) -> Response:
     """With its evidence; as JSON with the messages that made it, too."""
@@ -269,14 +243,7 @@ class InsightRequest(Request):
         return self
 
 
-@endpoint(
-    "GET",
-    "/insights",
-    "Insights",
-    query=InsightsQuery,
-    answer=InsightsAnswer,
-    problems={400: "invalid_time, invalid_time_range, invalid_cursor"},
-)
+@endpoint("GET", "/insights", "Insights", {400: "invalid_time, invalid_time_range, invalid_cursor"})
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
     """The current ones, of the latest time first, or those that `q` finds."""
     wanted = InsightFilter(
@@ -330,11 +297,9 @@ _TELLING = {
     "POST",
     "/insights",
     "Tell what a frame or a moment was about",
-    body=InsightRequest,
-    answer=InsightAnswer,
+    _TELLING,
     status=201,
     more_answers={202: RunningAnswer},
-    problems=_TELLING,
 )
 def tell(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
     """Becomes the current version; earlier ones stay. 202 when a tool call waits for a person: then the
@@ -343,9 +308,7 @@ def tell(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
     return _made(body, _anchor(body))
 
 
-@endpoint(
-    "GET", "/insights/<id:insight_id>", "One insight", answer=InsightAnswer, problems=NOT_FOUND
-)  # fmt: skip
+@endpoint("GET", "/insights/<id:insight_id>", "One insight", NOT_FOUND)
 def one(insight_id: int) -> InsightAnswer:
     """With its evidence, as it stands now."""
     return insight_answer(insights.get(services().database, insight_id))
@@ -356,9 +319,7 @@ class RemovedInsight(Answer):
     deleted: Literal[True] = True
 
 
-@endpoint(
-    "DELETE", "/insights/<id:insight_id>", "Delete an insight", answer=RemovedInsight, problems=NOT_FOUND
-)
+@endpoint("DELETE", "/insights/<id:insight_id>", "Delete an insight", NOT_FOUND)
 def remove(insight_id: int) -> RemovedInsight:
     """One version with its conversation. If it was the current one, the newest that is left takes over."""
     insights.delete(services().database, insight_id)
@@ -377,11 +338,9 @@ class AgainRequest(Request):
     "POST",
     "/insights/<id:insight_id>/regenerate",
     "Tell the same again",
-    body=AgainRequest,
-    answer=InsightAnswer,
+    {**_TELLING, 404: "insight_not_found, frame_not_found, persona_not_found"},
     status=201,
     more_answers={202: RunningAnswer},
-    problems={**_TELLING, 404: "insight_not_found, frame_not_found, persona_not_found"},
 )
 def regenerate(insight_id: int, body: AgainRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
     """The same frame or moment from the beginning, as another persona or with another model."""
@@ -404,10 +363,8 @@ class InsightChatRequest(Request):
     "POST",
     "/insights/<id:insight_id>/chat",
     "Ask about an insight, or amend it",
-    body=InsightChatRequest,
-    answer=TurnAnswer,
+    {**_TELLING, 404: "insight_not_found, persona_not_found"},
     more_answers={202: RunningAnswer},
-    problems={**_TELLING, 404: "insight_not_found, persona_not_found"},
 )
 def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | RunningAnswer, int]:
     """Goes on in its conversation. An amending turn has one of its own, which holds the new version."""
@@ -467,4 +424,4 @@ def _place(cursor: str) -> tuple[int, int]:
 
 
 def _no_cursor() -> Problem:
-    return invalid(400, "invalid_cursor", [FieldError("cursor", "is not a cursor of this list")])
+    return invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))

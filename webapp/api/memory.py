@@ -20,7 +20,7 @@ from store.memory.observations import Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, QueryInt, QuerySeconds, Request, Text, check_range
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.services import services
 
 
@@ -223,9 +223,7 @@ class MemorySearchAnswer(Answer):
     "GET",
     "/memory/search",
     "Find what was done, learned and asked",
-    query=MemorySearchQuery,
-    answer=MemorySearchAnswer,
-    problems={400: "invalid_time, invalid_time_range, invalid_types"},
+    {400: "invalid_time, invalid_time_range, invalid_types"},
 )
 def search(query: MemorySearchQuery) -> MemorySearchAnswer:
     """Best first: by meaning where there is an embedder, else by words with the reason."""
@@ -310,9 +308,7 @@ class ContextAnswer(Answer):
     "GET",
     "/memory/timeline",
     "What lies around one moment",
-    query=MemoryTimelineQuery,
-    answer=ContextAnswer,
-    problems={400: "invalid_anchor, invalid_depth_before, invalid_depth_after", 404: "anchor_not_found"},
+    {400: "invalid_anchor, invalid_depth_before, invalid_depth_after", 404: "anchor_not_found"},
 )
 def timeline(query: MemoryTimelineQuery) -> ContextAnswer:
     """Observations, sessions and prompts mixed, the anchor marked."""
@@ -322,7 +318,7 @@ def timeline(query: MemoryTimelineQuery) -> ContextAnswer:
             depth_after=query.depth_after, unit=query.unit, project=query.project or None,
         )  # fmt: skip
     except BadAnchor as error:
-        raise invalid(400, "invalid_anchor", [FieldError("anchor", str(error))]) from error
+        raise invalid(400, "invalid_anchor", ("anchor", str(error))) from error
     except UnknownAnchor as error:
         raise Problem(404, "anchor_not_found", f"{str(error).capitalize()}.") from error
     return ContextAnswer(
@@ -366,11 +362,7 @@ class WordsBody(Request):
 
 
 @endpoint(
-    "GET",
-    "/memory/observations/<id:observation_id>",
-    "One observation",
-    answer=ObservationAnswer,
-    problems={404: "observation_not_found"},
+    "GET", "/memory/observations/<id:observation_id>", "One observation", {404: "observation_not_found"}
 )
 def observation(observation_id: int) -> ObservationAnswer:
     """With the person's words over what was derived."""
@@ -381,9 +373,7 @@ def observation(observation_id: int) -> ObservationAnswer:
     "PUT",
     "/memory/observations/<id:observation_id>",
     "Replace a person's words for an observation",
-    body=WordsBody,
-    answer=ObservationAnswer,
-    problems={404: "observation_not_found"},
+    {404: "observation_not_found"},
 )
 def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
     """They win over rules and models, and stay when the hour is derived again."""
@@ -401,8 +391,7 @@ class HiddenAnswer(Answer):
     "DELETE",
     "/memory/observations/<id:observation_id>",
     "Take an observation out of memory",
-    answer=HiddenAnswer,
-    problems={404: "observation_not_found"},
+    {404: "observation_not_found"},
 )
 def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""

@@ -58,7 +58,6 @@ class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
     "GET",
     "/health",
     "Is it recording, reading and finding",
-    answer=HealthAnswer,
     more_answers={503: HealthAnswer},
     permission=Permission.PUBLIC,
 )
@@ -100,7 +99,7 @@ class StatsAnswer(Answer):
     last_frame: float | None
 
 
-@endpoint("GET", "/stats", "Numbers", answer=StatsAnswer)
+@endpoint("GET", "/stats", "Numbers")
 def stats() -> StatsAnswer:
     """How much there is."""
     own = services()
@@ -129,7 +128,7 @@ def stats() -> StatsAnswer:
     )
 
 
-@endpoint("GET", "/openapi.json", "This description", answer=("application/json",))
+@endpoint("GET", "/openapi.json", "This description", media_types=("application/json",))
 def openapi() -> Response:
     """OpenAPI 3.1, made from the models that validate requests."""
     return Response(json.dumps(openapi_document()), content_type="application/json")

@@ -13,7 +13,6 @@ from store.chats.prompts import Author, PromptInvalid, PromptVersion
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request
-from webapp.core.errors import FieldError
 from webapp.core.services import services
 
 NOT_FOUND = {404: "persona_not_found"}
@@ -56,42 +55,27 @@ class VersionsAnswer(Answer):
     data: list[VersionAnswer]
 
 
-@endpoint("GET", "/personas", "Personas", answer=PersonasAnswer)
+@endpoint("GET", "/personas", "Personas")
 def all_personas() -> PersonasAnswer:
     """Those that can be chosen, the built-in ones first; archived ones are found by id."""
     database = services().database
     return PersonasAnswer(data=[_answer(each) for each in personas.list_personas(database)])
 
 
-@endpoint(
-    "POST",
-    "/personas",
-    "Add a persona",
-    body=PersonaBody,
-    answer=PersonaAnswer,
-    status=201,
-    problems={422: "invalid_persona"},
-)
+@endpoint("POST", "/personas", "Add a persona", {422: "invalid_persona"}, status=201)
 def add(body: PersonaBody) -> tuple[PersonaAnswer, int]:
     """It speaks once it is activated or named by a turn."""
     own = services()
     return _kept(lambda: personas.create(own.database, _words(body), own.clock())), 201
 
 
-@endpoint("GET", "/personas/<id:persona_id>", "One persona", answer=PersonaAnswer, problems=NOT_FOUND)
+@endpoint("GET", "/personas/<id:persona_id>", "One persona", NOT_FOUND)
 def one(persona_id: int) -> PersonaAnswer:
     """Archived ones too: old turns name them."""
     return _answer(personas.get(services().database, persona_id))
 
 
-@endpoint(
-    "PUT",
-    "/personas/<id:persona_id>",
-    "Change a persona",
-    body=PersonaBody,
-    answer=PersonaAnswer,
-    problems={**NOT_FOUND, 422: "invalid_persona"},
-)
+@endpoint("PUT", "/personas/<id:persona_id>", "Change a persona", {**NOT_FOUND, 422: "invalid_persona"})
 def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
     """Makes a new version. What turns said before stays as it is (R0.45)."""
     own = services()
@@ -104,13 +88,7 @@ class RemovedPersona(Answer):
     archived: bool = Field(description="Whether it is still readable, because turns name it.")
 
 
-@endpoint(
-    "DELETE",
-    "/personas/<id:persona_id>",
-    "Remove a persona",
-    answer=RemovedPersona,
-    problems={**NOT_FOUND, 409: "builtin_persona"},
-)
+@endpoint("DELETE", "/personas/<id:persona_id>", "Remove a persona", {**NOT_FOUND, 409: "builtin_persona"})
 def remove(persona_id: int) -> RemovedPersona:
     """One that turns name is archived; a built-in one can only be reset."""
     own = services()
@@ -118,13 +96,7 @@ def remove(persona_id: int) -> RemovedPersona:
     return RemovedPersona(id=persona_id, archived=not gone)
 
 
-@endpoint(
-    "POST",
-    "/personas/<id:persona_id>/activate",
-    "Let a persona speak",
-    answer=PersonaAnswer,
-    problems=NOT_FOUND,
-)
+@endpoint("POST", "/personas/<id:persona_id>/activate", "Let a persona speak", NOT_FOUND)
 def activate(persona_id: int) -> PersonaAnswer:
     """From the next turn on that names no other."""
     database = services().database
@@ -136,9 +108,8 @@ def activate(persona_id: int) -> PersonaAnswer:
     "POST",
     "/personas/<id:persona_id>/duplicate",
     "Copy a persona",
-    answer=PersonaAnswer,
+    {**NOT_FOUND, 422: "invalid_persona"},
     status=201,
-    problems={**NOT_FOUND, 422: "invalid_persona"},
 )
 def duplicate(persona_id: int) -> tuple[PersonaAnswer, int]:
     """A persona of one's own that says the same."""
@@ -150,8 +121,7 @@ def duplicate(persona_id: int) -> tuple[PersonaAnswer, int]:
     "POST",
     "/personas/<id:persona_id>/reset",
     "Reset a built-in persona",
-    answer=PersonaAnswer,
-    problems={**NOT_FOUND, 409: "builtin_persona", 422: "invalid_persona"},
+    {**NOT_FOUND, 409: "builtin_persona", 422: "invalid_persona"},
 )
 def reset(persona_id: int) -> PersonaAnswer:
     """It says again what it came with; its versions stay."""
@@ -159,13 +129,7 @@ def reset(persona_id: int) -> PersonaAnswer:
     return _kept(lambda: personas.reset(own.database, persona_id, own.clock()))
 
 
-@endpoint(
-    "GET",
-    "/personas/<id:persona_id>/versions",
-    "What a persona said before",
-    answer=VersionsAnswer,
-    problems=NOT_FOUND,
-)
+@endpoint("GET", "/personas/<id:persona_id>/versions", "What a persona said before", NOT_FOUND)
 def versions(persona_id: int) -> VersionsAnswer:
     """The newest first; turns name persona and version."""
     database = services().database
@@ -196,8 +160,7 @@ def _kept(write: Callable[[], Persona]) -> PersonaAnswer:
     try:
         return _answer(write())
     except PersonaInvalid as error:
-        fields = [FieldError(name, message) for name, message in error.errors]
-        raise invalid(422, "invalid_persona", fields) from error
+        raise invalid(422, "invalid_persona", *error.errors) from error
 
 
 def _answer(persona: Persona) -> PersonaAnswer:
@@ -248,38 +211,27 @@ class PromptVersionsAnswer(Answer):
     data: list[PromptVersionAnswer]
 
 
-@endpoint("GET", PATH, "What a model is told first", answer=SystemPromptAnswer, problems=NO_NAME)
+@endpoint("GET", PATH, "What a model is told first", NO_NAME)
 def get(model_id: str) -> SystemPromptAnswer:
     """A model is named as in GET /models; slashes and colons may stand as they are."""
     return _model_prompts_answer(model_id, prompts.get_prompt(services().database, model_id))
 
 
 @endpoint(
-    "PUT",
-    PATH,
-    "Set what a model is told first",
-    body=SystemPromptBody,
-    answer=SystemPromptAnswer,
-    problems={**NO_NAME, 422: "invalid_system_prompt, invalid_model_id"},
+    "PUT", PATH, "Set what a model is told first", {**NO_NAME, 422: "invalid_system_prompt, invalid_model_id"}
 )
 def put(model_id: str, body: SystemPromptBody) -> SystemPromptAnswer:
     """It holds from the next turn on, for a model of this name whether or not there is one now."""
     return _save(model_id, body.system_prompt)
 
 
-@endpoint("DELETE", PATH, "Clear what a model is told first", answer=SystemPromptAnswer, problems=NO_NAME)
+@endpoint("DELETE", PATH, "Clear what a model is told first", NO_NAME)
 def delete(model_id: str) -> SystemPromptAnswer:
     """Earlier versions stay in its history."""
     return _save(model_id, "")
 
 
-@endpoint(
-    "GET",
-    f"{PATH}/versions",
-    "All prompts of a model",
-    answer=PromptVersionsAnswer,
-    problems=NO_NAME,
-)
+@endpoint("GET", f"{PATH}/versions", "All prompts of a model", NO_NAME)
 def prompt_versions(model_id: str) -> PromptVersionsAnswer:
     """The newest first; the first one is in force."""
     found = prompts.versions(services().database, model_id)
@@ -291,7 +243,7 @@ def _save(model_id: str, content: str) -> SystemPromptAnswer:
     try:
         kept = prompts.save(own.database, model_id, content, own.clock(), saved_by="program")
     except PromptInvalid as error:
-        raise invalid(422, f"invalid_{error.field}", [FieldError(error.field, str(error))]) from error
+        raise invalid(422, f"invalid_{error.field}", (error.field, str(error))) from error
     return _model_prompts_answer(model_id, kept.content if kept else "")
 
 

@@ -13,7 +13,7 @@ from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.values import Answer, Request, Seconds, Text, check_range
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.services import services
 
 
@@ -75,14 +75,7 @@ class ReceiptAnswer(Answer):
     verification: VerificationAnswer | None = Field(description="Null for a dry run.")
 
 
-@endpoint(
-    "POST",
-    "/delete",
-    "Delete a range of time",
-    body=DeleteRequest,
-    answer=ReceiptAnswer,
-    problems={400: "invalid_time, invalid_time_range"},
-)
+@endpoint("POST", "/delete", "Delete a range of time", {400: "invalid_time, invalid_time_range"})
 def delete(body: DeleteRequest) -> ReceiptAnswer:
     """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
     own = services()
@@ -105,13 +98,7 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
     return receipt_answer(receipt, body.app_name)
 
 
-@endpoint(
-    "DELETE",
-    "/frames/<id:frame_id>",
-    "Delete a frame",
-    answer=ReceiptAnswer,
-    problems={404: "frame_not_found"},
-)
+@endpoint("DELETE", "/frames/<id:frame_id>", "Delete a frame", {404: "frame_not_found"})
 def delete_frame(frame_id: int) -> ReceiptAnswer:
     """The frame with everything that came from it."""
     own = services()
@@ -177,22 +164,20 @@ class RulesAnswer(Answer):
     builtin: list[RuleAnswer] = Field(description="Left out from the start while `defaults` is true.")
 
 
-@endpoint(
-    "GET", "/privacy/rules", "The rules in force", answer=RulesAnswer, problems={503: "rules_unreadable"}
-)
+@endpoint("GET", "/privacy/rules", "The rules in force", {503: "rules_unreadable"})
 def rules() -> RulesAnswer:
     """503 `rules_unreadable` when the file cannot be used; then nothing at all is recorded."""
     return _rules()
 
 
-@endpoint("PUT", "/privacy/rules", "Replace the person's own rules", body=RulesBody, answer=RulesAnswer)
+@endpoint("PUT", "/privacy/rules", "Replace the person's own rules")
 def replace(body: RulesBody) -> RulesAnswer:
     """All or nothing; capture follows at its next look."""
     try:
         own = validate([rule.model_dump() for rule in body.rules])
     except RuleInvalid as error:
-        errors = [FieldError(f"rules.{index}.{name}", message) for index, name, message in error.errors]
-        raise invalid(422, "invalid_rule", errors) from error
+        errors = [(f"rules.{index}.{name}", message) for index, name, message in error.errors]
+        raise invalid(422, "invalid_rule", *errors) from error
     privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
     return _rules()
 
@@ -244,7 +229,7 @@ class DecisionAnswer(Answer):
     private: str = Field(description="private, not_private, unknown or not_a_browser.")
 
 
-@endpoint("POST", "/privacy/test", "What a window would get, and why", body=WindowBody, answer=DecisionAnswer)
+@endpoint("POST", "/privacy/test", "What a window would get, and why")
 def test(body: WindowBody) -> DecisionAnswer:
     """Decides with the rules in force; stores nothing."""
     own = services()

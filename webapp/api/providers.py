@@ -1,4 +1,4 @@
-"""Model providers: added, changed, allowed, removed. No answer ever holds a key."""
+"""Model providers: added, changed, allowed, tried, removed. No answer ever holds a key."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from engines.chat.protocol import ModelError
 from store.egress import providers as stored_providers
 from store.egress.providers import Provider, ProviderInvalid
 from webapp.api.endpoint import endpoint, invalid
-from webapp.api.values import Answer, Request, Text
+from webapp.api.values import Answer, DeletedAnswer, Request, Text
 from webapp.core import providers
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
 
@@ -51,7 +51,7 @@ class ProviderBody(Request):
 class ProviderAnswer(Answer):
     """A provider without its key. `allowed`: text may be sent there; `ready`: it can be asked."""
 
-    id: int
+    id: int = Field(validation_alias="provider_id")
     name: str
     base_url: str
     model: str
@@ -81,67 +81,50 @@ class ProvidersAnswer(Answer):
     problem: str = Field(description="Why the file of providers cannot be used; empty when it can.")
 
 
-@endpoint("GET", "/providers", "Model providers added in the app", answer=ProvidersAnswer)
+@endpoint("GET", "/providers", "Model providers added in the app")
 def all_providers() -> ProvidersAnswer:
     """Those of the settings are in GET /models only."""
     models = services().chat_models
-    found = [_answer(info.provider_id) for info in models.listed() if info.provider_id is not None]
-    return ProvidersAnswer(data=found, problem=models.problem)
+    added = [info for info in models.listed() if info.provider_id is not None]
+    return ProvidersAnswer(data=ProviderAnswer.list_of(added), problem=models.problem)
 
 
 @endpoint(
-    "POST",
-    "/providers",
-    "Add a provider",
-    body=ProviderBody,
-    answer=ProviderAnswer,
-    status=201,
-    problems={422: "invalid_provider", 503: "providers_unreadable"},
+    "POST", "/providers", "Add a provider", {422: "invalid_provider", 503: "providers_unreadable"}, status=201
 )
-def add(body: ProviderBody) -> tuple[ProviderAnswer, int]:
+def add(body: ProviderBody) -> ProviderAnswer:
     """On another machine it is not used before its host is allowed."""
     try:
         added = providers.add(services(), _provider(body, 0))
     except ProviderInvalid as error:
         raise _invalid(error) from error
-    return _answer(added.id), 201
+    return _answer(added.id)
 
 
 @endpoint(
     "PUT",
     "/providers/<id:provider_id>",
     "Change a provider",
-    body=ProviderBody,
-    answer=ProviderAnswer,
-    problems={**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
+    {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
 )
 def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     """A new address takes the key and the permission of the host away."""
     try:
         before = stored_providers.load(services().data_dir).get(provider_id)
-        wanted = _provider(body, provider_id)
-        providers.change(services(), replace(wanted, name=wanted.name or before.name), body.api_key)
+        changed = _provider(body, provider_id)
+        providers.change(services(), replace(changed, name=changed.name or before.name), body.api_key)
     except ProviderInvalid as error:
         raise _invalid(error) from error
     return _answer(provider_id)
 
 
-class RemovedProvider(Answer):
-    id: int
-    deleted: Literal[True] = True
-
-
 @endpoint(
-    "DELETE",
-    "/providers/<id:provider_id>",
-    "Remove a provider",
-    answer=RemovedProvider,
-    problems={**NOT_FOUND, 503: "providers_unreadable"},
+    "DELETE", "/providers/<id:provider_id>", "Remove a provider", {**NOT_FOUND, 503: "providers_unreadable"}
 )
-def remove(provider_id: int) -> RemovedProvider:
+def remove(provider_id: int) -> DeletedAnswer:
     """Its key is forgotten; the ledger of what was sent to it stays."""
     providers.remove(services(), provider_id)
-    return RemovedProvider(id=provider_id)
+    return DeletedAnswer(id=provider_id)
 
 
 class AllowBody(Request):
@@ -152,9 +135,7 @@ class AllowBody(Request):
     "POST",
     "/providers/<id:provider_id>/allow",
     "Permit sending text to the provider's host",
-    body=AllowBody,
-    answer=ProviderAnswer,
-    problems={**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
+    {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
 )
 def allow(provider_id: int, body: AllowBody) -> ProviderAnswer:
     """From then on excerpts of the screen may leave this machine with a question."""
@@ -165,11 +146,37 @@ def allow(provider_id: int, body: AllowBody) -> ProviderAnswer:
     return _answer(provider_id)
 
 
+class ModelAnswer(Answer):
+    """A model that can be asked. Its key is never shown, only whether there is one."""
+
+    name: str
+    model: str
+    base_url: str
+    local: bool = Field(description="Its endpoint is on this machine, so nothing is sent out.")
+    has_key: bool
+    context_tokens: int
+    is_default: bool
+    host: str = Field(description="Whom text is sent to; empty for `extractive`.")
+    supports_vision: bool
+    supports_tools: bool
+    tool_format: str
+
+
+class ModelsAnswer(Answer):
+    data: list[ModelAnswer]
+
+
+@endpoint("GET", "/models", "Models that can be asked")
+def models() -> ModelsAnswer:
+    """`extractive` is built in: it quotes the screen and needs no endpoint."""
+    return ModelsAnswer(data=ModelAnswer.list_of(services().chat_models.describe()))
+
+
 class DefaultBody(Request):
     name: Text = Field(description="A name from GET /models.")
 
 
-class DefaultAnswer(Answer):
+class DefaultModelAnswer(Answer):
     name: str
 
 
@@ -177,20 +184,15 @@ class DefaultAnswer(Answer):
     "PUT",
     "/models/default",
     "Choose the model that answers by default",
-    body=DefaultBody,
-    answer=DefaultAnswer,
-    problems={422: "model_not_found", 503: "providers_unreadable"},
+    {422: "model_not_found", 503: "providers_unreadable"},
 )
-def set_default(body: DefaultBody) -> DefaultAnswer:
+def set_default(body: DefaultBody) -> DefaultModelAnswer:
     """A question may still name another."""
     try:
         providers.set_default(services(), body.name)
     except UnknownModel as error:
-        raise invalid(422, error.code, [FieldError("name", str(error))]) from error
-    return DefaultAnswer(name=services().chat_models.default)
-
-
-# -- support ------------------------------------------------------------------------------
+        raise invalid(422, error.code, ("name", str(error))) from error
+    return DefaultModelAnswer(name=services().chat_models.default)
 
 
 def _provider(body: ProviderBody, provider_id: int) -> Provider:
@@ -199,40 +201,16 @@ def _provider(body: ProviderBody, provider_id: int) -> Provider:
 
 
 def _answer(provider_id: int | None) -> ProviderAnswer:
-    info = next(each for each in services().chat_models.listed() if each.provider_id == provider_id)
-    return ProviderAnswer(
-        id=info.provider_id or 0,
-        name=info.name,
-        base_url=info.base_url,
-        model=info.model,
-        local=info.is_local,
-        host=info.host,
-        allowed=info.is_allowed,
-        ready=info.is_ready,
-        has_key=info.has_key,
-        key_source=info.key_source,
-        key_problem=info.key_problem,
-        context_tokens=info.context_tokens,
-        supports_vision=info.supports_vision,
-        supports_tools=info.supports_tools,
-        supports_json_schema=info.supports_json_schema,
-        tool_format=info.tool_format,
-        input_price=info.input_price,
-        output_price=info.output_price,
-        currency=info.currency,
-        single_system=info.single_system,
-        supports_responses=info.supports_responses,
-        supports_tool_role=info.supports_tool_role,
-        is_default=info.is_default,
+    return ProviderAnswer.of(
+        next(info for info in services().chat_models.listed() if info.provider_id == provider_id)
     )
 
 
 def _invalid(error: ProviderInvalid) -> Problem:
-    return invalid(422, "invalid_provider", [FieldError(name, message) for name, message in error.errors])
+    return invalid(422, "invalid_provider", *error.errors)
 
 
-# ---- provider tests
-# Asking a provider's endpoint: its models, whether it works, and servers found on this machine.
+# -- asking an endpoint -----------------------------------------------------------------------
 
 _MODEL_CODES = (
     "model_no_key, model_unauthorized, model_rate_limited, model_no_credit, model_busy, model_timeout, "
@@ -254,8 +232,7 @@ class ListedModelsAnswer(Answer):
     "GET",
     "/providers/<id:provider_id>/models",
     "Models that the provider lists",
-    answer=ListedModelsAnswer,
-    problems={**NOT_FOUND, 409: "host_not_allowed", 502: _MODEL_CODES, 503: "providers_unreadable"},
+    {**NOT_FOUND, 409: "host_not_allowed", 502: _MODEL_CODES, 503: "providers_unreadable"},
 )
 def listed(provider_id: int) -> ListedModelsAnswer:
     """Asked from the endpoint now."""
@@ -266,7 +243,7 @@ def listed(provider_id: int) -> ListedModelsAnswer:
         raise Problem(502, failure.code, f"{failure.message} {failure.action}") from error
     except HostNotAllowed as error:
         raise _not_allowed(error) from error
-    return ListedModelsAnswer(data=[ListedModelAnswer.model_validate(model) for model in found])
+    return ListedModelsAnswer(data=ListedModelAnswer.list_of(found))
 
 
 class StepAnswer(Answer):
@@ -288,8 +265,7 @@ class ReportAnswer(Answer):
     "POST",
     "/providers/<id:provider_id>/test",
     "Try a provider",
-    answer=ReportAnswer,
-    problems={**NOT_FOUND, 409: "host_not_allowed", 503: "providers_unreadable"},
+    {**NOT_FOUND, 409: "host_not_allowed", 503: "providers_unreadable"},
 )
 def test(provider_id: int) -> ReportAnswer:
     """One small call that says nothing of the screen; it may cost what such a call costs."""
@@ -297,39 +273,27 @@ def test(provider_id: int) -> ReportAnswer:
         report = providers.test_provider(services(), provider_id)
     except HostNotAllowed as error:
         raise _not_allowed(error) from error
-    return ReportAnswer(
-        works=report.works,
+    return ReportAnswer.of(
+        report,
         code=report.error.code if report.error else None,
         action=turn_error(report.error, "en").action if report.error else "",
-        steps=[StepAnswer.model_validate(step) for step in report.steps],
-        models=[ListedModelAnswer.model_validate(model) for model in report.models],
-        duration_ms=report.duration_ms,
     )
 
 
-class FoundAnswer(Answer):
+class FoundServerAnswer(Answer):
     kind: str
     base_url: str
     models: list[ListedModelAnswer]
 
 
 class FoundServersAnswer(Answer):
-    data: list[FoundAnswer]
+    data: list[FoundServerAnswer]
 
 
-@endpoint("POST", "/providers/find", "Look for model servers on this machine", answer=FoundServersAnswer)
+@endpoint("POST", "/providers/find", "Look for model servers on this machine")
 def find() -> FoundServersAnswer:
     """Asks the usual ports of Ollama, llama.cpp and vLLM on loopback, and nothing else."""
-    return FoundServersAnswer(
-        data=[
-            FoundAnswer(
-                kind=found.kind,
-                base_url=found.base_url,
-                models=[ListedModelAnswer.model_validate(model) for model in found.models],
-            )
-            for found in find_servers()
-        ]
-    )
+    return FoundServersAnswer(data=FoundServerAnswer.list_of(find_servers()))
 
 
 def _not_allowed(error: HostNotAllowed) -> Problem:

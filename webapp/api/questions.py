@@ -128,10 +128,7 @@ _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code 
     "POST",
     "/chat",
     "Ask about a range of time",
-    body=ChatRequest,
-    answer=TurnAnswer,
-    more_answers={202: RunningAnswer},
-    problems={
+    {
         **MODEL_PROBLEMS,
         503: MODEL_PROBLEMS[503] + ", too_many_turns",
         400: "invalid_time, invalid_time_range, invalid_timezone",
@@ -139,6 +136,7 @@ _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code 
         422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
         "attachment_refused, context_too_long",
     },
+    more_answers={202: RunningAnswer},
 )
 def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
     """The whole answer; every cited frame is one that this turn looked at.
@@ -260,9 +258,8 @@ def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str
     "GET",
     "/chats/<id:chat_id>/turns/<id:turn_id>",
     "A turn as it is stored",
-    answer=TurnAnswer,
+    {**MODEL_PROBLEMS, 404: "turn_not_found"},
     more_answers={202: RunningAnswer},
-    problems={**MODEL_PROBLEMS, 404: "turn_not_found"},
 )
 def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
     """The same body that the question was answered with; 202 while it is being answered."""
@@ -299,15 +296,14 @@ class StreamRequest(ChatRequest):
     "POST",
     "/ai/chat/stream",
     "Ask, and follow the answer as it comes",
-    body=StreamRequest,
-    answer=("text/event-stream",),
-    problems={
+    {
         400: "invalid_time, invalid_time_range, invalid_timezone",
         404: "chat_not_found, persona_not_found",
         422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
         "attachment_refused",
         503: "too_many_turns",
     },
+    media_types=("text/event-stream",),
 )
 def stream(body: StreamRequest) -> Response:
     """Server-sent events of the same turn that POST /chat answers as a whole.
@@ -373,9 +369,8 @@ def _events(turn: LiveTurn) -> Iterator[str]:
     "POST",
     "/chats/<id:chat_id>/turns/<id:turn_id>/stop",
     "Stop a turn",
-    answer=RunningAnswer,
+    {404: "turn_not_found", 409: "turn_finished"},
     status=202,
-    problems={404: "turn_not_found", 409: "turn_finished"},
 )
 def stop(chat_id: int, turn_id: int) -> RunningAnswer:
     """It ends within a moment and keeps what was said."""

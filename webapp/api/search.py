@@ -17,7 +17,6 @@ from webapp.api.endpoint import endpoint, invalid
 from webapp.api.frames import frame_url
 from webapp.api.timeline import range_ms
 from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, Text
-from webapp.core.errors import FieldError
 from webapp.core.services import services
 
 
@@ -126,9 +125,7 @@ class SearchAnswer(Answer):
     "GET",
     "/search",
     "Find frames",
-    query=SearchQuery,
-    answer=SearchAnswer,
-    problems={400: "start_time_required, invalid_time, invalid_time_range, invalid_cursor"},
+    {400: "start_time_required, invalid_time, invalid_time_range, invalid_cursor"},
 )
 def search(query: SearchQuery) -> SearchAnswer:
     """Every frame once, by relevance or by time, with a piece of its text and the words in it."""
@@ -156,7 +153,7 @@ def search(query: SearchQuery) -> SearchAnswer:
             **services().embedder.asked(query.q, query.mode),
         )
     except BadCursor as error:
-        raise invalid(400, "invalid_cursor", [FieldError("cursor", str(error))]) from error
+        raise invalid(400, "invalid_cursor", ("cursor", str(error))) from error
     answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
     if query.suggest and not page.total and query.cursor is None:
         return answer.model_copy(update={"suggestions": _suggestions(query.q, filters)})

@@ -14,7 +14,6 @@ from store.timeline.totals import Kind, Total, intervals
 from webapp.api.endpoint import endpoint, invalid
 from webapp.api.frames import SegmentAnswer, stretch_values
 from webapp.api.values import Answer, QueryInt, RangeQuery, Text
-from webapp.core.errors import FieldError
 from webapp.core.services import services
 
 
@@ -23,7 +22,7 @@ def range_ms(query: RangeQuery) -> tuple[int, int]:
     start = to_ms(query.start_time)
     end = services().clock() if query.end_time is None else to_ms(query.end_time)
     if end <= start:
-        raise invalid(400, "invalid_time_range", [FieldError("start_time", "lies in the future")])
+        raise invalid(400, "invalid_time_range", ("start_time", "lies in the future"))
     return start, end
 
 
@@ -66,7 +65,7 @@ class TimelineAnswer(Answer):
     apps: list[TotalAnswer]
 
 
-@endpoint("GET", "/timeline", "Activity over time", query=TimelineQuery, answer=TimelineAnswer)
+@endpoint("GET", "/timeline", "Activity over time")
 def timeline(query: TimelineQuery) -> TimelineAnswer:
     """Activity segments in order, gaps with their reasons, and time per app."""
     start_ms, end_ms = range_ms(query)
@@ -96,9 +95,7 @@ class SummaryAnswer(Answer):
     gaps: list[GapAnswer]
 
 
-@endpoint(
-    "GET", "/activity-summary", "How long, by app, window and address", query=RangeQuery, answer=SummaryAnswer
-)
+@endpoint("GET", "/activity-summary", "How long, by app, window and address")
 def activity_summary(query: RangeQuery) -> SummaryAnswer:
     """Minutes from a union of intervals, longest first, with when each was first and last seen."""
     start_ms, end_ms = range_ms(query)
@@ -173,9 +170,7 @@ class IntervalsAnswer(Answer):
     intervals: list[IntervalAnswer]
 
 
-@endpoint(
-    "GET", "/activity-intervals", "The intervals of a total", query=IntervalsQuery, answer=IntervalsAnswer
-)
+@endpoint("GET", "/activity-intervals", "The intervals of a total")
 def activity_intervals(query: IntervalsQuery) -> IntervalsAnswer:
     """The very intervals whose lengths add up to one total of `/activity-summary`, in order."""
     start_ms, end_ms = range_ms(query)

@@ -86,7 +86,7 @@ class ToolCallAnswer(Answer):
     duration_ms: int | None
 
 
-@endpoint("GET", "/tools", "Tools of the chat", answer=ToolsAnswer)
+@endpoint("GET", "/tools", "Tools of the chat")
 def tools() -> ToolsAnswer:
     """Every tool, with how it runs and where it was allowed; also those that no turn would have now."""
     own = services()
@@ -94,14 +94,7 @@ def tools() -> ToolsAnswer:
     return ToolsAnswer(data=_tools(own), max_iterations=settings.max_iterations, timeout_s=settings.timeout_s)
 
 
-@endpoint(
-    "PATCH",
-    "/tools/<string:name>",
-    "Choose how a tool runs",
-    body=ToolChange,
-    answer=ToolAnswer,
-    problems={404: "tool_not_found"},
-)
+@endpoint("PATCH", "/tools/<string:name>", "Choose how a tool runs", {404: "tool_not_found"})
 def change(name: str, body: ToolChange) -> ToolAnswer:
     """A choice other than `auto` also ends the tool's standing approvals. `auto` is for where the tool sends
     something now: with another endpoint or model it asks again.
@@ -117,8 +110,7 @@ def change(name: str, body: ToolChange) -> ToolAnswer:
     "DELETE",
     "/tools/<string:name>/rules/<id:rule_id>",
     "Take a standing approval back",
-    answer=ToolAnswer,
-    problems={404: "tool_not_found, rule_not_found"},
+    {404: "tool_not_found, rule_not_found"},
 )
 def revoke(name: str, rule_id: int) -> ToolAnswer:
     """The next call that it covered asks again."""
@@ -137,23 +129,15 @@ _DECISION_PROBLEMS = {404: "tool_call_not_found", 409: "tool_call_decided"}
     "POST",
     "/tool-calls/<id:call_id>/approve",
     "Let a waiting tool call run",
-    body=Decision,
+    _DECISION_PROBLEMS,
     body_required=False,
-    answer=ToolCallAnswer,
-    problems=_DECISION_PROBLEMS,
 )
 def approve(call_id: int, body: Decision) -> ToolCallAnswer:
     """The call runs with the arguments that were shown and no others; the turn goes on by itself."""
     return call_answer(decide(services(), call_id, body.scope))
 
 
-@endpoint(
-    "POST",
-    "/tool-calls/<id:call_id>/deny",
-    "Refuse a waiting tool call",
-    answer=ToolCallAnswer,
-    problems=_DECISION_PROBLEMS,
-)
+@endpoint("POST", "/tool-calls/<id:call_id>/deny", "Refuse a waiting tool call", _DECISION_PROBLEMS)
 def deny(call_id: int) -> ToolCallAnswer:
     """The model is told so, and the turn goes on by itself."""
     return call_answer(decide(services(), call_id, None))

@@ -339,9 +339,8 @@ class ExportQuery(Request):
     "GET",
     "/chats/<id:chat_id>/turns/<id:turn_id>/export",
     "An answer with its evidence",
-    query=ExportQuery,
-    answer=tuple(media_type.partition(";")[0] for media_type in FORMATS.values()),
-    problems={404: "turn_not_found", 409: "turn_not_answered"},
+    {404: "turn_not_found", 409: "turn_not_answered"},
+    media_types=tuple(media_type.partition(";")[0] for media_type in FORMATS.values()),
 )
 def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
     """Markdown, one HTML file without scripts, or a zip of both with `evidence.json`, pictures, hashes.

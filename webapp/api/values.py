@@ -1,4 +1,4 @@
-"""The values that requests are made of, and how each is refused.
+"""The values that requests and answers are made of, and how a bad one is refused.
 
 A query string carries text, so its numbers and truth values are parsed here, once and narrowly;
 a JSON body carries numbers already, and text in their place is refused. A refusal has a stable
@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
+    AliasGenerator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     PlainValidator,
     StringConstraints,
     WithJsonSchema,
@@ -26,7 +30,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from store.core.times import MAX_EPOCH_SECONDS, to_ms
+from store.core.times import MAX_EPOCH_SECONDS, to_ms, to_seconds
 
 MAX_TEXT = 1_000
 MAX_ID = 2**63 - 1
@@ -43,10 +47,57 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+# -- answers --------------------------------------------------------------------------------
+
+
+def _inside(name: str) -> AliasChoices:
+    """What the rest of the program calls the field: units stand in its names, truths begin with ``is_``."""
+    stem = name.removesuffix("_at").removesuffix("_time")
+    return AliasChoices(name, f"is_{name}", f"{stem}_ms", f"{name}_px")
+
+
 class Answer(BaseModel):
     """A JSON answer; what is not listed here is never sent."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        from_attributes=True,
+        alias_generator=AliasGenerator(validation_alias=_inside),
+        validate_by_name=True,
+    )
+
+    @classmethod
+    def of(cls, row: object, **more: Any) -> Self:
+        """The answer that tells of `row`, an object with attributes; `more` adds and overrides."""
+        return cls.model_validate(_Overlay(row, more) if more else row)
+
+    @classmethod
+    def list_of(cls, rows: Iterable[object]) -> list[Self]:
+        return [cls.model_validate(row) for row in rows]
+
+
+class _Overlay:
+    """An object with some attributes replaced."""
+
+    def __init__(self, row: object, more: dict[str, Any]) -> None:
+        self.__dict__ |= more
+        self._row = row
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
+
+
+Timestamp = Annotated[int, PlainSerializer(to_seconds, return_type=float)]
+"""Epoch milliseconds inside, epoch seconds in JSON."""
+
+Minutes = Annotated[int, PlainSerializer(lambda ms: ms / 60_000, return_type=float)]
+"""Milliseconds inside, minutes in JSON."""
+
+
+class DeletedAnswer(Answer):
+    id: int
+    deleted: Literal[True] = True
 
 
 # -- times ----------------------------------------------------------------------------------
@@ -79,18 +130,26 @@ def check_range(start: float | None, end: float | None) -> None:
         raise PydanticCustomError("invalid_time_range", "must be later than start_time")
 
 
-class RangeQuery(Request):
+class Ranged(Request):
+    """A request with a `start_time` and an `end_time`; an empty or reversed range is refused."""
+
+    if TYPE_CHECKING:  # each request says what its own are
+        start_time: float | None
+        end_time: float | None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        return self
+
+
+class RangeQuery(Ranged):
     """A half-open range ``[start_time, end_time)``; the end defaults to now."""
 
     start_time: QuerySeconds = Field(description="Start of the range, epoch seconds, included.")
     end_time: QuerySeconds | None = Field(
         None, description="End of the range, epoch seconds, not included; now when missing."
     )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        check_range(self.start_time, self.end_time)
-        return self
 
 
 # -- other query values ---------------------------------------------------------------------
@@ -109,6 +168,8 @@ def _boolean(text: Any) -> bool:
 
 
 QueryInt = Annotated[int, BeforeValidator(_integer)]
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+QueryId = Annotated[QueryInt, Field(ge=1, le=MAX_ID)]
 QueryBool = Annotated[bool, PlainValidator(_boolean), WithJsonSchema({"type": "boolean"})]
 Text = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
 
