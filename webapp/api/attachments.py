@@ -6,11 +6,11 @@ from flask import Response, request
 from pydantic import Field
 
 from store.chats import attachments
-from webapp.api.endpoint import endpoint, invalid
+from webapp.api.endpoint import endpoint
 from webapp.api.turns import AttachmentAnswer, attachment_answer
 from webapp.api.values import Answer, Request
 from webapp.core import uploads
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 from webapp.core.uploads import uploaded_file
 

@@ -7,21 +7,17 @@ from typing import Annotated
 from pydantic import Field
 
 from store.chats import conversations
-from store.core.times import to_seconds
 from store.egress import egress_log
 from store.egress.egress_log import Purpose
 from webapp.api.endpoint import endpoint
-from webapp.api.values import MAX_ID, Answer, QueryInt, Request
+from webapp.api.values import Answer, QueryId, QueryInt, Request, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
 
 
 class SentQuery(Request):
     limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
-    cursor: Annotated[QueryInt, Field(ge=1, le=MAX_ID)] | None = Field(
-        None, description="`next_cursor` of the page before."
-    )
-
+    cursor: QueryId | None = Field(None, description="`next_cursor` of the page before.")
     purpose: Purpose | None = Field(None, description="Requests of this purpose only.")
 
 
@@ -37,17 +33,17 @@ class SentAnswer(Answer):
         "of screens and memory), search (the vector of a question), describe (one picture of a frame), "
         "web_search (the words of a search)."
     )
-    at: float
+    at: Timestamp
     provider: str
     model: str
     url: str
     local: bool
-    bytes: int
-    text: str | None
+    bytes: int = Field(validation_alias="size_bytes")
+    text: str | None = Field(validation_alias="body")
     texts: int = Field(description="How many texts vectors were asked for.")
     pictures: int = Field(description="In `text` each is named by its frame, size and SHA-256.")
-    first: float | None = Field(description="When the first screen was taken that it shows.")
-    last: float | None
+    first: Timestamp | None = Field(description="When the first screen was taken that it shows.")
+    last: Timestamp | None
     outcome: str = Field(description="sent, answered, asked_again, or the code of an error.")
     input_tokens: int | None
     output_tokens: int | None
@@ -55,7 +51,7 @@ class SentAnswer(Answer):
     cost: float | None
     currency: str
     chat_id: int | None
-    turn_id: int | None
+    turn_id: int | None = Field(validation_alias="turn")
 
 
 class SentPage(Answer):
@@ -68,8 +64,8 @@ def all_sent(query: SentQuery) -> SentPage:
     """Every request, newest first, to this machine and to others."""
     found = egress_log.latest(services().database, query.limit + 1, query.cursor, query.purpose)
     shown = found[: query.limit]
-    more = shown[-1].id if len(found) > query.limit else None
-    return SentPage(data=[_sent(each) for each in shown], next_cursor=more)
+    next_cursor = shown[-1].id if len(found) > query.limit else None
+    return SentPage(data=SentAnswer.list_of(shown), next_cursor=next_cursor)
 
 
 @endpoint(
@@ -84,30 +80,4 @@ def sent_for(chat_id: int, turn_id: int) -> SentPage:
     if conversations.turn(database, chat_id, turn_id) is None:
         raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
     found = egress_log.of_turn(database, chat_id, turn_id)
-    return SentPage(data=[_sent(each) for each in found], next_cursor=None)
-
-
-def _sent(each: egress_log.SentRequest) -> SentAnswer:
-    return SentAnswer(
-        id=each.id,
-        purpose=each.purpose,
-        at=to_seconds(each.at_ms),
-        provider=each.provider,
-        model=each.model,
-        url=each.url,
-        local=each.is_local,
-        bytes=each.size_bytes,
-        text=each.body,
-        texts=each.texts,
-        pictures=each.pictures,
-        first=None if each.first_ms is None else to_seconds(each.first_ms),
-        last=None if each.last_ms is None else to_seconds(each.last_ms),
-        outcome=each.outcome,
-        input_tokens=each.input_tokens,
-        output_tokens=each.output_tokens,
-        is_estimated=each.is_estimated,
-        cost=each.cost,
-        currency=each.currency,
-        chat_id=each.chat_id,
-        turn_id=each.turn,
-    )
+    return SentPage(data=SentAnswer.list_of(found), next_cursor=None)

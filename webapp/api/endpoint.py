@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from werkzeug.datastructures import MultiDict
 
 from webapp.api.values import TIME_CODES
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem, invalid
 from webapp.security.access import Permission, allow
 
 MAX_JSON_BYTES = 1_000_000
@@ -192,16 +192,6 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # -- refusing -------------------------------------------------------------------------------
-
-
-def not_found(noun: str, name: object) -> Problem:
-    return Problem(404, f"{noun.replace(' ', '_')}_not_found", f"There is no {noun} {name}.")
-
-
-def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
-    """Invalid input, as (field, message): the first as the sentence, all of them in `errors`."""
-    field, message = errors[0]
-    return Problem(status, code, f"{field}: {message}", errors=tuple(FieldError(*error) for error in errors))
 
 
 def of_validation(error: ValidationError, *, body: bool) -> Problem:

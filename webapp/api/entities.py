@@ -1,4 +1,4 @@
-"""Persistent memory: people, places, events and things, and the facts about them (R0.68)."""
+"""Persistent memory: people, places, events and things, the facts about them, and the care of both."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store.core.times import to_seconds
 from store.frames import frames
 from store.sources import entities, fact_curation
-from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
-from store.sources.fact_curation import CannotMerge, FactUse
-from webapp.api.endpoint import endpoint, invalid
-from webapp.api.values import MAX_ID, Answer, QueryBool, QueryInt, Request, Text
-from webapp.core.errors import Problem
+from store.sources.entities import Entity, EntityNotFound, Provenance
+from store.sources.fact_curation import CannotMerge
+from webapp.api.endpoint import endpoint
+from webapp.api.values import MAX_ID, Answer, DeletedAnswer, QueryBool, QueryInt, Request, Text, Timestamp
+from webapp.core.errors import invalid, not_found
 from webapp.core.services import services
 
 NO_ENTITY = {404: "entity_not_found"}
@@ -47,7 +46,7 @@ class EntityBody(Request):
 
 
 class FactBody(Request):
-    """Exactly one of `object_entity_id` and `object_value` is given (R0.59)."""
+    """Exactly one of `object_entity_id` and `object_value` is given."""
 
     subject_id: Id
     predicate: str = Field(min_length=1, max_length=entities.MAX_NAME_CHARS)
@@ -72,15 +71,15 @@ class EntityAnswer(Answer):
     kind: Literal["person", "place", "event", "thing"]
     name: str
     description: str
-    frame_ids: list[int] = Field(description="Frames that it was found on.")
+    frame_ids: list[int] = Field(validation_alias="frames", description="Frames that it was found on.")
     facts: int = Field(description="How many facts name it.")
     aliases: list[AliasAnswer] = Field(description="What was merged into it.")
     imports: list[NamedByAnswer] = Field(description="Imported files that name it.")
     origin: Literal["chat", "person", "import"] = Field(
         description="Who had it remembered; import: a person, of the names in a file."
     )
-    created_at: float
-    updated_at: float
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class EntitiesAnswer(Answer):
@@ -96,19 +95,14 @@ class FactAnswer(Answer):
     object_entity: str | None = Field(description="The name of the object where it is an entity.")
     object_value: str | None
     source_frame_id: int | None
-    created_at: float
+    created_at: Timestamp
     origin: Literal["chat", "person", "import"] = Field(description="Who had it remembered.")
-    retracted_at: float | None = Field(description="When it was taken back; it is not recalled since.")
+    retracted_at: Timestamp | None = Field(description="When it was taken back; it is not recalled since.")
     retract_reason: str
 
 
 class FactsAnswer(Answer):
     data: list[FactAnswer]
-
-
-class DeletedAnswer(Answer):
-    id: int
-    deleted: Literal[True] = True
 
 
 @endpoint("GET", "/entities", "What is remembered")
@@ -137,10 +131,7 @@ def add_entity(body: EntityBody) -> EntityAnswer:
 @endpoint("GET", "/entities/<id:entity_id>", "One entity", NO_ENTITY)
 def one_entity(entity_id: int) -> EntityAnswer:
     """Its facts are at /facts?entity_id=."""
-    try:
-        return entity_answer(entities.get(services().database, entity_id))
-    except EntityNotFound as error:
-        raise no_entity(entity_id) from error
+    return entity_answer(entity_or_404(entity_id))
 
 
 @endpoint("DELETE", "/entities/<id:entity_id>", "Forget an entity and every fact about it", NO_ENTITY)
@@ -150,7 +141,7 @@ def forget_entity(entity_id: int) -> DeletedAnswer:
     with database.write() as connection:
         is_gone = entities.delete_entity(connection, entity_id)
     if not is_gone:
-        raise no_entity(entity_id)
+        raise not_found("entity", entity_id)
     database.checkpoint()
     return DeletedAnswer(id=entity_id)
 
@@ -162,7 +153,7 @@ def all_facts(query: FactsQuery) -> FactsAnswer:
     found = entities.facts_of(
         services().database, about, query.limit, query.offset, retracted=query.retracted
     )
-    return FactsAnswer(data=[fact_answer(each) for each in found])
+    return FactsAnswer(data=FactAnswer.list_of(found))
 
 
 @endpoint(
@@ -190,8 +181,8 @@ def add_fact(body: FactBody) -> FactAnswer:
     except ValueError as error:
         raise invalid(422, "invalid_fact", ("object_value", str(error))) from error
     except EntityNotFound as error:
-        raise no_entity(error.args[0]) from error
-    return fact_answer(entities.fact(own.database, number))
+        raise not_found("entity", error.args[0]) from error
+    return FactAnswer.of(entities.fact(own.database, number))
 
 
 @endpoint("DELETE", "/facts/<id:fact_id>", "Forget a fact", {404: "fact_not_found"})
@@ -201,52 +192,18 @@ def forget_fact(fact_id: int) -> DeletedAnswer:
     with database.write() as connection:
         is_gone = entities.delete_fact(connection, fact_id)
     if not is_gone:
-        raise Problem(404, "fact_not_found", f"There is no fact {fact_id}.")
+        raise not_found("fact", fact_id)
     database.checkpoint()
     return DeletedAnswer(id=fact_id)
 
 
-def no_entity(entity_id: int) -> Problem:
-    return Problem(404, "entity_not_found", f"There is no entity {entity_id}.")
-
-
 def entity_answer(found: Entity) -> EntityAnswer:
-    return EntityAnswer(
-        id=found.id,
-        kind=found.kind,
-        name=found.name,
-        description=found.description,
-        frame_ids=list(found.frames),
-        facts=found.facts,
-        aliases=[AliasAnswer(id=number, name=name) for number, name in found.aliases],
-        imports=[
-            NamedByAnswer(import_id=each.import_id, kind=each.kind, name=each.name) for each in found.imports
-        ],
-        origin=found.origin,
-        created_at=to_seconds(found.created_ms),
-        updated_at=to_seconds(found.updated_ms),
+    return EntityAnswer.of(
+        found, aliases=[AliasAnswer(id=number, name=name) for number, name in found.aliases]
     )
 
 
-def fact_answer(found: Fact) -> FactAnswer:
-    return FactAnswer(
-        id=found.id,
-        subject_id=found.subject_id,
-        subject=found.subject,
-        predicate=found.predicate,
-        object_entity_id=found.object_entity_id,
-        object_entity=found.object_entity,
-        object_value=found.object_value,
-        source_frame_id=found.source_frame_id,
-        created_at=to_seconds(found.created_ms),
-        origin=found.origin,
-        retracted_at=None if found.retracted_ms is None else to_seconds(found.retracted_ms),
-        retract_reason=found.retract_reason,
-    )
-
-
-# ---- remembered
-# Care of what is remembered: take back and give back, merge and undo, where it was used, what disagrees.
+# -- care: take back and give back, merge and undo, where it was used, what disagrees ------------
 
 NO_FACT = {404: "fact_not_found"}
 MAX_CLASHING = 2_000
@@ -263,9 +220,9 @@ class MergeBody(Request):
 
 class UseAnswer(Answer):
     chat_id: int
-    turn_id: int
+    turn_id: int = Field(validation_alias="turn")
     question: str
-    asked_at: float
+    asked_at: Timestamp = Field(validation_alias="at_ms")
 
 
 class UsesAnswer(Answer):
@@ -284,7 +241,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     own = services()
     with own.database.write() as connection:
         fact_curation.retract(connection, fact_id, body.reason, own.clock())
-    return fact_answer(fact_or_404(fact_id))
+    return FactAnswer.of(fact_or_404(fact_id))
 
 
 @endpoint("POST", "/facts/<id:fact_id>/restore", "Give a fact back", NO_FACT)
@@ -292,28 +249,28 @@ def restore_fact(fact_id: int) -> FactAnswer:
     """It is recalled again; one that was not taken back is given as it is."""
     with services().database.write() as connection:
         fact_curation.restore_fact(connection, fact_id)
-    return fact_answer(fact_or_404(fact_id))
+    return FactAnswer.of(fact_or_404(fact_id))
 
 
 @endpoint("GET", "/facts/<id:fact_id>/uses", "Answers that a fact went into", NO_FACT)
 def uses_of_fact(fact_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
     fact_or_404(fact_id)
-    return _uses(fact_curation.uses_of_fact(services().database, fact_id))
+    return UsesAnswer(data=UseAnswer.list_of(fact_curation.uses_of_fact(services().database, fact_id)))
 
 
 @endpoint("GET", "/entities/<id:entity_id>/uses", "Answers that an entity went into", NO_ENTITY)
 def uses_of_entity(entity_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
-    found = entity_or_404(entity_id)
-    return _uses(fact_curation.uses_of_entity(services().database, found.id))
+    found = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
+    return UsesAnswer(data=UseAnswer.list_of(found))
 
 
 @endpoint("GET", "/facts/clashes", "Facts that disagree")
 def clashes() -> ClashesAnswer:
     """One subject, one predicate, several objects: perhaps one is wrong, perhaps all are true."""
     found = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
-    return ClashesAnswer(data=[[fact_answer(each) for each in group] for group in found])
+    return ClashesAnswer(data=[FactAnswer.list_of(group) for group in found])
 
 
 @endpoint(
@@ -343,7 +300,7 @@ def merge(entity_id: int, into_id: int) -> None:
         with own.database.write() as connection:
             fact_curation.merge(connection, entity_id, into_id, own.clock())
     except EntityNotFound as error:
-        raise no_entity(error.args[0]) from error
+        raise not_found("entity", error.args[0]) from error
     except CannotMerge as error:
         raise invalid(422, "cannot_merge", ("into_id", str(error))) from error
 
@@ -353,7 +310,7 @@ def entity_or_404(entity_id: int) -> entities.Entity:
     try:
         return entities.get(services().database, entity_id)
     except EntityNotFound as error:
-        raise no_entity(entity_id) from error
+        raise not_found("entity", entity_id) from error
 
 
 def fact_or_404(fact_id: int) -> entities.Fact:
@@ -361,15 +318,4 @@ def fact_or_404(fact_id: int) -> entities.Fact:
     try:
         return entities.fact(services().database, fact_id)
     except LookupError as error:
-        raise Problem(404, "fact_not_found", f"There is no fact {fact_id}.") from error
-
-
-def _uses(found: list[FactUse]) -> UsesAnswer:
-    return UsesAnswer(
-        data=[
-            UseAnswer(
-                chat_id=use.chat_id, turn_id=use.turn, question=use.question, asked_at=to_seconds(use.at_ms)
-            )
-            for use in found
-        ]
-    )
+        raise not_found("fact", fact_id) from error

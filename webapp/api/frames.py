@@ -21,8 +21,9 @@ from store.search import hits
 from store.search import query as search_query
 from store.timeline import segments
 from store.timeline.timeline import Run
-from webapp.api.endpoint import PREFIX, endpoint, invalid
+from webapp.api.endpoint import PREFIX, endpoint
 from webapp.api.values import Answer, QueryInt, Request, Text
+from webapp.core.errors import invalid
 from webapp.core.services import services
 
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 from flask import request
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AliasPath, Field, StringConstraints, ValidationError
 
-from store.core.times import to_seconds
 from store.sources import imports
 from store.sources.imports import KINDS, Import, ImportNotFound, Kind
-from webapp.api.endpoint import endpoint, invalid, of_validation
+from webapp.api.endpoint import endpoint, of_validation
 from webapp.api.entities import Limit, Offset
-from webapp.api.values import Answer, Request, Zone
+from webapp.api.values import Answer, Request, Timestamp, Zone
 from webapp.core import uploads
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem, invalid, not_found
 from webapp.core.services import services
 from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
 
+NO_IMPORT = {404: "import_not_found"}
 _Short = Annotated[str, StringConstraints(max_length=200)]
 _PARTS = ("file", "format", "timezone", "me", "dates")
 
@@ -117,11 +116,11 @@ class ImportAnswer(Answer):
     kind: Kind
     name: str
     format: str
-    started_at: float
-    finished_at: float | None = Field(description="Null while it runs, or when it was cut short.")
-    added: int
-    updated: int
-    skipped: int
+    started_at: Timestamp
+    finished_at: Timestamp | None = Field(description="Null while it runs, or when it was cut short.")
+    added: int = Field(validation_alias=AliasPath("counts", "added"))
+    updated: int = Field(validation_alias=AliasPath("counts", "updated"))
+    skipped: int = Field(validation_alias=AliasPath("counts", "skipped"))
     rows: int = Field(description="What is left of what it brought.")
 
 
@@ -132,42 +131,22 @@ class ImportsAnswer(Answer):
 @endpoint("GET", "/imports", "What was imported")
 def listed() -> ImportsAnswer:
     """Every import, newest first."""
-    return ImportsAnswer(
-        data=[
-            ImportAnswer(
-                id=each.id,
-                kind=each.kind,
-                name=each.name,
-                format=each.format,
-                started_at=to_seconds(each.started_ms),
-                finished_at=None if each.finished_ms is None else to_seconds(each.finished_ms),
-                added=each.counts.added,
-                updated=each.counts.updated,
-                skipped=each.counts.skipped,
-                rows=each.rows,
-            )
-            for each in imports.listed(services().database)
-        ]
-    )
+    return ImportsAnswer(data=ImportAnswer.list_of(imports.listed(services().database)))
 
 
-class DeletedAnswer(Answer):
-    deleted: int = Field(description="Rows that went.")
+class DeletedImportAnswer(Answer):
+    deleted: int = Field(validation_alias="rows", description="Rows that went.")
     entities: int = Field(description="People or places that went with them: known from these imports alone.")
     kept: int = Field(description="Those that stay, as more is known of them; that they were named is gone.")
 
 
-def _gone(deleted: imports.Deleted) -> DeletedAnswer:
-    return DeletedAnswer(deleted=deleted.rows, entities=deleted.entities, kept=deleted.kept)
-
-
-def _deleter(kind: Kind, summary: str) -> Callable[[], DeletedAnswer]:
-    def delete() -> DeletedAnswer:
+def _deleter(kind: Kind, summary: str) -> None:
+    def delete() -> DeletedImportAnswer:
         """The whole source, with what chats were shown of it and the copies of the database that hold it."""
-        return _gone(imports.delete(services().database, kind))
+        return DeletedImportAnswer.of(imports.delete(services().database, kind))
 
     delete.__name__ = f"delete_{kind}"
-    return endpoint("DELETE", f"/imports/{kind}", summary)(delete)
+    endpoint("DELETE", f"/imports/{kind}", summary)(delete)
 
 
 for _kind in KINDS:
@@ -175,20 +154,15 @@ for _kind in KINDS:
     _deleter(_kind, f"Delete every import of {_kind}")
 
 
-@endpoint("DELETE", "/imports/<id:import_id>", "Take an import back", {404: "import_not_found"})
-def delete_one(import_id: int) -> DeletedAnswer:
+@endpoint("DELETE", "/imports/<id:import_id>", "Take an import back", NO_IMPORT)
+def delete_one(import_id: int) -> DeletedImportAnswer:
     """What it brought first goes, with what chats were shown of the source."""
-    own = services()
-    found = next((each for each in imports.listed(own.database) if each.id == import_id), None)
-    if found is None:
-        raise Problem(404, "import_not_found", f"There is no import {import_id}.")
-    return _gone(imports.delete(own.database, found.kind, import_id))
+    found = import_or_404(import_id)
+    return DeletedImportAnswer.of(imports.delete(services().database, found.kind, import_id))
 
 
-# ---- import names
-# Who and what an import names, and remembering them when a person asks for it; never by itself.
+# -- whom an import names; they are remembered when a person asks for it, never by themselves --------
 
-NO_IMPORT = {404: "import_not_found"}
 MAX_CHOSEN = 10_000
 
 
@@ -226,13 +200,7 @@ def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     """Those in most rows first. Calendars and positions name nobody."""
     found = imports.names(services().database, import_or_404(import_id))
     shown = found[query.offset : query.offset + query.limit]
-    return NamesAnswer(
-        data=[
-            NameAnswer(name=each.name, count=each.count, entity_id=each.entity_id, is_noted=each.is_noted)
-            for each in shown
-        ],
-        total=len(found),
-    )
+    return NamesAnswer(data=NameAnswer.list_of(shown), total=len(found))
 
 
 @endpoint(
@@ -250,9 +218,9 @@ def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
     try:
         done = imports.accept_names(own.database, source, chosen, own.clock())
     except LookupError as error:
-        problem = FieldError("names", f"{str(error.args[0])[:100]!r} is no name of this import")
-        raise invalid(422, "invalid_request", [problem]) from error
-    return RememberedAnswer(added=done.added, noted=done.noted, known=done.known)
+        why = f"{str(error.args[0])[:100]!r} is no name of this import"
+        raise invalid(422, "invalid_request", ("names", why)) from error
+    return RememberedAnswer.of(done)
 
 
 def import_or_404(import_id: int) -> Import:
@@ -260,4 +228,4 @@ def import_or_404(import_id: int) -> Import:
     try:
         return imports.get(services().database, import_id)
     except ImportNotFound as error:
-        raise Problem(404, "import_not_found", f"There is no import {import_id}.") from error
+        raise not_found("import", import_id) from error

@@ -19,9 +19,9 @@ from store.privacy import rules as privacy
 from store.privacy.rules import WindowFacts
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
 from store.timeline import ledger
-from webapp.api.endpoint import endpoint, invalid, parse_json
+from webapp.api.endpoint import endpoint, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 MAX_PIXELS = 64_000_000

@@ -18,7 +18,7 @@ from store.core.times import to_ms, to_seconds
 from store.frames import frames
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
-from webapp.api.endpoint import endpoint, invalid
+from webapp.api.endpoint import endpoint
 from webapp.api.questions import (
     MODEL_PROBLEMS,
     Note,
@@ -41,7 +41,7 @@ from webapp.api.values import (
     Zone,
     check_range,
 )
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, invalid
 from webapp.core.formatting import difference
 from webapp.core.services import services
 from webapp.exports import files

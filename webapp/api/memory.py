@@ -18,9 +18,9 @@ from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilt
 from store.memory.insights import Insight
 from store.memory.observations import Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
-from webapp.api.endpoint import endpoint, invalid
+from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, QueryInt, QuerySeconds, Request, Text, check_range
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 

@@ -1,18 +1,16 @@
-"""Personas: who speaks, and every version of what they said."""
+"""Who speaks: personas with every version of what they said, and what each model is told first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from store.chats import personas, prompts
-from store.chats.personas import MAX_NAME_CHARS, MAX_PROMPT_CHARS, Persona, PersonaInvalid, PersonaText
-from store.chats.prompts import Author, PromptInvalid, PromptVersion
-from store.core.times import to_seconds
-from webapp.api.endpoint import endpoint, invalid
-from webapp.api.values import Answer, Request
+from store.chats.personas import MAX_NAME_CHARS, MAX_PROMPT_CHARS, Persona, PersonaText
+from store.chats.prompts import Author
+from webapp.api.endpoint import endpoint
+from webapp.api.values import Answer, DeletedAnswer, Request, Timestamp
 from webapp.core.services import services
 
 NOT_FOUND = {404: "persona_not_found"}
@@ -36,7 +34,7 @@ class PersonaAnswer(Answer):
     version: int
     archived: bool
     turns: int = Field(description="How many turns spoke with it.")
-    updated_at: float
+    updated_at: Timestamp
 
 
 class PersonasAnswer(Answer):
@@ -48,7 +46,7 @@ class VersionAnswer(Answer):
     name: str
     description: str
     system_prompt: str
-    saved_at: float
+    saved_at: Timestamp
 
 
 class VersionsAnswer(Answer):
@@ -63,10 +61,10 @@ def all_personas() -> PersonasAnswer:
 
 
 @endpoint("POST", "/personas", "Add a persona", {422: "invalid_persona"}, status=201)
-def add(body: PersonaBody) -> tuple[PersonaAnswer, int]:
+def add(body: PersonaBody) -> PersonaAnswer:
     """It speaks once it is activated or named by a turn."""
     own = services()
-    return _kept(lambda: personas.create(own.database, _words(body), own.clock())), 201
+    return _answer(personas.create(own.database, _words(body), own.clock()))
 
 
 @endpoint("GET", "/personas/<id:persona_id>", "One persona", NOT_FOUND)
@@ -77,14 +75,12 @@ def one(persona_id: int) -> PersonaAnswer:
 
 @endpoint("PUT", "/personas/<id:persona_id>", "Change a persona", {**NOT_FOUND, 422: "invalid_persona"})
 def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
-    """Makes a new version. What turns said before stays as it is (R0.45)."""
+    """Makes a new version. What turns said before stays as it is."""
     own = services()
-    return _kept(lambda: personas.update_persona(own.database, persona_id, _words(body), own.clock()))
+    return _answer(personas.update_persona(own.database, persona_id, _words(body), own.clock()))
 
 
-class RemovedPersona(Answer):
-    id: int
-    deleted: Literal[True] = True
+class RemovedPersona(DeletedAnswer):
     archived: bool = Field(description="Whether it is still readable, because turns name it.")
 
 
@@ -111,10 +107,10 @@ def activate(persona_id: int) -> PersonaAnswer:
     {**NOT_FOUND, 422: "invalid_persona"},
     status=201,
 )
-def duplicate(persona_id: int) -> tuple[PersonaAnswer, int]:
+def duplicate(persona_id: int) -> PersonaAnswer:
     """A persona of one's own that says the same."""
     own = services()
-    return _kept(lambda: personas.duplicate(own.database, persona_id, own.clock())), 201
+    return _answer(personas.duplicate(own.database, persona_id, own.clock()))
 
 
 @endpoint(
@@ -126,7 +122,7 @@ def duplicate(persona_id: int) -> tuple[PersonaAnswer, int]:
 def reset(persona_id: int) -> PersonaAnswer:
     """It says again what it came with; its versions stay."""
     own = services()
-    return _kept(lambda: personas.reset(own.database, persona_id, own.clock()))
+    return _answer(personas.reset(own.database, persona_id, own.clock()))
 
 
 @endpoint("GET", "/personas/<id:persona_id>/versions", "What a persona said before", NOT_FOUND)
@@ -134,53 +130,24 @@ def versions(persona_id: int) -> VersionsAnswer:
     """The newest first; turns name persona and version."""
     database = services().database
     found = personas.versions(database, personas.get(database, persona_id).id)
-    return VersionsAnswer(
-        data=[
-            VersionAnswer(
-                version=each.version,
-                name=each.name,
-                description=each.description,
-                system_prompt=each.system_prompt,
-                saved_at=to_seconds(each.saved_ms),
-            )
-            for each in found
-        ]
-    )
-
-
-# -- support ------------------------------------------------------------------------------
+    return VersionsAnswer(data=VersionAnswer.list_of(found))
 
 
 def _words(body: PersonaBody) -> PersonaText:
     return PersonaText(body.name, body.system_prompt, body.description)
 
 
-def _kept(write: Callable[[], Persona]) -> PersonaAnswer:
-    """What was written, or 422 with what is wrong with it."""
-    try:
-        return _answer(write())
-    except PersonaInvalid as error:
-        raise invalid(422, "invalid_persona", *error.errors) from error
-
-
 def _answer(persona: Persona) -> PersonaAnswer:
     active = personas.active(services().database)
-    return PersonaAnswer(
-        id=persona.id,
-        name=persona.name,
-        system_prompt=persona.system_prompt,
-        description=persona.description,
+    return PersonaAnswer.of(
+        persona,
         builtin=persona.builtin is not None,
         active=active is not None and active.id == persona.id,
-        version=persona.version,
         archived=persona.archived_ms is not None,
-        turns=persona.turns,
-        updated_at=to_seconds(persona.updated_ms),
     )
 
 
-# ---- model prompts
-# System prompts by model: what each model is always told first.
+# -- system prompts by model: what each is always told first ------------------------------------
 
 PATH = "/models/<model:model_id>/system-prompt"
 NO_NAME = {404: "not_found"}
@@ -204,7 +171,7 @@ class PromptVersionAnswer(Answer):
     system_prompt: str | None = Field(description="Null where it was cleared.")
     sha256: str
     saved_by: Author
-    saved_at: float
+    saved_at: Timestamp
 
 
 class PromptVersionsAnswer(Answer):
@@ -214,7 +181,8 @@ class PromptVersionsAnswer(Answer):
 @endpoint("GET", PATH, "What a model is told first", NO_NAME)
 def get(model_id: str) -> SystemPromptAnswer:
     """A model is named as in GET /models; slashes and colons may stand as they are."""
-    return _model_prompts_answer(model_id, prompts.get_prompt(services().database, model_id))
+    content = prompts.get_prompt(services().database, model_id)
+    return SystemPromptAnswer(model_id=model_id, system_prompt=content or None)
 
 
 @endpoint(
@@ -235,27 +203,12 @@ def delete(model_id: str) -> SystemPromptAnswer:
 def prompt_versions(model_id: str) -> PromptVersionsAnswer:
     """The newest first; the first one is in force."""
     found = prompts.versions(services().database, model_id)
-    return PromptVersionsAnswer(data=[_version(each) for each in found])
+    return PromptVersionsAnswer(
+        data=[PromptVersionAnswer.of(version, system_prompt=version.content or None) for version in found]
+    )
 
 
 def _save(model_id: str, content: str) -> SystemPromptAnswer:
     own = services()
-    try:
-        kept = prompts.save(own.database, model_id, content, own.clock(), saved_by="program")
-    except PromptInvalid as error:
-        raise invalid(422, f"invalid_{error.field}", (error.field, str(error))) from error
-    return _model_prompts_answer(model_id, kept.content if kept else "")
-
-
-def _model_prompts_answer(model_id: str, content: str) -> SystemPromptAnswer:
-    return SystemPromptAnswer(model_id=model_id, system_prompt=content or None)
-
-
-def _version(each: PromptVersion) -> PromptVersionAnswer:
-    return PromptVersionAnswer(
-        version=each.version,
-        system_prompt=each.content or None,
-        sha256=each.sha256,
-        saved_by=each.saved_by,
-        saved_at=to_seconds(each.saved_ms),
-    )
+    saved = prompts.save(own.database, model_id, content, own.clock(), saved_by="program")
+    return SystemPromptAnswer(model_id=model_id, system_prompt=saved.content or None if saved else None)

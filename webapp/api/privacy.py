@@ -11,9 +11,9 @@ from store.deletion import deletion
 from store.frames import frames
 from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
-from webapp.api.endpoint import endpoint, invalid
+from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Seconds, Text, check_range
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 

@@ -11,11 +11,11 @@ from assistant.core.errors import UnknownModel, turn_error
 from engines.chat.endpoint_check import find_servers
 from engines.chat.protocol import ModelError
 from store.egress import providers as stored_providers
-from store.egress.providers import Provider, ProviderInvalid
-from webapp.api.endpoint import endpoint, invalid
+from store.egress.providers import Provider
+from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, DeletedAnswer, Request, Text
 from webapp.core import providers
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, invalid
 from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
 
@@ -48,32 +48,41 @@ class ProviderBody(Request):
     supports_tool_role: bool = Field(True, description="Else results of tools are told as a user's text.")
 
 
-class ProviderAnswer(Answer):
+class ModelAnswer(Answer):
+    """A model that can be asked. Its key is never shown, only whether there is one."""
+
+    name: str
+    model: str
+    base_url: str
+    local: bool = Field(description="Its endpoint is on this machine, so nothing is sent out.")
+    has_key: bool
+    context_tokens: int
+    is_default: bool
+    host: str = Field(description="Whom text is sent to; empty for `extractive`.")
+    supports_vision: bool
+    supports_tools: bool
+    tool_format: str
+
+
+class ModelsAnswer(Answer):
+    data: list[ModelAnswer]
+
+
+class ProviderAnswer(ModelAnswer):
     """A provider without its key. `allowed`: text may be sent there; `ready`: it can be asked."""
 
     id: int = Field(validation_alias="provider_id")
-    name: str
-    base_url: str
-    model: str
-    local: bool
-    host: str
     allowed: bool
     ready: bool
-    has_key: bool
     key_source: str = Field(description="The variable the key is in; empty when it was entered.")
     key_problem: str
-    context_tokens: int
-    supports_vision: bool
-    supports_tools: bool
     supports_json_schema: bool
-    tool_format: str
     input_price: float
     output_price: float
     currency: str
     single_system: bool
     supports_responses: bool
     supports_tool_role: bool
-    is_default: bool
 
 
 class ProvidersAnswer(Answer):
@@ -94,11 +103,7 @@ def all_providers() -> ProvidersAnswer:
 )
 def add(body: ProviderBody) -> ProviderAnswer:
     """On another machine it is not used before its host is allowed."""
-    try:
-        added = providers.add(services(), _provider(body, 0))
-    except ProviderInvalid as error:
-        raise _invalid(error) from error
-    return _answer(added.id)
+    return _answer(providers.add(services(), _provider(body, 0)).id)
 
 
 @endpoint(
@@ -109,12 +114,9 @@ def add(body: ProviderBody) -> ProviderAnswer:
 )
 def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     """A new address takes the key and the permission of the host away."""
-    try:
-        before = stored_providers.load(services().data_dir).get(provider_id)
-        changed = _provider(body, provider_id)
-        providers.change(services(), replace(changed, name=changed.name or before.name), body.api_key)
-    except ProviderInvalid as error:
-        raise _invalid(error) from error
+    before = stored_providers.load(services().data_dir).get(provider_id)
+    changed = _provider(body, provider_id)
+    providers.change(services(), replace(changed, name=changed.name or before.name), body.api_key)
     return _answer(provider_id)
 
 
@@ -139,31 +141,8 @@ class AllowBody(Request):
 )
 def allow(provider_id: int, body: AllowBody) -> ProviderAnswer:
     """From then on excerpts of the screen may leave this machine with a question."""
-    try:
-        providers.allow(services(), provider_id, body.host)
-    except ProviderInvalid as error:
-        raise _invalid(error) from error
+    providers.allow(services(), provider_id, body.host)
     return _answer(provider_id)
-
-
-class ModelAnswer(Answer):
-    """A model that can be asked. Its key is never shown, only whether there is one."""
-
-    name: str
-    model: str
-    base_url: str
-    local: bool = Field(description="Its endpoint is on this machine, so nothing is sent out.")
-    has_key: bool
-    context_tokens: int
-    is_default: bool
-    host: str = Field(description="Whom text is sent to; empty for `extractive`.")
-    supports_vision: bool
-    supports_tools: bool
-    tool_format: str
-
-
-class ModelsAnswer(Answer):
-    data: list[ModelAnswer]
 
 
 @endpoint("GET", "/models", "Models that can be asked")
@@ -204,10 +183,6 @@ def _answer(provider_id: int | None) -> ProviderAnswer:
     return ProviderAnswer.of(
         next(info for info in services().chat_models.listed() if info.provider_id == provider_id)
     )
-
-
-def _invalid(error: ProviderInvalid) -> Problem:
-    return invalid(422, "invalid_provider", *error.errors)
 
 
 # -- asking an endpoint -----------------------------------------------------------------------

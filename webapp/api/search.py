@@ -13,10 +13,11 @@ from store.search import search as frames_search
 from store.search import search as tolerant
 from store.search import suggestions
 from store.search.search import BadCursor, Filters, Hit, Page
-from webapp.api.endpoint import endpoint, invalid
+from webapp.api.endpoint import endpoint
 from webapp.api.frames import frame_url
 from webapp.api.timeline import range_ms
 from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, Text
+from webapp.core.errors import invalid
 from webapp.core.services import services
 
 

@@ -11,9 +11,10 @@ from store.timeline import ledger, segments
 from store.timeline import timeline as store_timeline
 from store.timeline.gaps import Gap
 from store.timeline.totals import Kind, Total, intervals
-from webapp.api.endpoint import endpoint, invalid
+from webapp.api.endpoint import endpoint
 from webapp.api.frames import SegmentAnswer, stretch_values
 from webapp.api.values import Answer, QueryInt, RangeQuery, Text
+from webapp.core.errors import invalid
 from webapp.core.services import services
 
 

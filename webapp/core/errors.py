@@ -18,10 +18,13 @@ from flask import Flask, Response, g, render_template, request
 from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
-from store.chats.personas import BuiltInPersona, UnknownPersona
+from store.chats.personas import BuiltInPersona, PersonaInvalid, UnknownPersona
+from store.chats.prompts import PromptInvalid
 from store.core import errors as store_errors
-from store.egress.providers import ProviderNotFound, ProvidersUnreadable
+from store.egress.providers import ProviderInvalid, ProviderNotFound, ProvidersUnreadable
 from store.memory.insights import InsightNotFound
+from store.sources.entities import EntityNotFound
+from store.sources.imports import ImportNotFound
 from webapp.core.templating import wants_fragment
 
 log = logging.getLogger(__name__)
@@ -80,6 +83,16 @@ class Problem(Exception):
         return document
 
 
+def not_found(noun: str, name: object) -> Problem:
+    return Problem(404, f"{noun.replace(' ', '_')}_not_found", f"There is no {noun} {name}.")
+
+
+def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
+    """Invalid input, as (field, message): the first as the sentence, all of them in `errors`."""
+    field, message = errors[0]
+    return Problem(status, code, f"{field}: {message}", errors=tuple(FieldError(*error) for error in errors))
+
+
 def request_id() -> str:
     """This request's name in the log and in error answers."""
     if "request_id" not in g:
@@ -96,7 +109,8 @@ def install(app: Flask) -> None:
     """Answer every exception with a problem."""
     app.register_error_handler(Problem, problem_response)
     app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
-    app.register_error_handler(store_errors.StoreError, lambda error: problem_response(of_store(error)))
+    for kind in (store_errors.StoreError, EntityNotFound, ImportNotFound):
+        app.register_error_handler(kind, lambda error: problem_response(of_store(error)))
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -125,7 +139,7 @@ def _page(problem: Problem) -> Response:
     return Response(html, problem.status, content_type="text/html; charset=utf-8")
 
 
-def of_store(error: store_errors.StoreError) -> Problem:
+def of_store(error: Exception) -> Problem:
     """What a refusal of the store means to a caller."""
     retry = {"Retry-After": str(RETRY_AFTER_S)}
     match error:
@@ -146,6 +160,16 @@ def of_store(error: store_errors.StoreError) -> Problem:
             return Problem(404, "persona_not_found", "There is no such persona.")
         case InsightNotFound():
             return Problem(404, "insight_not_found", "There is no such insight.")
+        case EntityNotFound():
+            return not_found("entity", error.args[0])
+        case ImportNotFound():
+            return not_found("import", error.args[0])
+        case PersonaInvalid():
+            return invalid(422, "invalid_persona", *error.errors)
+        case PromptInvalid():
+            return invalid(422, f"invalid_{error.field}", (error.field, str(error)))
+        case ProviderInvalid():
+            return invalid(422, "invalid_provider", *error.errors)
         case BuiltInPersona():
             return Problem(409, "builtin_persona", f"{error}.")
         case ProvidersUnreadable():
