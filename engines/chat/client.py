@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,9 +17,7 @@ from urllib.parse import urlsplit
 
 from engines.chat.network import Cancellation, current, is_local, public_url, tracing
 from engines.chat.protocol import (
-    Completion,
     ContextTooLong,
-    Message,
     ModelBusy,
     ModelError,
     ModelMalformed,
@@ -34,7 +32,6 @@ from engines.chat.protocol import (
     ModelUnreachable,
     OutgoingRequest,
     RequestHook,
-    Usage,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +40,31 @@ if TYPE_CHECKING:
 
 NO_KEY = "not-needed"
 """Sent where no key is set: local servers want none, and the client insists on something."""
+
+_MAX_DETAIL_CHARS = 300
+# Endpoints share no error codes, so the kind of a refusal is told from their words.
+_FORMAT_WORDS = re.compile(r"response_?format|json_?(schema|object|mode)|structured|grammar|guided", re.I)
+_TOO_LONG_WORDS = re.compile(
+    r"context[ _-]?(length|size|window)|maximum context|n_ctx|too many tokens|prompt is too long"
+    r"|exceed\w* (the )?(available |model'?s? )?(context|max\w* tokens)",
+    re.I,
+)
+_CREDIT_WORDS = re.compile(
+    r"insufficient[_ ](quota|credit|balance|funds)|billing|exceeded your current quota", re.I
+)
+_MODEL_WORDS = re.compile(
+    r"model\b.{0,80}\b(not found|not exist|does not exist|not available|unknown|invalid)"
+    r"|(unknown|no such|invalid) model|not a valid model|model_not_found",
+    re.I,
+)
+
+WAITS_S = (0.5, 2.0)
+"""How long to wait before the second and the third request; there is no fourth."""
+
+MAX_WAIT_S = 15.0
+"""An endpoint that says to come back later than this is not waited for."""
+
+T = TypeVar("T")
 
 _on_send: ContextVar[RequestHook | None] = ContextVar("on_send", default=None)
 
@@ -63,7 +85,7 @@ def connect(base_url: str, api_key: str, retries: int = 0) -> OpenAI:
 
     By itself it asks again `retries` times, when nothing answered or the endpoint was busy.
     """
-    # Imported with the first question: the client takes 0.6 s and 40 MB (INS-2).
+    # Imported with the first question: the client takes 0.6 s and 40 MB.
     import httpx2
     from openai import DefaultHttpxClient, OpenAI
 
@@ -78,32 +100,31 @@ def connect(base_url: str, api_key: str, retries: int = 0) -> OpenAI:
 
 @contextmanager
 def translated_errors(
-    base_url: str, api_key: str, timeout_s: float, on_send: RequestHook | None, cutoff: Cancellation
+    base_url: str, api_key: str, timeout_s: float, on_send: RequestHook | None, cancellation: Cancellation
 ) -> Iterator[None]:
-    """For the length of one request: it is announced, `cutoff` can end it, and what goes wrong is of our
-    tree.
+    """For one request: it is announced, `cancellation` can end it, and errors become those of our tree.
 
     Raises `FormatRefused` for a refusal of the response format, and what `on_send` raised.
     """
     import openai
 
-    check(cutoff, timeout_s)
-    with cutoff.here(), with_request_hook(on_send) as stopped:
+    raise_if_over(cancellation, timeout_s)
+    with cancellation.here(), with_request_hook(on_send) as stopped:
         try:
             yield
-            check(cutoff, timeout_s)  # a socket that is shut down reads like an end
+            raise_if_over(cancellation, timeout_s)  # a socket that is shut down reads like an end
         except (openai.OpenAIError, ValueError) as error:
-            check(cutoff, timeout_s)
+            raise_if_over(cancellation, timeout_s)
             if stopped and isinstance(error, openai.APIConnectionError):
                 raise stopped[0] from None
             raise _typed(error, base_url, api_key, timeout_s) from error
 
 
-def check(cutoff: Cancellation, timeout_s: float) -> None:
+def raise_if_over(cancellation: Cancellation, timeout_s: float) -> None:
     """Raises `ModelTimeout` once the time of a request is up, `ModelStopped` once nobody waits for it."""
-    if cutoff.is_late:
+    if cancellation.is_late:
         raise ModelTimeout(f"no answer within {timeout_s:g} s")
-    if cutoff.is_over:
+    if cancellation.is_over:
         raise ModelStopped("nobody waits for the answer any more")
 
 
@@ -119,9 +140,9 @@ def with_request_hook(on_send: RequestHook | None) -> Iterator[list[BaseExceptio
 
 
 def _watch(request: Any) -> None:
-    cutoff = current()
-    if cutoff is not None:
-        request.extensions = {**request.extensions, "trace": tracing(cutoff)}
+    cancellation = current()
+    if cancellation is not None:
+        request.extensions = {**request.extensions, "trace": tracing(cancellation)}
 
 
 def _announce(request: Any) -> None:
@@ -175,26 +196,6 @@ def _nothing_answers(base_url: str, error: Exception) -> str:
     return f"nothing answers at {public_url(base_url)}" + (f" ({short(str(cause))})" if cause else "")
 
 
-# ---- chat errors
-# What an endpoint refused, as an error of our tree with the endpoint's own words; never with the key.
-
-_MAX_DETAIL_CHARS = 300
-_FORMAT_WORDS = re.compile(r"response_?format|json_?(schema|object|mode)|structured|grammar|guided", re.I)
-_TOO_LONG_WORDS = re.compile(
-    r"context[ _-]?(length|size|window)|maximum context|n_ctx|too many tokens|prompt is too long"
-    r"|exceed\w* (the )?(available |model'?s? )?(context|max\w* tokens)",
-    re.I,
-)
-_CREDIT_WORDS = re.compile(
-    r"insufficient[_ ](quota|credit|balance|funds)|billing|exceeded your current quota", re.I
-)
-_MODEL_WORDS = re.compile(
-    r"model\b.{0,80}\b(not found|not exist|does not exist|not available|unknown|invalid)"
-    r"|(unknown|no such|invalid) model|not a valid model|model_not_found",
-    re.I,
-)
-
-
 def error_of(
     status: int,
     detail: str,
@@ -207,11 +208,11 @@ def error_of(
     """The error for a response that is none: its status, the endpoint's words and its error code.
 
     `retry_after` is the header of that name (RFC 9110, 10.2.3; seconds only), `location` the host
-    that a redirect names: it is told, never followed, because key and text were meant for another.
+    that a redirect names: never followed, because key and text were meant for another.
     """
-    told = f"HTTP {status}: {short(detail)}"
+    sentence = f"HTTP {status}: {short(detail)}"
     if api_key:
-        told = told.replace(api_key, "***")
+        sentence = sentence.replace(api_key, "***")
     words = f"{code or ''} {detail}"
     wait_s = _seconds(retry_after)
     if 300 <= status < 400:
@@ -219,22 +220,22 @@ def error_of(
             f"HTTP {status}: the address leads on to {location or 'another one'}; not followed"
         )
     if code == "context_length_exceeded" or status == 413 or _TOO_LONG_WORDS.search(detail):
-        return ContextTooLong(told)
+        return ContextTooLong(sentence)
     if status in (401, 403):
-        return ModelUnauthorized(told) if api_key else ModelNoKey(told)
+        return ModelUnauthorized(sentence) if api_key else ModelNoKey(sentence)
     if status == 402 or (status == 429 and _CREDIT_WORDS.search(words)):
-        return ModelNoCredit(told)
+        return ModelNoCredit(sentence)
     if status == 429:
-        return ModelRateLimited(told, retry_after_s=wait_s)
+        return ModelRateLimited(sentence, retry_after_s=wait_s)
     if status in (408, 504):
-        return ModelTimeout(told)
+        return ModelTimeout(sentence)
     if status in (503, 529):
-        return ModelBusy(told, retry_after_s=wait_s)
+        return ModelBusy(sentence, retry_after_s=wait_s)
     if status >= 500:
-        return ModelUnreachable(f"the server failed: {told}", retry_after_s=wait_s)
+        return ModelUnreachable(f"the server failed: {sentence}", retry_after_s=wait_s)
     if status in (400, 404, 422) and _MODEL_WORDS.search(words):
-        return ModelUnknown(told)
-    return ModelRefused(told)
+        return ModelUnknown(sentence)
+    return ModelRefused(sentence)
 
 
 def refuses_format(status: int, detail: str) -> bool:
@@ -264,90 +265,8 @@ def _seconds(retry_after: str) -> float | None:
         return None
 
 
-# ---- chat messages
-# Messages and completions in the shapes of the Chat Completions protocol.
-#
-# https://platform.openai.com/docs/api-reference/chat/create
-
-
-def sent_messages(messages: Sequence[Message]) -> Any:
-    """Messages as they are sent."""
-    return [_sent(message) for message in messages]
-
-
-def _sent(message: Message) -> dict[str, Any]:
-    if message.role == "tool":
-        return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
-    if message.tool_calls:
-        calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
-        ]
-        return {"role": message.role, "content": message.content, "tool_calls": calls}
-    if message.pictures:
-        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
-        parts += [{"type": "image_url", "image_url": {"url": each.data_url}} for each in message.pictures]
-        return {"role": message.role, "content": parts}
-    return {"role": message.role, "content": message.content}
-
-
-def completion_of(answer: Any, asked_model: str) -> Completion:
-    """What an answer holds. The client does not validate, so anything may stand in it.
-
-    Raises `ModelMalformed` when there is neither text nor a tool call, `ModelRefused` for a refusal.
-    """
-    choices = getattr(answer, "choices", None)
-    if not isinstance(choices, list) or not choices:
-        raise ModelMalformed("the answer holds no choices; is the base URL right?")
-    message = getattr(choices[0], "message", None)
-    text = getattr(message, "content", None)
-    calls = tuple(_calls(getattr(message, "tool_calls", None)))
-    if (not isinstance(text, str) or not text.strip()) and not calls:
-        refusal = getattr(message, "refusal", None)
-        if isinstance(refusal, str) and refusal:
-            raise ModelRefused(short(refusal))
-        raise ModelMalformed("the answer is empty")
-    model = getattr(answer, "model", None)
-    finish = getattr(choices[0], "finish_reason", None)
-    return Completion(
-        text if isinstance(text, str) else "",
-        usage_of(getattr(answer, "usage", None)),
-        model if isinstance(model, str) else asked_model,
-        finish if isinstance(finish, str) else "stop",
-        calls,
-    )
-
-
-def usage_of(usage: Any) -> Usage | None:
-    """Tokens as the endpoint counted them; None where it did not."""
-    counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
-    read, written = (count if isinstance(count, int) else None for count in counts)
-    return None if read is None and written is None else Usage(read, written)
-
-
-def _calls(calls: Any) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
-    for call in calls if isinstance(calls, list) else ():
-        function = getattr(call, "function", None)
-        named = {"name": getattr(function, "name", None), "arguments": getattr(function, "arguments", None)}
-        found.append({"id": getattr(call, "id", None), "type": "function", "function": named})
-    return found
-
-
-# ---- retrying
-# Asking again after a failure that passes: bounded, backing off, and only while nothing was shown.
-#
-# An answer is asked for as a whole, so until it is here nobody has seen a word of it and the same
-# request may go out again. What does not pass by itself (a key, a model's name, a timeout that has
-# used the time up) is told at once.
-
-T = TypeVar("T")
-
-WAITS_S = (0.5, 2.0)
-"""How long to wait before the second and the third request; there is no fourth."""
-
-MAX_WAIT_S = 15.0
-"""An endpoint that says to come back later than this is not waited for."""
+# Until an answer begins nobody has seen a word of it, so the same request may go out again after a failure
+# that passes. The client's own retries cannot be stopped in their pauses (docs/dependencies.md).
 
 
 def with_retries(

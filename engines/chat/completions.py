@@ -1,16 +1,20 @@
 """Any OpenAI-compatible endpoint, in the cloud or on this machine, through the `openai` client.
 
-Only base URL, model and key differ between providers (R3.37, R3.43). What differs behind them is
-how far an endpoint can be held to a JSON schema: the strictest way is tried first, and a refusal
-that names the response format leads to the next one. The way that worked is remembered, so this
-happens once; a refused request is no answer, so a turn still has one (R3.4).
+Only base URL, model and key differ between providers. What differs behind them is how far an endpoint
+can be held to a JSON schema: the strictest way is tried first, and a refusal that names the response
+format leads to the next one. The way that worked is remembered, so this happens once.
+
+A stream that breaks off is an error and no answer: nobody can tell what would have followed. A server
+that ignores ``stream`` answers as a whole; that is read, too.
+
+https://platform.openai.com/docs/api-reference/chat
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,15 +23,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from engines.chat.client import (
     WAITS_S,
     FormatRefused,
-    check,
-    completion_of,
     connect,
     detail_of,
     error_of,
-    sent_messages,
+    raise_if_over,
     short,
     translated_errors,
-    usage_of,
     with_retries,
 )
 from engines.chat.network import Cancellation, public_url
@@ -49,6 +50,10 @@ from engines.chat.protocol import (
 if TYPE_CHECKING:
     from openai import OpenAI
 
+MAX_CHARS = 400_000
+"""Text and arguments of one answer; a model that never ends is stopped here."""
+
+_MAX_CALLS = 64
 
 _STREAMING: tuple[Mapping[str, Any], ...] = (
     {"stream": True, "stream_options": {"include_usage": True}},
@@ -58,8 +63,20 @@ _STREAMING: tuple[Mapping[str, Any], ...] = (
 """How an answer in pieces is asked for: with the tokens it took, without, and as a whole after all."""
 
 
+class Accumulator(Protocol):
+    """An answer that is put together from the events of a stream."""
+
+    def add(self, event: Any, /) -> str:
+        """The text that an event adds. The client does not validate, so anything may stand in it."""
+        ...
+
+    def completion(self) -> Completion:
+        """The whole. Raises `ModelUnreachable` when it just stops, `ModelMalformed` when it is empty."""
+        ...
+
+
 class OpenAIChatModel:
-    """A `ChatModel` behind ``POST {base_url}/chat/completions``.
+    """A `StreamingModel` behind ``POST {base_url}/chat/completions``.
 
     `key_problem` says why there is no key although one is needed: nothing is sent then. With
     `json_schema` false that format is not even tried. `waits_s` are the pauses before asking again
@@ -82,18 +99,21 @@ class OpenAIChatModel:
         self.base_url = base_url
         self.model = model
         self.context_tokens = context_tokens
+        self.format_level = 0 if json_schema else 1
+        """Index into `formats`: the strictest way not yet refused."""
+        self.has_streamed = False
+        """Whether the last answer came in pieces."""
+        self._streaming = 0  # index into `_STREAMING`: the first way not yet refused
         self._api_key = api_key
         self._key_problem = key_problem
         self._waits_s = tuple(waits_s)
         self._client: OpenAI | None = None
         self._is_over = False
-        self._answering = 0  # questions under way
-        self._format = 0 if json_schema else 1  # index into `formats`: the strictest way not yet refused
-        self._streaming = 0  # index into `_STREAMING`, in the same way
+        self._under_way = 0  # questions without their answer
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"OpenAIChatModel({self.name!r}, {public_url(self.base_url)!r}, {self.model!r})"
+        return f"{type(self).__name__}({self.name!r}, {public_url(self.base_url)!r}, {self.model!r})"
 
     def complete(
         self,
@@ -104,13 +124,11 @@ class OpenAIChatModel:
         on_send: RequestHook | None = None,
     ) -> Completion:
         """One completion; `ModelError` says what went wrong."""
-
-        def whole(left_s: float, parameters: Mapping[str, Any]) -> Any:
-            return self._connected().chat.completions.create(timeout=left_s, **parameters)
-
-        with self._answer_under_way(), Call(timeout_s, on_send).timed() as call:
-            answer = self._answered(call, whole, {"messages": sent_messages(messages)}, schema)
-            return completion_of(answer, self.model)
+        with self._question(timeout_s, on_send) as call:
+            answer = self._answered(call, self._parameters(messages), schema)
+            *_, completion = self._read(call, answer)
+        assert isinstance(completion, Completion)
+        return completion
 
     def stream(
         self,
@@ -125,59 +143,7 @@ class OpenAIChatModel:
 
         Only the opening is tried again: once a piece was given, a failure is told.
         """
-
-        parameters: dict[str, Any] = {"messages": sent_messages(messages)}
-        if tools:
-            parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
-        with self._answer_under_way(), Call(timeout_s, on_send).timed() as call:
-            answer = self._opened(call, parameters, schema)
-            yield from read_stream(answer, self.model, partial(check, call.cutoff, timeout_s), self._api_key)
-
-    def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
-        """The client's raw response, streamed as far as the endpoint takes that."""
-
-        def opened(left_s: float, parameters: Mapping[str, Any]) -> Any:
-            return self._connected().chat.completions.with_raw_response.create(timeout=left_s, **parameters)
-
-        while True:
-            way = self._streaming
-            try:
-                return self._answered(call, opened, {**parameters, **_STREAMING[way]}, schema)
-            except ModelRefused as error:
-                if way + 1 == len(_STREAMING) or "stream" not in error.detail.casefold():
-                    raise
-                self._streaming = max(self._streaming, way + 1)
-
-    def _answered(
-        self,
-        call: Call,
-        send: Callable[[float, Mapping[str, Any]], Any],
-        parameters: Mapping[str, Any],
-        schema: Schema | None,
-    ) -> Any:
-        """What `send` gives, held to the schema as strictly as the endpoint can be, and asked again after
-        a failure that passes. Raises `ModelError`, and what `on_send` raised.
-        """
-
-        def request(response_format: Mapping[str, Any]) -> Any:
-            if self._is_over:
-                raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
-            with translated_errors(self.base_url, self._api_key, call.timeout_s, call.on_send, call.cutoff):
-                return send(max(0.001, call.left_s()), {"model": self.model, **parameters, **response_format})
-
-        for level, response_format in formats(schema, self._format):
-            try:
-                return with_retries(
-                    partial(request, response_format),
-                    left_s=call.left_s,
-                    waits_s=self._waits_s,
-                    sleep=call.cutoff.sleep,
-                )
-            except FormatRefused as refused:
-                if not response_format:
-                    raise refused.error from refused
-                self._format = max(self._format, level + 1)
-        raise AssertionError("the plain way sends no response format, so it is never skipped")
+        yield from self._streamed(self._parameters(messages, tools), schema, timeout_s, on_send)
 
     def close(self) -> None:
         """Let go of the client; the next question makes a new one."""
@@ -190,24 +156,131 @@ class OpenAIChatModel:
         """Send nothing more; connections are closed when the answers under way are there."""
         with self._lock:
             self._is_over = True
-            is_idle = not self._answering
+            is_idle = not self._under_way
         if is_idle:
             self.close()
 
+    # -- what another protocol of the same provider does in its own way ----------------------
+
+    def _parameters(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
+    ) -> dict[str, Any]:
+        parameters: dict[str, Any] = {"messages": [_sent(message) for message in messages]}
+        if tools:
+            parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
+        return parameters
+
+    def _create(self, client: OpenAI, parameters: Mapping[str, Any]) -> Any:
+        """The client's raw response."""
+        return client.chat.completions.with_raw_response.create(**parameters)
+
+    def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
+        """The raw response, streamed as far as the endpoint takes that."""
+        while True:
+            way = self._streaming
+            try:
+                return self._answered(call, {**parameters, **_STREAMING[way]}, schema)
+            except ModelRefused as error:
+                if way + 1 == len(_STREAMING) or "stream" not in error.detail.casefold():
+                    raise
+                self._streaming = max(self._streaming, way + 1)
+
+    def _accumulator(self) -> Accumulator:
+        return _ChunkAccumulator(self.model)
+
+    def _completion(self, document: dict[str, Any]) -> Completion:
+        from openai.types.chat import ChatCompletion
+
+        return completion_of(ChatCompletion.construct(**document), self.model)
+
+    # -- one question -------------------------------------------------------------------------
+
+    def _streamed(
+        self,
+        parameters: Mapping[str, Any],
+        schema: Schema | None,
+        timeout_s: float,
+        on_send: RequestHook | None,
+    ) -> Iterator[str | Completion]:
+        with self._question(timeout_s, on_send) as call:
+            yield from self._read(call, self._opened(call, parameters, schema))
+
     @contextmanager
-    def _answer_under_way(self) -> Iterator[None]:
+    def _question(self, timeout_s: float, on_send: RequestHook | None) -> Iterator[Call]:
+        """Raises `ModelNoKey` when there is no key to ask with."""
         if self._key_problem:
             raise ModelNoKey(self._key_problem)
         with self._lock:
-            self._answering += 1
+            self._under_way += 1
         try:
-            yield
+            with Call(timeout_s, on_send).timed() as call:
+                yield call
         finally:
             with self._lock:
-                self._answering -= 1
-                is_last = self._is_over and not self._answering
+                self._under_way -= 1
+                is_last = self._is_over and not self._under_way
             if is_last:
                 self.close()
+
+    def _answered(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
+        """The raw response, held to the schema as strictly as the endpoint can be, and asked for again
+        after a failure that passes. Raises `ModelError`, and what `on_send` raised.
+        """
+
+        def request(response_format: Mapping[str, Any]) -> Any:
+            if self._is_over:
+                raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
+            given = {"model": self.model, "timeout": max(0.001, call.left_s()), **parameters}
+            with translated_errors(
+                self.base_url, self._api_key, call.timeout_s, call.on_send, call.cancellation
+            ):
+                return self._create(self._connected(), {**given, **response_format})
+
+        for level, response_format in formats(schema, self.format_level):
+            try:
+                return with_retries(
+                    partial(request, response_format),
+                    left_s=call.left_s,
+                    waits_s=self._waits_s,
+                    sleep=call.cancellation.sleep,
+                )
+            except FormatRefused as refused:
+                if not response_format:
+                    raise refused.error from refused
+                self.format_level = max(self.format_level, level + 1)
+        raise AssertionError("the plain way sends no response format, so it is never skipped")
+
+    def _read(self, call: Call, answer: Any) -> Iterator[str | Completion]:
+        """Pieces of text, then the `Completion`. The response is closed when the iterator is.
+
+        Raises `ModelError`: the one of `call` once it was ended, which is then why nothing more came.
+        """
+        try:
+            with _translated_stream_errors(self._api_key):
+                for item in self._items(answer):
+                    call.raise_if_over()
+                    yield item
+        except ModelError:
+            call.raise_if_over()
+            raise
+        finally:
+            answer.http_response.close()
+
+    def _items(self, answer: Any) -> Iterator[str | Completion]:
+        response = answer.http_response
+        self.has_streamed = "text/event-stream" in response.headers.get("content-type", "")
+        if self.has_streamed:
+            accumulator = self._accumulator()
+            yield from filter(None, map(accumulator.add, answer.parse()))
+            yield accumulator.completion()
+            return
+        document = response.json() if response.read() else {}
+        if not isinstance(document, dict):
+            raise ModelMalformed("the answer is no completion; is the base URL right?")
+        completion = self._completion(document)
+        if completion.text:
+            yield completion.text
+        yield completion
 
     def _connected(self) -> OpenAI:
         with self._lock:
@@ -222,16 +295,19 @@ class Call:
     def __init__(self, timeout_s: float, on_send: RequestHook | None) -> None:
         self.timeout_s = timeout_s
         self.on_send = on_send
-        self.cutoff = Cancellation()
+        self.cancellation = Cancellation()
         self._until_s = time.monotonic() + timeout_s
 
     def left_s(self) -> float:
         return self._until_s - time.monotonic()
 
+    def raise_if_over(self) -> None:
+        raise_if_over(self.cancellation, self.timeout_s)
+
     @contextmanager
     def timed(self) -> Iterator[Self]:
         """Ended when its time is up, wherever it is then."""
-        with self.cutoff.at(self._until_s):
+        with self.cancellation.at(self._until_s):
             yield self
 
 
@@ -249,76 +325,14 @@ def formats(schema: Schema | None, first: int = 0) -> Iterator[tuple[int, dict[s
     yield from list(enumerate(ways))[first:]
 
 
-# ---- chat stream
-# A streamed answer put together: text as it comes, tool calls piece by piece, and how it ended.
-#
-# https://platform.openai.com/docs/api-reference/chat-streaming. A server that ignores ``stream``
-# answers as a whole; that is read, too. A stream that breaks off is an error and no answer: nobody
-# can tell what would have followed.
-
-MAX_CHARS = 400_000
-"""Text and arguments of one answer; a model that never ends is stopped here."""
-
-_MAX_CALLS = 64
-
-
-class Growing(Protocol):
-    """An answer that is put together from the events of a stream."""
-
-    def add(self, chunk: Any, /) -> str:
-        """The text that an event adds."""
-        ...
-
-    def completion(self) -> Completion:
-        """The whole. Raises `ModelError` when it is none."""
-        ...
-
-
-CompleteAnswer = Callable[[dict[str, Any], str], Completion]
-
-
-def read_stream(
-    answer: Any,
-    asked_model: str,
-    check: Callable[[], None],
-    api_key: str = "",
-    growing: Callable[[str], Growing] | None = None,
-    whole: CompleteAnswer | None = None,
-) -> Iterator[str | Completion]:
-    """Pieces of text, then the `Completion`. Raises `ModelError`.
-
-    `answer` is the client's raw response; it is closed when the iterator is. `check` raises a
-    `ModelError` once the request was ended, which is then why nothing more came. `growing` and `whole` read
-    another protocol than Chat Completions.
-    """
-    try:
-        for each in _read(answer, asked_model, api_key, growing or _Growing, whole or _whole):
-            check()
-            yield each
-    except ModelError:
-        check()
-        raise
-
-
-def _read(
-    answer: Any, asked_model: str, api_key: str, growing: Callable[[str], Growing], whole: CompleteAnswer
-) -> Iterator[str | Completion]:
+@contextmanager
+def _translated_stream_errors(api_key: str) -> Iterator[None]:
+    """Around the reading of an answer that has begun."""
     import httpx2
     import openai
 
-    response = answer.http_response
     try:
-        if "text/event-stream" not in response.headers.get("content-type", ""):
-            yield from _as_a_whole(answer, asked_model, whole)
-            return
-        found = growing(asked_model)
-        for chunk in answer.parse():
-            piece = found.add(chunk)
-            if piece:
-                yield piece
-        yield found.completion()
-    except ModelError:
-        raise
+        yield
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         raise ModelTimeout("the answer stopped coming") from error
     except (openai.APIConnectionError, httpx2.HTTPError) as error:
@@ -326,36 +340,80 @@ def _read(
     except openai.APIStatusError as error:
         raise error_of(error.status_code, error.message, api_key=api_key) from error
     except openai.APIError as error:  # an error as one of the events
-        told = short(detail_of(error.body) or error.message)
-        raise ModelUnreachable(f"the server failed in its answer: {_hidden(told, api_key)}") from error
+        sentence = short(detail_of(error.body) or error.message)
+        if api_key:
+            sentence = sentence.replace(api_key, "***")
+        raise ModelUnreachable(f"the server failed in its answer: {sentence}") from error
     except (openai.OpenAIError, ValueError) as error:
         raise ModelMalformed(f"the answer could not be read: {short(str(error))}") from error
-    finally:
-        response.close()
 
 
-def _as_a_whole(answer: Any, asked_model: str, whole: CompleteAnswer) -> Iterator[str | Completion]:
-    document = answer.http_response.json() if answer.http_response.read() else {}
-    if not isinstance(document, dict):
-        raise ModelMalformed("the answer is no completion; is the base URL right?")
-    completion = whole(document, asked_model)
-    if completion.text:
-        yield completion.text
-    yield completion
+def _sent(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+    if message.tool_calls:
+        calls = [_call(call.id, call.name, call.arguments) for call in message.tool_calls]
+        return {"role": message.role, "content": message.content, "tool_calls": calls}
+    if message.pictures:
+        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
+        parts += [
+            {"type": "image_url", "image_url": {"url": picture.data_url}} for picture in message.pictures
+        ]
+        return {"role": message.role, "content": parts}
+    return {"role": message.role, "content": message.content}
 
 
-def _whole(document: dict[str, Any], asked_model: str) -> Completion:
-    from openai.types.chat import ChatCompletion
+def completion_of(answer: Any, asked_model: str) -> Completion:
+    """What an answer holds. The client does not validate, so anything may stand in it.
 
-    return completion_of(ChatCompletion.construct(**document), asked_model)
+    Raises `ModelMalformed` when there is neither text nor a tool call, `ModelRefused` for a refusal.
+    """
+    choices = getattr(answer, "choices", None)
+    if not isinstance(choices, list) or not choices:
+        raise ModelMalformed("the answer holds no choices; is the base URL right?")
+    message = getattr(choices[0], "message", None)
+    text = getattr(message, "content", None)
+    calls = tuple(_calls(getattr(message, "tool_calls", None)))
+    if (not isinstance(text, str) or not text.strip()) and not calls:
+        refusal = getattr(message, "refusal", None)
+        if isinstance(refusal, str) and refusal:
+            raise ModelRefused(short(refusal))
+        raise ModelMalformed("the answer is empty")
+    model = getattr(answer, "model", None)
+    finish = getattr(choices[0], "finish_reason", None)
+    return Completion(
+        text if isinstance(text, str) else "",
+        usage_of(getattr(answer, "usage", None)),
+        model if isinstance(model, str) else asked_model,
+        finish if isinstance(finish, str) else "stop",
+        calls,
+    )
 
 
-def _hidden(text: str, secret: str) -> str:
-    return text.replace(secret, "***") if secret else text
+def usage_of(usage: Any) -> Usage | None:
+    """Tokens as the endpoint counted them; None where it did not."""
+    counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
+    read, written = (count if isinstance(count, int) else None for count in counts)
+    return None if read is None and written is None else Usage(read, written)
+
+
+def _calls(calls: Any) -> list[Mapping[str, Any]]:
+    return [
+        _call(
+            getattr(call, "id", None),
+            getattr(getattr(call, "function", None), "name", None),
+            getattr(getattr(call, "function", None), "arguments", None),
+        )
+        for call in (calls if isinstance(calls, list) else ())
+    ]
+
+
+def _call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 @dataclass(slots=True)
-class _Growing:
+class _ChunkAccumulator:
     """An answer so far. `calls` by their index, in the order they began."""
 
     model: str
@@ -366,7 +424,6 @@ class _Growing:
     size: int = 0
 
     def add(self, chunk: Any) -> str:
-        """The text that a chunk adds. The client does not validate, so anything may stand in it."""
         self.usage = usage_of(getattr(chunk, "usage", None)) or self.usage
         model = getattr(chunk, "model", None)
         self.model = model if isinstance(model, str) and model else self.model
@@ -386,7 +443,6 @@ class _Growing:
         return piece
 
     def completion(self) -> Completion:
-        """The whole. Raises `ModelUnreachable` when it just stops, `ModelMalformed` when it is empty."""
         text = "".join(self.text)
         if not text.strip() and not self.calls:
             raise ModelMalformed("the answer is empty")
@@ -411,8 +467,7 @@ class _Growing:
 
     def _calls(self) -> Iterator[Mapping[str, Any]]:
         for call in self.calls.values():
-            function = {"name": call["name"], "arguments": call["arguments"]}
-            yield {"id": call["id"], "type": "function", "function": function}
+            yield _call(call["id"], call["name"], call["arguments"])
 
     def _grow(self, count: int) -> None:
         self.size += count

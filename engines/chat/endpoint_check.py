@@ -17,10 +17,11 @@ from http.client import HTTPException
 from typing import IO, Any, Literal
 from urllib.parse import urlsplit
 
-from engines.chat.client import FormatRefused, connect, detail_of, error_of, short, translated_errors
-from engines.chat.completions import formats
-from engines.chat.network import Cancellation, is_local, problem_of, public_url
+from engines.chat.client import detail_of, error_of, short
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.network import is_local, problem_of, public_url
 from engines.chat.protocol import (
+    Completion,
     Message,
     ModelError,
     ModelMalformed,
@@ -46,7 +47,6 @@ _SCHEMA: Schema = {
 }
 _LIST_TIMEOUT_S = 10.0
 _PROBE_TIMEOUT_S = 15.0
-_MAX_ANSWER_CHARS = 4_000
 _ADDRESS_FAILS = (ModelUnreachable, ModelTimeout)
 _KEY_FAILS = (ModelNoKey, ModelUnauthorized)
 
@@ -178,66 +178,22 @@ def _fits(text: str) -> bool:
 
 
 def _ask(base_url: str, model: str, api_key: str, timeout_s: float, on_send: RequestHook | None) -> _Answer:
-    """The small call: streamed, and as a whole where that gives nothing."""
-    until, cutoff = time.monotonic() + timeout_s, Cancellation()
-    client = connect(base_url, api_key)
-    payload: Any = [{"role": "user", "content": _QUESTION}]
+    """The small call, as chat makes it. Raises `ModelError`."""
+    asked = OpenAIChatModel(model, base_url, model, api_key, waits_s=())
+    messages = [Message("user", _QUESTION)]
     try:
-        for level, response_format in formats(_SCHEMA):
-            for stream in (True, False):
-                left_s = until - time.monotonic()
-                if left_s <= 0:
-                    raise ModelTimeout(f"no answer within {timeout_s:g} s")
-                try:
-                    with cutoff.at(until), translated_errors(base_url, api_key, timeout_s, on_send, cutoff):
-                        answer = client.chat.completions.create(
-                            model=model, messages=payload, stream=stream, timeout=left_s, **response_format
-                        )
-                        text = _streamed(answer, until) if stream else _whole(answer)
-                except FormatRefused as refused:
-                    if not response_format:
-                        raise refused.error from refused
-                    break
-                except ModelRefused as error:
-                    if stream and "stream" in error.detail.casefold():
-                        continue
-                    raise
-                if text or not stream:
-                    return _Answer(text, stream, level)
-        raise ModelMalformed("the answer is empty")
+        *_, answer = asked.stream(messages, schema=_SCHEMA, timeout_s=timeout_s, on_send=on_send)
     finally:
-        client.close()
+        asked.close()
+    assert isinstance(answer, Completion)
+    return _Answer(answer.text, asked.has_streamed, asked.format_level)
 
 
-def _streamed(answer: Any, until: float) -> str:
-    """The text of the pieces; '' when what came was no stream."""
-    text = ""
-    with answer:
-        for chunk in answer:
-            choices = getattr(chunk, "choices", None) or []
-            delta = getattr(choices[0], "delta", None) if choices else None
-            text += getattr(delta, "content", None) or ""
-            if len(text) > _MAX_ANSWER_CHARS or time.monotonic() > until:
-                break
-    return text
-
-
-def _whole(answer: Any) -> str:
-    choices = getattr(answer, "choices", None)
-    message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
-    text = getattr(message, "content", None)
-    if not isinstance(text, str) or not text.strip():
-        raise ModelMalformed("the answer is empty")
-    return text
-
-
-# ---- chat listing
 # Which models an endpoint has: ``GET {base_url}/models``, and the servers found on this machine.
-#
-# The list is OpenAI's (``{"data": [{"id", "owned_by"}]}``). Some servers say more, each in its own
-# field: vLLM ``max_model_len``, others ``context_length`` or ``context_window``.
 
 _MAX_BYTES = 4_000_000
+# The list is OpenAI's (``{"data": [{"id", "owned_by"}]}``); how long a context may be says each server in a
+# field of its own, vLLM in the first.
 _CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window")
 
 PORTS: Mapping[int, str] = {11434: "Ollama", 8080: "llama.cpp server", 8000: "vLLM"}
@@ -278,7 +234,7 @@ def list_models(base_url: str, api_key: str = "", *, timeout_s: float = 5.0) -> 
     if not isinstance(listed, list):
         raise ModelMalformed("the answer is no list of models; is the base URL right?")
     return tuple(
-        _model(each) for each in listed if isinstance(each, dict) and isinstance(each.get("id"), str)
+        _model(entry) for entry in listed if isinstance(entry, dict) and isinstance(entry.get("id"), str)
     )
 
 
@@ -318,11 +274,11 @@ def _llama_window(root: str, timeout_s: float) -> int | None:
     return _positive(settings.get("n_ctx")) if isinstance(settings, dict) else None
 
 
-def _model(each: Mapping[str, Any]) -> ListedModel:
-    owner = each.get("owned_by")
-    windows = (_positive(each.get(name)) for name in _CONTEXT_FIELDS)
+def _model(entry: Mapping[str, Any]) -> ListedModel:
+    owner = entry.get("owned_by")
+    windows = (_positive(entry.get(name)) for name in _CONTEXT_FIELDS)
     window = next((size for size in windows if size), None)
-    return ListedModel(each["id"], owner if isinstance(owner, str) else "", window)
+    return ListedModel(entry["id"], owner if isinstance(owner, str) else "", window)
 
 
 def _positive(value: Any) -> int | None:

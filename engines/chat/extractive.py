@@ -78,31 +78,31 @@ class _Quote:
 
 
 class ExtractiveModel:
-    """Answers from `Material` by selection alone: the same material, the same answer."""
+    """Answers from `Evidence` by selection alone: the same evidence, the same answer."""
 
     name = "extractive"
 
-    def compose(self, material: Evidence) -> Completion:
+    def compose(self, evidence: Evidence) -> Completion:
         """JSON text ``{answer_md, evidence: [{id, quote}]}``; ``evidence`` proves every line of it."""
-        answers = _answers(material)
+        answers = _answers(evidence)
         if answers:
             return _completion([_answer_line(quote) for quote in answers], answers)
-        lines, quotes = _summary(material)
-        if material.asked:
-            lines.insert(0, _nothing_found(material) + "\n")
+        lines, quotes = _summary(evidence)
+        if evidence.asked:
+            lines.insert(0, _nothing_found(evidence) + "\n")
         return _completion(lines, quotes)
 
 
-def _answers(material: Evidence) -> list[_Quote]:
+def _answers(evidence: Evidence) -> list[_Quote]:
     """The lines that answer best, in order of time; what says the same is quoted once, at its best."""
-    found: list[_Quote] = []
-    for quote in sorted(_quotes(material.shown), key=lambda quote: -quote.weight):
-        if quote.weight <= 0 or len(found) == MAX_ANSWERS:
+    chosen: list[_Quote] = []
+    for quote in sorted(_quotes(evidence.shown), key=lambda quote: -quote.weight):
+        if quote.weight <= 0 or len(chosen) == MAX_ANSWERS:
             break
-        if not any(_says_the_same(quote.text, other.text) for other in found):
-            found.append(quote)
-    order = [shown.id for shown in material.shown]
-    return sorted(found, key=lambda quote: order.index(quote.shown.id))
+        if not any(_says_the_same(quote.text, other.text) for other in chosen):
+            chosen.append(quote)
+    order = [shown.id for shown in evidence.shown]
+    return sorted(chosen, key=lambda quote: order.index(quote.shown.id))
 
 
 def _says_the_same(one: str, other: str) -> bool:
@@ -124,18 +124,18 @@ def _numbers(words: Iterable[str]) -> set[str]:
     return {word for word in words if word[0].isdigit()}
 
 
-def _summary(material: Evidence) -> tuple[list[str], list[_Quote]]:
+def _summary(evidence: Evidence) -> tuple[list[str], list[_Quote]]:
     """A line for each app, the one used longest first."""
     by_app: dict[str, list[ShownApp]] = {}
-    for shown in material.shown:
+    for shown in evidence.shown:
         by_app.setdefault(shown.app_name, []).append(shown)
-    times = {time.app_name: time for time in material.times}
+    times = {time.app_name: time for time in evidence.times}
     ranked = {app: rank for rank, app in enumerate(times)}
     apps = sorted(by_app, key=lambda app: (ranked.get(app, len(ranked)), -len(by_app[app])))
     lines, quotes = [], []
     for app in apps[:MAX_APPS]:
         chosen = _best_quotes(by_app[app])
-        lines.append(_app_line(app, by_app[app], times.get(app), chosen, material.language))
+        lines.append(_app_line(app, by_app[app], times.get(app), chosen, evidence.language))
         quotes += chosen
     return lines, quotes
 
@@ -166,10 +166,10 @@ def _app_line(
     names = ", ".join(f"“{plain(name)}”" for name in windows)
     clocks = dict.fromkeys((shown[0].clock, shown[-1].clock))
     counted = f"{time.duration}, {time.span}" if time else "-".join(clocks)
-    said = "; ".join(f"“{plain(quote.text)}” [[{quote.shown.id}]]" for quote in quotes)
+    quoted = "; ".join(f"“{plain(quote.text)}” [[{quote.shown.id}]]" for quote in quotes)
     unknown = "Unknown app" if language == "en" else "未知应用"
     head = f"- **{plain(app) or unknown}** ({counted})"
-    return f"{head}{' ' if names else ''}{names}: {said}"
+    return f"{head}{' ' if names else ''}{names}: {quoted}"
 
 
 def _answer_line(quote: _Quote) -> str:
@@ -177,11 +177,11 @@ def _answer_line(quote: _Quote) -> str:
     return f"- {quote.shown.clock} {where}: “{plain(quote.text)}” [[{quote.shown.id}]]"
 
 
-def _nothing_found(material: Evidence) -> str:
-    words = ", ".join(material.asked)
-    if material.language == "zh":
-        return f"看过的 {len(material.shown)} 帧画面里没有找到“{words}”。这段时间屏幕上显示的是："
-    return f"None of the {len(material.shown)} frames looked at names “{words}”. The screen showed:"
+def _nothing_found(evidence: Evidence) -> str:
+    words = ", ".join(evidence.asked)
+    if evidence.language == "zh":
+        return f"看过的 {len(evidence.shown)} 帧画面里没有找到“{words}”。这段时间屏幕上显示的是："
+    return f"None of the {len(evidence.shown)} frames looked at names “{words}”. The screen showed:"
 
 
 def plain(text: str) -> str:
@@ -190,6 +190,6 @@ def plain(text: str) -> str:
 
 
 def _completion(lines: Sequence[str], quotes: Sequence[_Quote]) -> Completion:
-    evidence = [{"id": quote.shown.id, "quote": quote.text} for quote in quotes]
-    text = json.dumps({"answer_md": "\n".join(lines), "evidence": evidence}, ensure_ascii=False)
+    quoted = [{"id": quote.shown.id, "quote": quote.text} for quote in quotes]
+    text = json.dumps({"answer_md": "\n".join(lines), "evidence": quoted}, ensure_ascii=False)
     return Completion(text, None, ExtractiveModel.name)

@@ -3,12 +3,12 @@
 A client's time limit bounds each wait for more bytes, so an endpoint that sends one now and then would
 hold a request for ever, and a thread that waits inside a read hears of nothing. But another thread can
 shut its socket down: the read ends at once, with an error. So every connection of a request is held by
-the cutoff of whoever asks, and by those of everyone who waits for that one::
+the cancellation of whoever asks, and by those of everyone who waits for that one::
 
-    cutoff = Cutoff()
-    with cutoff.at(until_s), cutoff.here():    # in the thread that asks
+    cancellation = Cancellation()
+    with cancellation.at(until_s), cancellation.here():    # in the thread that asks
         ...
-    cutoff.now()                               # from any thread
+    cancellation.now()                                     # from any thread
 
 What cannot be ended is the look-up of a host's name; connecting and its handshake keep the time limit
 they were given.
@@ -27,7 +27,7 @@ from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 from weakref import WeakSet
 
-_current: ContextVar[Cancellation | None] = ContextVar("cutoff", default=None)
+_current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
 
 _CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 
@@ -102,21 +102,21 @@ class Cancellation:
 
 
 def current() -> Cancellation | None:
-    """The cutoff of what this thread does."""
+    """The cancellation of what this thread does."""
     return _current.get()
 
 
-def tracing(cutoff: Cancellation) -> Callable[[str, Mapping[str, Any]], None]:
+def tracing(cancellation: Cancellation) -> Callable[[str, Mapping[str, Any]], None]:
     """A ``trace`` extension of an HTTP client's request (https://www.python-httpx.org/advanced/extensions/)
-    that lets `cutoff` hold its connection. Only a connection that is opened for the request is told, so
+    that lets `cancellation` hold its connection. Only a connection that is opened for the request is told, so
     such a client keeps none.
     """
 
-    def told(event: str, info: Mapping[str, Any]) -> None:
+    def trace(event: str, info: Mapping[str, Any]) -> None:
         if event.endswith(_CONNECTED):
-            cutoff.hold(info["return_value"].get_extra_info("socket"))
+            cancellation.hold(info["return_value"].get_extra_info("socket"))
 
-    return told
+    return trace
 
 
 def _shut(connection: socket.socket) -> None:
@@ -127,12 +127,11 @@ def _shut(connection: socket.socket) -> None:
         return
 
 
-# ---- addresses
 # Addresses of endpoints: which are on this machine, what of them may be shown, which may be used.
 
 
 def public_url(base_url: str) -> str:
-    """The address without a user, a password or a query, any of which may be a secret (SEC-11)."""
+    """The address without a user, a password or a query, any of which may be a secret."""
     parts = urlsplit(base_url)
     return f"{parts.scheme}://{_host_and_port(parts)}{parts.path}"
 

@@ -1,7 +1,7 @@
 """Chat models behind one small protocol.
 
 A `ChatModel` turns messages into one completion. It knows nothing of frames, tables or turns; what
-goes wrong arrives as one of the errors below, each with a sentence of its own (CHAT-10)::
+goes wrong arrives as one of the errors below, each with a sentence of its own::
 
     ModelError
     ├── ModelNoKey           the endpoint wants a key and none is set

@@ -1,4 +1,4 @@
-"""The Responses protocol behind the same `ChatModel`, for endpoints that have it (C9).
+"""The Responses protocol behind the same `ChatModel`, for endpoints that have it.
 
 https://platform.openai.com/docs/api-reference/responses. Chat Completions stays what every endpoint must
 speak; this is chosen for one that speaks it better. The endpoint keeps what it was asked, so that a
@@ -7,13 +7,12 @@ conversation can go on from it: `OpenAIResponsesModel.after`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engines.chat.client import check, short
-from engines.chat.completions import MAX_CHARS, Call, OpenAIChatModel, read_stream
+from engines.chat.client import short
+from engines.chat.completions import MAX_CHARS, Accumulator, Call, OpenAIChatModel
 from engines.chat.protocol import (
     Completion,
     Message,
@@ -25,37 +24,14 @@ from engines.chat.protocol import (
     Usage,
 )
 
+if TYPE_CHECKING:
+    from openai import OpenAI
+
 _SEPARATOR = "\n\n"
 
 
 class OpenAIResponsesModel(OpenAIChatModel):
     """A `StreamingModel` behind ``POST {base_url}/responses``."""
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        timeout_s: float,
-        on_send: RequestHook | None = None,
-    ) -> Completion:
-        """One completion; `ModelError` says what went wrong."""
-        with self._answer_under_way(), Call(timeout_s, on_send).timed() as call:
-            answer = self._answered(call, self._sender(), sent_input(messages), schema)
-            document = answer.http_response.json()
-            return completion_of(document, self.model)
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
-        timeout_s: float,
-        on_send: RequestHook | None = None,
-    ) -> Iterator[str | Completion]:
-        """The answer piece by piece, then as a whole; `ModelError` says what went wrong."""
-        yield from self._streamed(messages, "", schema, tools, timeout_s, on_send)
 
     def after(self, response_id: str, known: Sequence[Message]) -> ChainedResponse:
         """The same model in a conversation that the endpoint has up to a response of its own.
@@ -64,35 +40,45 @@ class OpenAIResponsesModel(OpenAIChatModel):
         """
         return ChainedResponse(self, response_id, tuple(known))
 
-    def _streamed(
+    def stream_after(
         self,
+        response_id: str,
         messages: Sequence[Message],
-        previous: str,
-        schema: Schema | None,
-        tools: Sequence[Mapping[str, Any]],
+        *,
+        schema: Schema | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
-        on_send: RequestHook | None,
+        on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
-        parameters: dict[str, Any] = {**sent_input(messages), "stream": True}
-        if previous:
-            parameters["previous_response_id"] = previous
+        """As `stream`, going on from a response that the endpoint keeps."""
+        parameters = {**self._parameters(messages, tools), "previous_response_id": response_id}
+        yield from self._streamed(parameters, schema, timeout_s, on_send)
+
+    def _parameters(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
+    ) -> dict[str, Any]:
+        parameters = sent_input(messages)
         if tools:
             # Strict schemas allow no default values, which ours have.
             parameters["tools"] = [{"type": "function", "strict": False, **tool} for tool in tools]
-        with self._answer_under_way(), Call(timeout_s, on_send).timed() as call:
-            answer = self._answered(call, self._sender(), parameters, schema)
-            ended = partial(check, call.cutoff, timeout_s)
-            yield from read_stream(answer, self.model, ended, self._api_key, Growing, completion_of)
+        return parameters
 
-    def _sender(self) -> Callable[[float, Mapping[str, Any]], Any]:
-        def send(left_s: float, parameters: Mapping[str, Any]) -> Any:
-            given = dict(parameters)
-            form = given.pop("response_format", None)
-            if form:
-                given["text"] = {"format": {"type": form["type"], **form.get("json_schema", {})}}
-            return self._connected().responses.with_raw_response.create(timeout=left_s, **given)
+    def _create(self, client: OpenAI, parameters: Mapping[str, Any]) -> Any:
+        given = dict(parameters)
+        response_format = given.pop("response_format", None)
+        if response_format:
+            schema = response_format.get("json_schema", {})
+            given["text"] = {"format": {"type": response_format["type"], **schema}}
+        return client.responses.with_raw_response.create(**given)
 
-        return send
+    def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
+        return self._answered(call, {**parameters, "stream": True}, schema)
+
+    def _accumulator(self) -> Accumulator:
+        return _EventAccumulator(self.model)
+
+    def _completion(self, document: dict[str, Any]) -> Completion:
+        return completion_of(document, self.model)
 
 
 @dataclass(slots=True)
@@ -136,28 +122,28 @@ class ChainedResponse:
     ) -> Iterator[str | Completion]:
         """The answer piece by piece. Raises `ModelError`, and whatever `on_send` raises."""
         if self.response_id:
-            rest = [each for each in messages if not any(each is old for old in self.known)]
-            told = self.base._streamed(rest, self.response_id, schema, tools, timeout_s, on_send)
+            new = [message for message in messages if not any(message is known for known in self.known)]
+            pieces = self.base.stream_after(
+                self.response_id, new, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send
+            )
             try:
-                first = next(told)
+                first = next(pieces)
             except ModelRefused as error:
                 if not _is_forgotten(error):
                     raise
                 self.response_id = ""
             else:
                 yield first
-                yield from told
+                yield from pieces
                 return
-        yield from self.base._streamed(messages, "", schema, tools, timeout_s, on_send)
+        yield from self.base.stream(
+            messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send
+        )
 
 
 def _is_forgotten(error: ModelRefused) -> bool:
     """Whether the endpoint says that it does not know, or does not take, the response to go on from."""
-    said = error.detail.casefold()
-    return "previous_response" in said or "previous response" in said
-
-
-# -- what is sent -----------------------------------------------------------------------------------
+    return "previous response" in error.detail.casefold().replace("_", " ")
 
 
 def sent_input(messages: Sequence[Message]) -> dict[str, Any]:
@@ -173,16 +159,13 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
         return
     if message.pictures:
         parts: list[dict[str, Any]] = [{"type": "input_text", "text": message.content}]
-        parts += [{"type": "input_image", "image_url": each.data_url} for each in message.pictures]
+        parts += [{"type": "input_image", "image_url": picture.data_url} for picture in message.pictures]
         yield {"role": message.role, "content": parts}
         return
     if message.content or not message.tool_calls:
         yield {"role": message.role, "content": message.content}
     for call in message.tool_calls:
         yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
-
-
-# -- what comes back --------------------------------------------------------------------------------
 
 
 def completion_of(document: Mapping[str, Any], asked_model: str) -> Completion:
@@ -242,7 +225,7 @@ def _reason(document: Mapping[str, Any]) -> str:
 
 
 @dataclass(slots=True)
-class Growing:
+class _EventAccumulator:
     """A streamed response so far; its last event holds the whole."""
 
     model: str
@@ -251,7 +234,6 @@ class Growing:
     size: int = 0
 
     def add(self, event: Any) -> str:
-        """The text that an event adds."""
         kind = getattr(event, "type", "")
         if kind in ("response.completed", "response.incomplete", "response.failed"):
             response = getattr(event, "response", None)
@@ -269,10 +251,8 @@ class Growing:
         return delta
 
     def completion(self) -> Completion:
-        """The whole. Raises `ModelUnreachable` when it just stops, and as `completion_of`."""
         if not isinstance(self.document, dict):
             raise ModelUnreachable("the answer broke off before its end")
-        found = completion_of(self.document, self.model)
-        told = "".join(self.text)
-        # What was told is what counts: some servers leave the text out of the last event.
-        return found if found.text or not told else replace(found, text=told)
+        completion = completion_of(self.document, self.model)
+        # Some servers leave the text out of the last event.
+        return completion if completion.text else replace(completion, text="".join(self.text))

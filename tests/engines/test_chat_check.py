@@ -65,7 +65,7 @@ def test_what_an_endpoint_lacks_is_said_and_the_rest_works(
 
 def test_an_endpoint_that_refuses_to_stream_is_asked_without() -> None:
     with StubModel() as stub:
-        stub.fail(400, "stream is not supported").reply(READY)
+        stub.fail(400, "stream is not supported").fail(400, "stream is not supported").reply(READY)
         assert verdicts(check(stub.base_url, "stub"))["streaming"] == "failed"
 
 
