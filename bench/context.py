@@ -22,7 +22,7 @@ import numpy as np
 from assistant.context import session_closing
 from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
-from assistant.context.session_closing import ContextServices
+from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import Meaning
 from bench.report import Report, percentile, timed_ms
@@ -71,8 +71,8 @@ def main(report: Report) -> None:
         database = open_database(DataDir(Path(folder) / "home"))
         models = ChatModels(ChatSettings(), {}, waits_s=())
         clock = _Clock()
-        settings = ContextSettings(min_user_turns=1, build_budget_ms=60_000.0)
-        deps = ContextServices(database, settings, models, made_up.asked, clock)
+        pace = ContextPace(min_user_turns=1, build_budget_ms=60_000.0)
+        deps = ContextServices(database, ContextSettings(), models, made_up.asked, clock, pace)
         _fill(database, rng, made_up)
         clock.now_ms = _NOW_MS
         _packs(report, deps, rng, "spread over a year")

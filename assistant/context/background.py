@@ -37,7 +37,7 @@ def prepare(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
         return PreparedContext(reason=why)
     began_s = time.perf_counter()
     try:
-        return _within(lambda: _prepared(deps, asking, began_s), deps.settings.build_budget_ms / 1_000, deps)
+        return _within(lambda: _prepared(deps, asking, began_s), deps.pace.build_budget_ms / 1_000, deps)
     except TimeoutError:
         log.warning("background took too long; what was told before is told again")
         return _again(deps, asking)
@@ -79,7 +79,7 @@ def _switched_off(deps: ContextServices, asking: ContextRequest) -> str:
 
 
 def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> PreparedContext:
-    database, settings, now_ms = deps.database, deps.settings, deps.clock()
+    database, pace, now_ms = deps.database, deps.pace, deps.clock()
     assert asking.session_id is not None
     session = chat_sessions.get(database, asking.session_id)
     if session is None or session.chat_id not in (None, asking.chat_id):
@@ -89,12 +89,12 @@ def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> 
     if asking.chat_id is not None and chat_sessions.is_without_context(database, asking.chat_id):
         return PreparedContext(reason="switched off for this chat", session_id=session.id)
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
-    topic = topics.decided(database, settings, session.id, session.metadata, messages, now_ms)
+    topic = topics.decided(database, session.id, session.metadata, messages, now_ms, pace.refresh_cooldown_s)
     plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
     if asking.withheld:
         return replace(plain, reason=asking.withheld)
-    if len(messages) < settings.min_user_turns:
-        return replace(plain, reason=f"told from question {settings.min_user_turns} of a window on")
+    if len(messages) < pace.min_user_turns:
+        return replace(plain, reason=f"told from question {pace.min_user_turns} of a window on")
     kept = _kept(deps, session, topic, len(messages), now_ms, asking)
     if kept is not None:
         return replace(plain, **kept)
@@ -124,12 +124,12 @@ def _kept(
     asking: ContextRequest,
 ) -> dict[str, Any] | None:
     """The pack that was told last, where it is not due to be made anew (R1.47); None where it is."""
-    settings, kept = deps.settings, session.metadata
+    pace, kept = deps.pace, session.metadata
     if "last_context_hash" not in kept or kept.get("pack_topic") != (topic.tag if topic else None):
         return None
     age_ms, turns = now_ms - kept["pack_ms"], turn - kept["pack_turn"]
-    is_due = turns >= settings.refresh_turns or age_ms >= settings.refresh_minutes * _MINUTE_MS
-    if is_due and age_ms >= settings.refresh_cooldown_s * 1_000:
+    is_due = turns >= pace.refresh_turns or age_ms >= pace.refresh_minutes * _MINUTE_MS
+    if is_due and age_ms >= pace.refresh_cooldown_s * 1_000:
         return None
     before = context_packs.by_hash(deps.database, session.id, kept["last_context_hash"])
     limit = packs.limits(deps, asking)
@@ -254,7 +254,7 @@ def note(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> 
                     created_ms=now_ms,
                 ),
             )
-            if random.random() < deps.settings.telemetry_sample:
+            if random.random() < deps.pace.telemetry_sample:
                 context_packs.sample(
                     connection, turn.id, prepared.tokens, prepared.prompt_tokens, prepared.build_ms, now_ms
                 )

@@ -31,6 +31,14 @@ TRUNCATED = "[truncated]"
 RECENT_TITLE = "Recent context"
 HISTORY_TITLE = "Long-term history"
 _MIN_LINE_CHARS = 40
+# Each section has the room of some lines, and together hardly more than a pack may have.
+_RECENT_CHARS, _HISTORY_CHARS, _TOPIC_CHARS = 1_300, 900, 700
+# In a small window background takes at most this share of the prompt: the screen comes first.
+_SMALL_WINDOW_TOKENS, _SMALL_WINDOW_SHARE = 8_192, 0.3
+# Two weeks: what was yesterday comes before what was like it a month ago.
+_HALF_LIFE_DAYS = 14.0
+# More recent chats than this do not fit into their section.
+_TOP_K = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +304,7 @@ def loaded(
     deps: ContextServices, session: ChatSession, topic: Topic | None, asking: ContextRequest, now_ms: int
 ) -> Loaded:
     """What there is to tell: the nearest recent chats, the time before them, and the topic."""
-    database, settings = deps.database, deps.settings
-    since_ms = now_ms - settings.recent_days * topics.DAY_MS
+    database, since_ms = deps.database, now_ms - topics.RECENT_MS
     meaning = deps.embed(asking.message)
     words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
     candidates = chat_digests.candidates(database, since_ms, meaning["vector_model"], session.id)
@@ -308,8 +315,8 @@ def loaded(
         meaning["query_vector"],
         {} if by_meaning else chat_digests.tagged(database, words, since_ms),
         now_ms=now_ms,
-        half_life_days=settings.recency_half_life_days,
-        top_k=settings.summary_top_k,
+        half_life_days=_HALF_LIFE_DAYS,
+        top_k=_TOP_K,
     )
     found = chat_summaries.get(database, [each.session_id for each in best])
     recent = tuple(
@@ -317,8 +324,8 @@ def loaded(
         for each in best
         if each.session_id in found
     )
-    history = topics.history(database, settings.recent_days, now_ms).lines
-    about = topics.digest(database, topic, settings, now_ms) if topic else ()
+    history = topics.history(database, now_ms).lines
+    about = topics.digest(database, topic, now_ms) if topic else ()
     # What is told of as a recent chat is not told of again, and this chat the model reads itself.
     told = {session_id for each in recent for session_id in each.line.sessions} | {session.id}
     if session.chat_id is not None:
@@ -337,15 +344,11 @@ def _candidates(lines: Collection[Line], why: str) -> tuple[Candidate, ...]:
 
 def limits(deps: ContextServices, asking: ContextRequest) -> Limits:
     """The caps, and for a small window the share of the prompt (C20)."""
-    settings = deps.settings
     bound = None
-    if asking.window_tokens <= settings.small_model_tokens:
-        share = min(settings.small_model_share, 0.9)
-        bound = int(asking.prompt_tokens * share / (1 - share))
-    total = min(settings.pack_max_chars, BACKGROUND_ROOM)
-    return Limits(
-        total, settings.recent_max_chars, settings.history_max_chars, settings.topic_max_chars, bound
-    )
+    if asking.window_tokens <= _SMALL_WINDOW_TOKENS:
+        bound = int(asking.prompt_tokens * _SMALL_WINDOW_SHARE / (1 - _SMALL_WINDOW_SHARE))
+    total = min(deps.settings.pack_max_chars, BACKGROUND_ROOM)
+    return Limits(total, _RECENT_CHARS, _HISTORY_CHARS, _TOPIC_CHARS, bound)
 
 
 def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:

@@ -38,6 +38,29 @@ MAX_REPAIRED = 20
 
 
 @dataclass(frozen=True, slots=True)
+class ContextPace:
+    """When background is told and made anew, and how long anything may take; not for a person to choose."""
+
+    min_user_turns: int = 3
+    """From which question of a window on background is told: two questions hardly show what it is about."""
+    refresh_turns: int = 3
+    """A pack is made anew after so many questions: until then a model reads the same text, which its
+    server has in its cache."""
+    refresh_minutes: float = 10.0
+    """Or after so long."""
+    refresh_cooldown_s: float = 60.0
+    """But no sooner than after this, nor does the topic change sooner."""
+    build_budget_ms: float = 300.0
+    """What takes longer is not waited for, and what was told before is told again: a person notices less."""
+    summary_timeout_s: float = 20.0
+    """How long a model may take to put a closed chat into better words; those of the rules are there."""
+    heartbeat_s: float = 30.0
+    """How often a window says that it is open: many times before it is taken for closed."""
+    telemetry_sample: float = 0.1
+    """Of how many answers sizes and times are kept, here and nowhere else: enough for a median."""
+
+
+@dataclass(frozen=True, slots=True)
 class ContextServices:
     """What memory of chats works with; `embed` gives a text's meaning, `clock` epoch milliseconds."""
 
@@ -46,6 +69,7 @@ class ContextServices:
     models: ChatModels
     embed: Callable[[str], Meaning]
     clock: Callable[[], int]
+    pace: ContextPace = ContextPace()
 
     def __post_init__(self) -> None:
         """Raises `SettingsError`: a word that was mistyped must not let texts leave."""
@@ -178,13 +202,13 @@ def embed(deps: ContextServices, session_id: int) -> None:
 
 def refine(deps: ContextServices, session_id: int) -> bool:
     """Let the model that answered put a summary into better words; False where the rules' words stay."""
-    settings = deps.settings
+    choice, timeout_s = deps.settings.summaries, deps.pace.summary_timeout_s
     try:
         turns = chat_summaries.summary_input(deps.database, session_id)
         if not turns:
             return False
         found = session_summary.summary_by_model(
-            deps.database, deps.models, turns, settings.summaries, settings.summary_timeout_s, deps.clock
+            deps.database, deps.models, turns, choice, timeout_s, deps.clock
         )
         return found is not None and _put(deps, session_id, turns, *found)
     except (ModelError, *FAULTS) as error:
@@ -244,8 +268,8 @@ def _embedded(deps: ContextServices, session_id: int, text: str) -> Embedded | N
 
 def _roll_up(deps: ContextServices) -> None:
     try:
-        topics.roll_up_recent(deps.database, deps.settings.recent_days, deps.clock())
-        topics.history(deps.database, deps.settings.recent_days, deps.clock())
+        topics.roll_up_recent(deps.database, deps.clock())
+        topics.history(deps.database, deps.clock())
     except FAULTS as error:
         log.warning("the digests of chats are made later: %s", type(error).__name__)
 

@@ -18,7 +18,6 @@ from assistant.context.session_summary import one_line
 from assistant.core.strings import local_time
 from assistant.core.texts import REDACTED, normalize, question_words, redacted
 from store.core.database import Database
-from store.core.settings import ContextSettings
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Digest, Line
 from store.memory.chat_summaries import ChatSummary
@@ -29,7 +28,10 @@ DRIFT_BY = 0.1
 """How much surer another topic has to be."""
 MAX_SESSIONS = 8
 MAX_TITLE_CHARS = 60
-_HOUR_MS = 3_600_000
+THRESHOLD = 0.35
+"""How sure a topic has to be, 0 to 1: named in most questions, or in some and in earlier chats (`scores`)."""
+DIGEST_TTL_MS = 24 * 3_600_000
+"""A topic's digest is made anew after this: what chats of today came to is in it tomorrow."""
 
 Origin = Literal["inferred", "person"]
 
@@ -67,13 +69,16 @@ def is_dismissed(metadata: Mapping[str, Any]) -> bool:
 
 def decided(
     database: Database,
-    settings: ContextSettings,
     session_id: int,
     metadata: Mapping[str, Any],
     messages: Sequence[str],
     now_ms: int,
+    cooldown_s: float,
 ) -> Topic | None:
-    """The topic of a window after these questions of the person, the last one being asked now."""
+    """The topic of a window after these questions of the person, the last one being asked now.
+
+    One that is younger than `cooldown_s` does not change.
+    """
     current = stored(metadata)
     if is_dismissed(metadata):
         return None
@@ -87,8 +92,9 @@ def decided(
     if current is None:
         found = {tag: max(first.get(tag, 0.0), latest.get(tag, 0.0)) for tag in first | latest}
         best = _best(found)
-        return _topic(database, best, found.get(best, 0.0), settings, messages, now_ms)
-    return _drifted(database, settings, current, latest, messages, now_ms)
+        return _topic(database, best, found.get(best, 0.0), messages, now_ms)
+    is_cool = current.since_ms <= now_ms - cooldown_s * 1_000
+    return _drifted(database, current, latest, messages, now_ms) if is_cool else current
 
 
 def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) -> bool:
@@ -134,7 +140,7 @@ def scores(
     return found
 
 
-def digest(database: Database, topic: Topic, settings: ContextSettings, now_ms: int) -> tuple[Line, ...]:
+def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
     """What earlier chats came to about a topic; made again when missing, too old or surer (R1.22)."""
     known = chat_digests.topic(database, topic.tag)
     is_stronger = known is not None and topic.score > known.score + DRIFT_BY
@@ -143,14 +149,13 @@ def digest(database: Database, topic: Topic, settings: ContextSettings, now_ms: 
     ids = chat_digests.about(database, topic.tag, MAX_SESSIONS)
     found = chat_summaries.get(database, ids)
     lines = tuple(line_of(found[each]) for each in ids if each in found)
-    expires_ms = now_ms + round(settings.topic_ttl_hours * _HOUR_MS)
+    expires_ms = now_ms + DIGEST_TTL_MS
     chat_digests.put_topic(database, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
     return lines
 
 
 def _drifted(
     database: Database,
-    settings: ContextSettings,
     current: Topic,
     latest: Mapping[str, float],
     messages: Sequence[str],
@@ -159,21 +164,13 @@ def _drifted(
     """The topic that the latest questions changed to, else the current one."""
     best = _best(latest)
     is_surer = latest.get(best, 0.0) > latest.get(current.tag, 0.0) + DRIFT_BY
-    is_cool = now_ms - current.since_ms >= settings.refresh_cooldown_s * 1_000
-    if best == current.tag or not is_surer or not is_cool:
+    if best == current.tag or not is_surer:
         return current
-    return _topic(database, best, latest[best], settings, messages[-LATEST_TURNS:], now_ms) or current
+    return _topic(database, best, latest[best], messages[-LATEST_TURNS:], now_ms) or current
 
 
-def _topic(
-    database: Database,
-    tag: str,
-    score: float,
-    settings: ContextSettings,
-    messages: Sequence[str],
-    now_ms: int,
-) -> Topic | None:
-    if not tag or score <= settings.topic_threshold:
+def _topic(database: Database, tag: str, score: float, messages: Sequence[str], now_ms: int) -> Topic | None:
+    if not tag or score <= THRESHOLD:
         return None
     known = chat_digests.topic(database, tag)
     return Topic(tag, known.title if known else title_of(tag, messages), score, "inferred", now_ms)
@@ -203,23 +200,26 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
 # Roll-ups of closed chats: the recent days chat by chat, the time before folded by month (R1.12, R1.13).
 
 DAY_MS = 86_400_000
+RECENT_DAYS = 28
+"""Chats of four weeks are told of one by one; those before are folded by month."""
+RECENT_MS = RECENT_DAYS * DAY_MS
 MAX_RECENT = 200
 """Chats that the digest of the recent days holds, newest first."""
 MAX_LINE_CHARS = 260
 
 
-def recent(database: Database, recent_days: int, now_ms: int) -> Digest:
-    """Chats that ended in the last `recent_days`, newest first; made and kept where it is missing."""
-    since_ms = now_ms - recent_days * DAY_MS
+def recent(database: Database, now_ms: int) -> Digest:
+    """Chats that ended in the last `RECENT_DAYS`, newest first; made and kept where it is missing."""
+    since_ms = now_ms - RECENT_MS
     known = chat_digests.get(database, "recent")
     if known is not None and not any(line.at_ms < since_ms for line in known.lines):
         return known
-    return roll_up_recent(database, recent_days, now_ms)
+    return roll_up_recent(database, now_ms)
 
 
-def roll_up_recent(database: Database, recent_days: int, now_ms: int) -> Digest:
+def roll_up_recent(database: Database, now_ms: int) -> Digest:
     """Make the digest of the recent days anew and keep it."""
-    since_ms = now_ms - recent_days * DAY_MS
+    since_ms = now_ms - RECENT_MS
     ids = chat_digests.recent(database, since_ms, MAX_RECENT)
     found = chat_summaries.get(database, ids)
     digest = Digest("recent", tuple(line_of(found[each]) for each in ids if each in found), since_ms, now_ms)
@@ -227,9 +227,9 @@ def roll_up_recent(database: Database, recent_days: int, now_ms: int) -> Digest:
     return digest
 
 
-def history(database: Database, recent_days: int, now_ms: int) -> Digest:
+def history(database: Database, now_ms: int) -> Digest:
     """What the time before the recent days was about; made anew when a chat is not recent any more."""
-    until_ms = now_ms - recent_days * DAY_MS
+    until_ms = now_ms - RECENT_MS
     known = chat_digests.get(database, "history")
     if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms):
         return known

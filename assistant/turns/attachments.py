@@ -22,11 +22,12 @@ from store.chats import attachments
 from store.chats.attachments import Attachment
 from store.core.database import Database
 from store.core.errors import AttachmentNotFound
-from store.core.settings import ContextSettings
 
 OPEN, CLOSE = "BEGIN ATTACHED DATA", "END ATTACHED DATA"
 
 MAX_FILES = 10
+MAX_ATTACHED_CHARS = 15_000
+"""How much of all files of a question goes with it; a model with tools reads on by itself."""
 MAX_IMAGE_BYTES = 20_000_000
 """Of all images of one question: they are sent as they are."""
 
@@ -101,9 +102,8 @@ def attachment_text_for(
     deps: TurnServices, attached: Attached, window: int, *, can_read: bool
 ) -> AttachmentText:
     """What a model with such a window is told of a question's files: a quarter of it at most."""
-    settings = deps.context.settings if deps.context else ContextSettings()
-    most = settings.attachment_max_chars
-    return attachment_text(attached, attachment_reader(deps.database), most, window // 4, can_read=can_read)
+    read = attachment_reader(deps.database)
+    return attachment_text(attached, read, MAX_ATTACHED_CHARS, window // 4, can_read=can_read)
 
 
 def pictures(database: Database, attached: Attached) -> Pictures:

@@ -19,7 +19,7 @@ import click
 
 from assistant.context import session_closing
 from assistant.context.background import VERSION
-from assistant.context.session_closing import ContextServices
+from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnResult
 from assistant.turns.plan import TurnServices
@@ -57,11 +57,11 @@ def compare(
     progress: Callable[[], None] = lambda: None,
 ) -> Compared:
     """Ask all cases three times; `progress` is called after each answer."""
-    settings = replace(
-        context.settings, enabled=True, opt_out=(), in_evidence_mode=True, min_user_turns=1,
-        build_budget_ms=5_000.0, summaries="off", telemetry_sample=0.0,
-    )  # fmt: skip
-    context = replace(context, settings=settings)
+    context = replace(
+        context,
+        settings=replace(context.settings, enabled=True, opt_out=(), in_evidence_mode=True, summaries="off"),
+        pace=ContextPace(min_user_turns=1, build_budget_ms=5_000.0, telemetry_sample=0.0),
+    )
     told = replace(deps, context=context)
     asked: list[int] = []
     try:

@@ -3,14 +3,16 @@
 They come from ``config.toml``, then from the environment (``RECOLLECT_<SECTION>_<KEY>``), then
 from the command line, later sources winning. Each field carries its default, unit and a sentence
 of help; `describe()` lists them, and a test compares that list with the documentation. Unknown
-keys are refused with the nearest known name. Only entry points call `load()`; everything else is
-handed what it needs. What a person chooses in the app is a preference and lives in the database.
+keys are refused with the nearest known name; those of an older version are passed over with a
+warning. Only entry points call `load()`; everything else is handed what it needs. What a person
+chooses in the app is a preference and lives in the database.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
+import logging
 import math
 import os
 import tomllib
@@ -20,6 +22,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
+
+log = logging.getLogger(__name__)
 
 
 def _setting(default: Any, help: str, *, unit: str = "", low: float | None = None) -> Any:
@@ -173,6 +177,8 @@ class PrivacySettings:
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
+    """What models are told of earlier chats; how it is chosen is `assistant.context`."""
+
     enabled: bool = _setting(True, "Remember what chats were about, and tell a model of it as background.")
     opt_out: tuple[str, ...] = _setting(
         [], "Names of this computer's users for whom nothing is told; * is everyone."
@@ -183,43 +189,9 @@ class ContextSettings:
         "Let the chat model put a closed chat into better words: local (only a model on this machine), "
         "any (questions and answers go to the endpoint in the background) or off.",
     )
-    summary_timeout_s: float = _setting(20.0, "How long to wait for it.", unit="s", low=1)
-    min_user_turns: int = _setting(
-        3, "From which question of a window on background is told.", unit="questions", low=1
-    )
-    recent_days: int = _setting(
-        28, "Chats of so many days count as recent; those before are one digest.", unit="days", low=1
-    )
     pack_max_chars: int = _setting(3_000, "The most that is told; 3,000 at most.", unit="characters", low=200)
-    recent_max_chars: int = _setting(1_300, "The most of recent chats.", unit="characters", low=0)
-    history_max_chars: int = _setting(900, "The most of the time before them.", unit="characters", low=0)
-    topic_max_chars: int = _setting(700, "The most of the topic.", unit="characters", low=0)
-    small_model_share: float = _setting(
-        0.3, "The most of a prompt that it takes where the model's window is small.", unit="share", low=0
-    )
-    small_model_tokens: int = _setting(8_192, "Up to this size a window is small.", unit="tokens", low=0)
-    refresh_turns: int = _setting(3, "Made anew after so many questions.", unit="questions", low=1)
-    refresh_minutes: float = _setting(10.0, "Or after so long.", unit="minutes", low=0)
-    refresh_cooldown_s: float = _setting(60.0, "But no sooner than after this.", unit="s", low=0)
-    build_budget_ms: float = _setting(
-        300.0, "What takes longer is not waited for; what was told before is told again.", unit="ms", low=1
-    )
-    topic_threshold: float = _setting(0.35, "How sure a topic has to be, 0 to 1.", low=0)
-    topic_ttl_hours: float = _setting(24.0, "A topic's digest is made anew after this.", unit="h", low=0)
-    heartbeat_interval_s: float = _setting(30.0, "How often a window says that it is open.", unit="s", low=1)
     session_stale_minutes: float = _setting(
         30.0, "A window not heard of for this long is taken for closed.", unit="minutes", low=1
-    )
-    summary_top_k: int = _setting(8, "How many recent chats are told of.", unit="chats", low=1)
-    recency_half_life_days: float = _setting(14.0, "A chat counts half after this.", unit="days", low=0.1)
-    telemetry_sample: float = _setting(
-        0.1, "Of how many answers sizes and times are kept, here and nowhere else.", unit="share", low=0
-    )
-    attachment_max_chars: int = _setting(
-        15_000,
-        "How much of all files attached to a question goes with it; a model with tools reads on by itself.",
-        unit="characters",
-        low=0,
     )
 
 
@@ -264,6 +236,18 @@ class SettingHelp:
     default: Any
     unit: str
     help: str
+
+
+REMOVED = frozenset(
+    f"context.{key}"
+    for key in (
+        "attachment_max_chars", "build_budget_ms", "heartbeat_interval_s", "history_max_chars",
+        "min_user_turns", "recency_half_life_days", "recent_days", "recent_max_chars", "refresh_cooldown_s",
+        "refresh_minutes", "refresh_turns", "small_model_share", "small_model_tokens", "summary_timeout_s",
+        "summary_top_k", "telemetry_sample", "topic_max_chars", "topic_threshold", "topic_ttl_hours",
+    )
+)  # fmt: skip
+"""Settings of version 0.1.0 that became constants: a file that has one must not stop the program."""
 
 
 def load(
@@ -328,6 +312,9 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse: bool = False) -> Settings:
     known = {key: f for key, _, f in _all_fields(settings)}
     for key, raw in values.items():
+        if key in REMOVED:
+            log.warning("%s: %s no longer does anything and can be removed", origin, key)
+            continue
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"

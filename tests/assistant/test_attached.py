@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.context.session_closing import ContextServices
 from assistant.core.errors import AttachmentRefused, TurnRefused, UnknownAttachment
-from assistant.core.query_embedder import WORDS_ONLY
 from assistant.core.texts import estimate_tokens
 from assistant.turns import attachments as attached
-from assistant.turns.attachments import CLOSE, OPEN, attachment_text
+from assistant.turns.attachments import CLOSE, MAX_ATTACHED_CHARS, OPEN, attachment_text
 from assistant.turns.plan import Attached
 from store.chats import attachments, conversations
 from store.chats.attachments import Attachment
 from store.core.database import Database
-from store.core.settings import ContextSettings
 from store.egress import egress_log
 from tests.assistant.agents import agent_deps, offered, run
 from tests.assistant.conftest import Ask
@@ -28,7 +24,7 @@ from tests.assistant.helpers import HOSTILE, Afternoon, reply
 from tests.attaching import attach_image, attach_text
 from tests.stub_model import StubModel
 
-LIMIT = ContextSettings().attachment_max_chars
+LIMIT = MAX_ATTACHED_CHARS
 
 
 def file(number: int, characters: int, name: str = "a.txt", **changes: Any) -> Attachment:
@@ -274,16 +270,6 @@ def test_a_changed_question_brings_the_files_of_the_one_before(database: Databas
         again = run(deps, attachments=(found.id,), chat_id=first.chat_id).result
     assert [each.name for each in again.attachments] == ["a.txt"]
     assert stub.prompt().count("| some words") == 1
-
-
-def test_the_setting_bounds_what_is_told(database: Database, stub: StubModel) -> None:
-    stub.reply(reply("Nothing."))
-    found = attach_text(database, "a.txt", "y" * 1_000)
-    with agent_deps(database, stub) as deps:
-        settings = ContextSettings(attachment_max_chars=300)
-        context = ContextServices(database, settings, deps.models, lambda _: WORDS_ONLY, deps.clock)
-        run(replace(deps, context=context), attachments=(found.id,))
-    assert "y" * 300 in stub.prompt() and "y" * 301 not in stub.prompt()
 
 
 def test_what_was_sent_goes_with_the_chat(database: Database, stub: StubModel) -> None:

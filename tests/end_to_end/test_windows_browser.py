@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from assistant.core.models import ChatModels
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from store.core.settings import ContextSettings, Settings
+from store.core.settings import Settings
 from store.core.times import now_ms
 from store.egress import providers
 from store.egress.providers import Provider
@@ -24,6 +24,7 @@ from store.memory.chat_sessions import ChatSession
 from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
 from tests.stub_model import StubModel
+from tests.webapp.mouths import with_pace
 from webapp import create_app
 from webapp.security.access import make_launch_code
 from webapp.serving.server import Server
@@ -49,15 +50,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    settings = Settings(
-        context=ContextSettings(heartbeat_interval_s=1.0, min_user_turns=2, build_budget_ms=60_000.0)
-    )
+    settings = Settings()
     settings = replace(settings, web=replace(settings.web, port=port))
     with StubModel() as stub:
         stub.reply({"answer_md": "I do not know.", "evidence": []})
         providers.add(data_dir, Provider(0, "with-tools", stub.base_url, "m", supports_tools=True))
         models = ChatModels(settings.chat, {}, data_dir)
-        app = create_app(settings, database, chat_models=models)
+        app = with_pace(create_app(settings, database, chat_models=models), heartbeat_s=1.0, min_user_turns=2)
         server = Server(app, listener, database.close_thread)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()

@@ -10,7 +10,7 @@ import pytest
 from store.core import settings
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
-from store.core.settings import ChatModelSettings, Settings, load
+from store.core.settings import ChatModelSettings, ContextSettings, Settings, load
 
 
 def write(data_dir: DataDir, text: str) -> None:
@@ -88,6 +88,19 @@ def test_number_from_the_environment_is_finite(data_dir: DataDir, text: str) -> 
 def test_unknown_key_of_the_environment_is_refused(data_dir: DataDir) -> None:
     with pytest.raises(SettingsError, match=r"environment: unknown setting 'web\.prot'"):
         load(data_dir, {"RECOLLECT_WEB_PROT": "1"})
+
+
+def test_setting_that_was_removed_is_passed_over_with_a_warning(
+    data_dir: DataDir, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(data_dir, "[context]\nenabled = false\nrecent_days = 'whatever it said'\n")
+    found = load(data_dir, {"RECOLLECT_CONTEXT_TOPIC_THRESHOLD": "0.5"})
+    assert found.context == ContextSettings(enabled=False)
+    assert caplog.messages == [
+        "config.toml: context.recent_days no longer does anything and can be removed",
+        "environment: context.topic_threshold no longer does anything and can be removed",
+    ]
+    assert settings.REMOVED.isdisjoint(each.key for each in settings.describe())
 
 
 def test_more_models_are_tables(data_dir: DataDir) -> None:

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from flask import Flask
 from simple_websocket import Client
 
+from assistant.context.session_closing import ContextPace
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import Database
@@ -89,14 +90,26 @@ class SocketClient(Client):  # type: ignore[misc]  # simple_websocket is untyped
         super().handshake()
 
 
+def with_pace(app: Flask, **pace: float) -> Flask:
+    """The app with background at this pace, and time enough for a busy machine to make it."""
+    own = app.extensions["recollect"]
+    context = replace(own.context, pace=ContextPace(**{"build_budget_ms": 60_000.0, **pace}))
+    app.extensions["recollect"] = replace(own, context=context)
+    return app
+
+
 @contextmanager
-def serve(database: Database, settings: Settings, clock: Callable[[], int]) -> Iterator[Running]:
-    """The web app of these settings, served on a free port until the block ends."""
+def serve(
+    database: Database, settings: Settings, clock: Callable[[], int], **pace: float
+) -> Iterator[Running]:
+    """The web app of these settings, served on a free port until the block ends; `pace` as in `with_pace`."""
     listener = listen("127.0.0.1", 0)
     settings = replace(settings, web=replace(WebSettings(), port=listener.getsockname()[1]))
     models = ChatModels(settings.chat, {}, database.data_dir, waits_s=())
     embedder = QueryEmbedder(settings.embedding, database, FakeEmbedder)
     app: Flask = create_app(settings, database, chat_models=models, embedder=embedder, clock=clock)
+    if pace:
+        with_pace(app, **pace)
     with listener:
         server = Server(app, listener, thread_done=database.close_thread)
     thread = threading.Thread(target=server.run)

@@ -210,7 +210,7 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     """The digests as they are, and the pack of a window as it would be told now; nothing is kept of it."""
     own = services()
     session_closing.close_idle_sessions(own.context)
-    days, now_ms = own.settings.context.recent_days, own.clock()
+    now_ms = own.clock()
     topic, pack = None, None
     if query.session_id is not None:
         session = chat_sessions.get(own.database, number_of(query.session_id))
@@ -223,8 +223,8 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
             prepared.record,
         )  # fmt: skip
     return SnapshotAnswer(
-        recent=_lines(topics.recent(own.database, days, now_ms).lines),
-        history=_lines(topics.history(own.database, days, now_ms).lines),
+        recent=_lines(topics.recent(own.database, now_ms).lines),
+        history=_lines(topics.history(own.database, now_ms).lines),
         topic=None if topic is None else _topic(topic),
         pack=pack,
     )
@@ -280,15 +280,15 @@ def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
 def export() -> ExportAnswer:
     """Summaries with their tags, digests, topics and what was measured; not the chats themselves."""
     own = services()
-    days, now_ms = own.settings.context.recent_days, own.clock()
+    now_ms = own.clock()
     summaries: list[ChatSummary] = []
     ids = chat_digests.everything(own.database)
     for at in range(0, len(ids), EXPORTED_AT_ONCE):
         summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
     return ExportAnswer(
         summaries=[_summary(each) for each in summaries],
-        recent=_lines(topics.recent(own.database, days, now_ms).lines),
-        history=_lines(topics.history(own.database, days, now_ms).lines),
+        recent=_lines(topics.recent(own.database, now_ms).lines),
+        history=_lines(topics.history(own.database, now_ms).lines),
         topics=[
             ExportedTopic(
                 topic=each.topic, title=each.title, dismissed=each.is_dismissed, lines=_lines(each.lines)

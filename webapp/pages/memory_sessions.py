@@ -98,7 +98,7 @@ def session_page(own: Services, session: ChatSession) -> SessionPage:
 
 def topic_page(own: Services, topic: Topic) -> TopicPage:
     """A topic with what chats came to about it."""
-    found = topics.digest(own.database, topics.of_stored(topic), own.settings.context, own.clock())
+    found = topics.digest(own.database, topics.of_stored(topic), own.clock())
     topic = replace(topic, lines=found)
     others = [each for each in chat_digests.topics(own.database) if each.id != topic.id]
     return TopicPage(topic, chat_memory.of_lines(own.database, topic.lines), others)
@@ -106,11 +106,11 @@ def topic_page(own: Services, topic: Topic) -> TopicPage:
 
 def digests_page(own: Services) -> DigestsPage:
     """What packs are made from, as it is now."""
-    days, now_ms = own.settings.context.recent_days, own.clock()
+    now_ms = own.clock()
     return DigestsPage(
-        days,
-        chat_memory.of_lines(own.database, topics.recent(own.database, days, now_ms).lines),
-        chat_memory.of_lines(own.database, topics.history(own.database, days, now_ms).lines),
+        topics.RECENT_DAYS,
+        chat_memory.of_lines(own.database, topics.recent(own.database, now_ms).lines),
+        chat_memory.of_lines(own.database, topics.history(own.database, now_ms).lines),
     )
 
 

@@ -76,7 +76,7 @@ def show_logging() -> Response:
         section="settings",
         until_ms=chat_sessions.verbose_until_ms(own.database, own.clock()),
         telemetry=context_packs.telemetry(own.database),
-        sample=own.settings.context.telemetry_sample,
+        sample=own.context.pace.telemetry_sample,
     )
     return make_response(html)
 

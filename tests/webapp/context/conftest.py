@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.context.session_closing import ContextServices
+from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import Database
@@ -30,8 +30,8 @@ def context(database: Database, now: Clock) -> Iterator[ContextServices]:
     models = ChatModels(ChatSettings(), {}, waits_s=())
     embedder = QueryEmbedder(EmbeddingSettings(), database, FakeEmbedder)
     # A busy machine is slow, not wrong: the time is tested where it is what matters.
-    settings = ContextSettings(build_budget_ms=60_000.0)
-    yield ContextServices(database, settings, models, embedder.asked, now)
+    pace = ContextPace(build_budget_ms=60_000.0)
+    yield ContextServices(database, ContextSettings(), models, embedder.asked, now, pace)
     models.close()
 
 
@@ -43,3 +43,8 @@ def past(context: ContextServices, now: Clock) -> Past:
 def changed(context: ContextServices, **settings: Any) -> ContextServices:
     """The same with other settings."""
     return replace(context, settings=replace(context.settings, **settings))
+
+
+def paced(context: ContextServices, **pace: float) -> ContextServices:
+    """The same at another pace."""
+    return replace(context, pace=replace(context.pace, **pace))

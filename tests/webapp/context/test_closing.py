@@ -28,7 +28,7 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock
-from tests.webapp.context.conftest import changed
+from tests.webapp.context.conftest import changed, paced
 from tests.webapp.context.helpers import DAY_MS, Past
 
 QUESTION = "What did I set retention to?"
@@ -145,11 +145,11 @@ def test_r1_12_and_r1_13_recent_ends_after_28_days_and_the_rest_is_folded(
 ) -> None:
     session_id = past.window(QUESTION)
     now.now_ms += 28 * DAY_MS
-    assert [line.sessions for line in topics.recent(context.database, 28, now()).lines] == [(session_id,)]
-    assert topics.history(context.database, 28, now()).lines == ()
+    assert [line.sessions for line in topics.recent(context.database, now()).lines] == [(session_id,)]
+    assert topics.history(context.database, now()).lines == ()
     now.now_ms += 1
-    assert topics.recent(context.database, 28, now()).lines == ()
-    assert [line.sessions for line in topics.history(context.database, 28, now()).lines] == [(session_id,)]
+    assert topics.recent(context.database, now()).lines == ()
+    assert [line.sessions for line in topics.history(context.database, now()).lines] == [(session_id,)]
 
 
 def test_a_window_that_asked_nothing_has_no_summary(past: Past, context: ContextServices) -> None:
@@ -232,7 +232,7 @@ def test_a_model_that_times_out_leaves_the_rules_words(
 
     never = threading.Event()
     stub.reply(words("late"), wait_for=never)
-    deps = changed(with_model, summary_timeout_s=1.0)
+    deps = paced(with_model, summary_timeout_s=1.0)
     session_id = Past(deps, now).window(QUESTION)
     assert not session_closing.refine(deps, session_id)
     never.set()
@@ -273,11 +273,11 @@ def test_an_edited_summary_stays_and_a_retracted_one_is_told_to_nobody(
     assert chat_summaries.edit(context.database, session_id, fields, now())
     session_closing.summarise(context, session_id)
     assert summary_of(context, session_id).learned == "It is 30 days."
-    assert "It is 30 days." in topics.recent(context.database, 28, now()).lines[0].text
+    assert "It is 30 days." in topics.recent(context.database, now()).lines[0].text
     assert chat_summaries.retract(context.database, session_id, True, now())
-    assert topics.recent(context.database, 28, now()).lines == ()
+    assert topics.recent(context.database, now()).lines == ()
     assert chat_summaries.retract(context.database, session_id, False, now())
-    assert len(topics.recent(context.database, 28, now()).lines) == 1
+    assert len(topics.recent(context.database, now()).lines) == 1
     assert chat_summaries.drop_edits(context.database, session_id)
     look(context)
     assert summary_of(context, session_id).learned != "It is 30 days."

@@ -77,7 +77,7 @@ def test_deleting_a_chat_forgets_it_in_every_digest(
     assert SECRET in everywhere(database)
     conversations.delete(database, session.chat_id)
     assert SECRET not in everywhere(database)
-    assert len(topics.recent(database, 28, NOON_MS).lines) == 1
+    assert len(topics.recent(database, NOON_MS).lines) == 1
 
 
 def test_all_memory_of_chats_can_be_deleted_and_the_chats_stay(

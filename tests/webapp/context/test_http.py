@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ from flask import Flask
 
 from store.chats import conversations
 from store.core.database import Database
-from store.core.settings import ContextSettings
 from store.memory import chat_sessions, chat_summaries
 from tests.factories import NOON_MS
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings, csrf_of
 from tests.webapp.context.helpers import Past
+from tests.webapp.mouths import with_pace
 from webapp.core.services import Services
 
 LEARNED = "It is 14 days."
@@ -31,7 +30,7 @@ def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterat
     """With a model that can use tools, which says the same to everything; told from the first question."""
     settings = agent_settings(stub, folder)
     stub.reply({"answer_md": "I do not know.", "evidence": []})
-    made = make_app(replace(settings, context=ContextSettings(min_user_turns=1, build_budget_ms=60_000.0)))
+    made = with_pace(make_app(settings), min_user_turns=1)
     yield made
     made.extensions["recollect"].chat_models.close()
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from store.core.database import Database
-from store.core.settings import ContextSettings
 from store.memory import context_packs
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock, agent_settings
@@ -29,8 +28,7 @@ def running(
     settings = agent_settings(stub, tmp_path)
     [model] = settings.chat.models
     chat = replace(settings.chat, models=(replace(model, **entry),))
-    context = ContextSettings(min_user_turns=1, build_budget_ms=60_000.0, in_evidence_mode=False)
-    with serve(database, replace(settings, chat=chat, context=context), now) as served:
+    with serve(database, replace(settings, chat=chat), now, min_user_turns=1) as served:
         Past(served.own.context, now).window("What did I set retention to?", answers=[LEARNED], days_ago=1)
         yield served
 

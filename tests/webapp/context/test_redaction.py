@@ -15,7 +15,7 @@ from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.core.texts import REDACTED, is_luhn, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
-from tests.webapp.context.conftest import changed
+from tests.webapp.context.conftest import paced
 from tests.webapp.context.helpers import Past
 
 LINES = [
@@ -90,12 +90,12 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
     assert len(ids) == len(pairs)
     for summary in chat_summaries.get(context.database, ids).values():
         told += [*filter(None, summary.fields.values()), *(tag for tag, _ in summary.tags)]
-    told += [line.text for line in topics.recent(context.database, 28, context.clock()).lines]
+    told += [line.text for line in topics.recent(context.database, context.clock()).lines]
     told += [line.text for topic in chat_digests.topics(context.database) for line in topic.lines]
     session_id = chat_sessions.create(context.database, context.clock())
     for _, secret in pairs[::10]:  # nearest to the question: what it was about
         asking = ContextRequest(f"What was it about {secret}?", None, session_id, "v2")
-        pack = prepare(changed(context, min_user_turns=1), asking)
+        pack = prepare(paced(context, min_user_turns=1), asking)
         assert pack.system_augmentation
         told += [pack.system_augmentation, str(pack.record), pack.topic.title if pack.topic else ""]
     everything = "\n".join(told)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from store.chats import conversations, tool_calls
 from store.chats.conversations import StoredEvidence
 from store.core.database import Database, rows
 from store.core.paths import DataDir
-from store.core.settings import ContextSettings
 from store.deletion import deletion
 from store.egress import egress_log
 from store.frames.media import Media
@@ -29,6 +27,7 @@ from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings
 from tests.webapp.context.helpers import DAY_MS, Past
+from tests.webapp.mouths import with_pace
 from webapp.core.services import Services
 
 QUESTION = "What did I set retention to?"
@@ -38,7 +37,7 @@ ASK = {"message": "What did we find out about retention?", "timezone": "UTC", "m
 
 @pytest.fixture
 def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterator[Flask]:
-    made = make_app(replace(agent_settings(stub, folder), context=ContextSettings(build_budget_ms=60_000.0)))
+    made = with_pace(make_app(agent_settings(stub, folder)))
     yield made
     made.extensions["recollect"].chat_models.close()
 

@@ -24,9 +24,7 @@ INVOICE = ["Where is the invoice of Wagner?", "How much was the invoice?", "Did 
 def decided(
     context: ContextServices, messages: list[str], metadata: dict[str, Any] | None = None, session_id: int = 0
 ) -> Topic | None:
-    return topics.decided(
-        context.database, context.settings, session_id, metadata or {}, messages, context.clock()
-    )
+    return topics.decided(context.database, session_id, metadata or {}, messages, context.clock(), 60.0)
 
 
 def test_r1_21_the_best_word_of_the_first_questions_is_the_topic(context: ContextServices) -> None:
@@ -47,7 +45,7 @@ def test_r1_21_what_earlier_chats_were_about_makes_it_surer(past: Past, context:
     for _ in range(4):
         past.window("my sketch of the house")
     after = topics.scores(context.database, messages, None)["sketch"]
-    assert before < context.settings.topic_threshold < after
+    assert before < topics.THRESHOLD < after
 
 
 def test_r1_24_the_topic_drifts_and_waits_for_the_cooldown(context: ContextServices, now: Clock) -> None:
@@ -68,7 +66,7 @@ def test_r1_31_and_r1_22_a_digest_is_made_kept_and_made_again(
     topic = Topic("retention", "Retention", 0.5, "inferred", now())
 
     def digest(topic: Topic) -> list[int]:
-        lines = topics.digest(context.database, topic, context.settings, now())
+        lines = topics.digest(context.database, topic, now())
         return [session for line in lines for session in line.sessions]
 
     assert digest(topic) == [one]  # it was missing

@@ -136,7 +136,7 @@ def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, cont
         "Why?",
         answers=[LEARNED, "So " + "it is " * 40, "Because " + "of the disk " * 20],
     )
-    [line] = topics.recent(context.database, 28, NOON_MS).lines
+    [line] = topics.recent(context.database, NOON_MS).lines
     summary = summary_of(context, session_id)
     traces = session_summary.of_summary(summary, chat_summaries.summary_input(context.database, session_id))
     found = [

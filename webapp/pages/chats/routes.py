@@ -304,7 +304,7 @@ def opened() -> FlaskResponse:
         number = session_closing.open_window(own.context, _number("chat"), _number("session"))
     except apsw.ConstraintError as error:
         raise Problem(404, "chat_not_found", "There is no such chat.") from error
-    return jsonify(session=str(number), every_s=own.settings.context.heartbeat_interval_s)
+    return jsonify(session=str(number), every_s=own.context.pace.heartbeat_s)
 
 
 @windows_blueprint.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
