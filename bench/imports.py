@@ -30,6 +30,8 @@ from store.sources.imports import Kind
 RECORDS = 20_000
 _LARGE = 10
 _GOAL = "5,000/s"
+_CALENDAR_GOAL = "500/s"
+"""Events are worked out by libraries that take their time, and nobody has 20,000 of them."""
 
 
 def main(report: Report) -> None:
@@ -56,7 +58,8 @@ def main(report: Report) -> None:
 
 def _row(report: Report, what: str, found: dict[str, Any]) -> None:
     rate, by_clock = found["added"] / found["cpu_s"], found["added"] / found["seconds"]
-    report.row(what, f"{rate:,.0f}/s", goal=_GOAL, limit=f"{by_clock:,.0f}/s by the clock")
+    goal = _CALENDAR_GOAL if what.startswith("calendar") else _GOAL
+    report.row(what, f"{rate:,.0f}/s", goal=goal, limit=f"{by_clock:,.0f}/s by the clock")
     before, peak = found["before_mb"], found["peak_mb"]
     report.row("  peak memory, of which before the import", f"{peak:.0f} / {before:.0f} MB")
 
