@@ -2,7 +2,7 @@
 
 The model is made up and as gullible as can be: of everything in its prompt it repeats the line that shares
 most words with the question, from the screen with its citation, from the background without one. So what
-background can spoil, it spoils here; `recollect check-context` asks a real model the same way.
+background can spoil, it spoils here; `python -m bench.evals check-context` asks a real model the same way.
 """
 
 from __future__ import annotations

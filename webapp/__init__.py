@@ -1,7 +1,7 @@
 """The web process and the `recollect` command.
 
 Pages for people and a JSON API for programs, over the same functions of `store` and
-`webapp.assistant`. `create_app` is imported when it is asked for, so that `recollect --help`
+`assistant`. `create_app` is imported when it is asked for, so that `recollect --help`
 need not wait for Flask.
 """
 

@@ -49,7 +49,7 @@ class AgentDeps:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What one call of a tool is handed; see the protocols of `webapp.assistant.tools`."""
+    """What one call of a tool is handed; see the protocols in `assistant.tools`."""
 
     library: ReadSources
     findings: Findings

@@ -402,7 +402,3 @@ def _percent(share: Share) -> str:
 
 def _on_terminal() -> bool:
     return sys.stderr.isatty()
-
-
-if __name__ == "__main__":
-    check_answers()

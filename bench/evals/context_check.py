@@ -208,7 +208,3 @@ def _share(share: Any) -> str:
 
 def _number(values: Sequence[float], how: Any) -> str:
     return f"{how(values):,.0f}" if values else "nothing"
-
-
-if __name__ == "__main__":
-    check_context()

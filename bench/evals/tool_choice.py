@@ -396,7 +396,3 @@ def _figures(score: Score) -> dict[str, Any]:
     return {
         name: {"count": share.count, "of": share.of, "share": share.value} for name, share in _shares(score)
     }
-
-
-if __name__ == "__main__":
-    check_tools()

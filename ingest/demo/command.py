@@ -132,6 +132,5 @@ def _print_result(home: Home, generator: SampleWeekGenerator, as_json: bool) -> 
     truth = home.data_dir.sample_week.name
     click.echo(f"What is true of them, and {len(week.questions)} questions about it: {truth}")
     click.echo(f"Open it:       recollect up --home {shlex.quote(str(folder))} --open")
-    click.echo(f"Check answers: recollect check-answers --home {shlex.quote(str(folder))}")
     if pending:
         click.echo(f"{pending} frames are still to be read", err=True)

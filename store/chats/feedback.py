@@ -1,6 +1,6 @@
 """What a person said about answers: this source is wrong, that answer is right.
 
-Reported turns are the person's own regression set (`recollect check-answers`). A report points at
+Reported turns are the person's own regression set (`python -m bench.evals check-answers`). A report points at
 a turn and one of its citations and holds no words but the person's note: what was asked, answered
 and cited stays in the turn, goes with its chat, and loses its frame with the frame's deletion.
 """

@@ -19,7 +19,7 @@ from store.core.database import Database, rows, scalar
 class StoredPack:
     """A pack as it was sent; `text` and `record` are empty once what they told of was deleted.
 
-    `record` is a JSON object that belongs to `webapp.assistant.context_record`.
+    `record` is a JSON object that belongs to `assistant.context`.
     """
 
     turn_id: int

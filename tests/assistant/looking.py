@@ -22,7 +22,7 @@ from tests.fake_embedder import FakeEmbedder
 
 
 class Turn:
-    """What a call is handed; see the protocols of `webapp.assistant.tools`."""
+    """What a call is handed; see the protocols in `assistant.tools`."""
 
     def __init__(
         self,

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,6 @@ from store.core.paths import DataDir
 from store.core.times import now_ms
 from store.spool.process_state import read_pause
 from store.spool.queue import Spool
-from store.timeline import sample_week
-from tests.demo_week import DemoHome
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from tests.stub_model import StubModel
 from webapp.cli import COMMANDS, run
@@ -63,8 +60,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert listed == list(COMMANDS)
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
-        "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "check-answers", "check-context",
-        "check-tools",
+        "resume", "delete", "verify", "reindex", "mcp", "demo", "day",
     }  # fmt: skip
     for later in ("backup", "restore", "export", "retention"):
         assert run([later]) == 2
@@ -334,65 +330,3 @@ def test_a_port_in_use_is_one_line(recollect: Recollect) -> None:
             code, _, err = recollect(command, "--port", port)
             assert (code, err.count("\n")) == (1, 1)
             assert port in err
-
-
-# -- check-answers ------------------------------------------------------------------------
-
-
-def test_check_answers_reports_figures_and_what_got_worse(
-    demo_copy: DemoHome, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    recollect = Recollect(demo_copy.data_dir, capsys)
-    printed = recollect.json("check-answers")
-    assert printed["figures"]["right"]["of"] == len(demo_copy.week.questions)
-    code, out, err = recollect("check-answers")
-    assert (code, err) == (0, "")
-    assert re.search(r"^groundedness +\d+\.\d%", out, re.MULTILINE)
-    (tmp_path / "before.json").write_text(json.dumps(printed))
-    assert recollect("check-answers", "--against", str(tmp_path / "before.json"))[0] == 0
-    worse = next(one["id"] for one in printed["answers"] if one["is_right"] and one["kind"] == "facts")
-    _expect_what_is_nowhere(demo_copy, worse)
-    code, _, err = recollect("check-answers", "--against", str(tmp_path / "before.json"))
-    assert code == 1
-    assert f"1 answers were right before and are not now: {worse}" in err
-    (tmp_path / "before.json").write_text("[]")
-    assert recollect("check-answers", "--against", str(tmp_path / "before.json"))[0] == 1
-
-
-def _expect_what_is_nowhere(home: DemoHome, question_id: str) -> None:
-    questions = tuple(
-        replace(each, expects=("the giraffe",)) if each.id == question_id else each
-        for each in home.week.questions
-    )
-    sample_week.write(home.data_dir, replace(home.week, questions=questions))
-
-
-def test_check_answers_says_where_questions_come_from(recollect: Recollect) -> None:
-    code, _, err = recollect("check-answers")
-    assert code == 1
-    assert "nothing to check here" in err
-
-
-# -- check-tools --------------------------------------------------------------------------
-
-
-def test_check_tools_scores_a_configured_model(recollect: Recollect, data_dir: DataDir) -> None:
-    with StubModel() as stub:
-        (data_dir.home / "config.toml").write_text(
-            f'[[chat.models]]\nname = "mine"\nbase_url = "{stub.base_url}"\nmodel = "stub"\n'
-            "supports_tools = true\n"
-        )
-        stub.choose(lambda request: [("calculator", {"expression": "0.175 * 2340"})])
-        of_two = ("check-tools", "--model", "mine", "--language", "en", "--limit", "2")
-        code, out, err = recollect(*of_two, "--json")
-        printed = json.loads(out)
-        assert (code, printed["figures"]["right"]) == (0, {"count": 1, "of": 2, "share": 0.5})
-        assert [each["outcome"] for each in printed["choices"]] == ["right", "wrong"]
-        assert err.count("\n") == 2, "each is told as it comes"
-        code, out, _ = recollect(*of_two)
-        assert re.search(r"^OK +sum .*\nX +power .*\nright +50.0%  1 of 2$", out, re.MULTILINE)
-    code, _, err = recollect("check-tools", "--model", "mine", "--limit", "1")
-    assert code == 1
-    assert "the model gave no answer" in err
-    code, _, err = recollect("check-tools", "--model", "extractive")
-    assert (code, "extractive cannot use tools" in err) == (1, True)

@@ -70,10 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(run(arguments))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str] | None = None, command: click.Command = recollect) -> int:
     """Run a command and return its exit code; every failure is told in one line."""
     try:
-        result: Any = recollect.main(arguments, prog_name="recollect", standalone_mode=False)
+        result: Any = command.main(arguments, prog_name=command.name, standalone_mode=False)
     except click.exceptions.Abort:
         return _tell("stopped", 130)
     except click.ClickException as error:

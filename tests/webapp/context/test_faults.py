@@ -74,7 +74,7 @@ class Fault(logging.Handler):
 @pytest.fixture(params=["the database is locked", "the disk is full"])
 def fault(database: Database, request: pytest.FixtureRequest) -> Iterator[Fault]:
     made = Fault(database, request.param)
-    log = logging.getLogger("webapp.assistant")
+    log = logging.getLogger("assistant")
     log.addHandler(made)
     yield made
     log.removeHandler(made)
@@ -126,7 +126,7 @@ def test_a_locked_database_at_the_change_of_state(
 ) -> None:
     session_id = past.window(QUESTIONS[0], closed=False)
     fault = Fault(database, "the database is locked")
-    log = logging.getLogger("webapp.assistant")
+    log = logging.getLogger("assistant")
     log.addHandler(fault)
     fault.begin()
     try:
@@ -226,7 +226,7 @@ def test_a_locked_database_at_the_digest_of_the_pack(
     with database.write() as connection:
         connection.execute("delete from user_chat_summaries")
     fault = Fault(database, "the database is locked")
-    log = logging.getLogger("webapp.assistant")
+    log = logging.getLogger("assistant")
     log.addHandler(fault)
     try:
         window = asked(deps, stub, at_embedding(context, fault))
@@ -335,7 +335,7 @@ def test_the_whole_way_a_fault_costs_the_pack_and_not_the_answer(
     with database.write() as connection:
         connection.execute("delete from user_chat_summaries")
     fault = Fault(database, "the database is locked")
-    log = logging.getLogger("webapp.assistant")
+    log = logging.getLogger("assistant")
     log.addHandler(fault)
     stub.reply({"answer_md": "I do not know.", "evidence": []})
     told = []

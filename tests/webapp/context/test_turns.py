@@ -244,7 +244,7 @@ def test_r1_38_when_it_takes_too_long_the_last_pack_is_told_again(
     window.deps = replace(window.deps, context=slowed)
     now.now_ms += 3_600_000
     began_s = time.monotonic()
-    with caplog.at_level(logging.WARNING, "webapp.assistant"):
+    with caplog.at_level(logging.WARNING, "assistant"):
         window.ask("And the retention now?")
     never.set()
     assert window.told() == first != ""
@@ -265,7 +265,7 @@ def test_r1_36_a_defect_costs_no_answer(
         raise RuntimeError("a defect")
 
     with monkeypatch.context() as patch:
-        patch.setattr("assistant.context.background.context_pack.build", fails)
+        patch.setattr("assistant.context.packs.build", fails)
         result = window.ask(QUESTIONS[0])
     assert (result.status, result.answer_md, window.told()) == ("done", "I do not know.", "")
     assert len(caplog.records) == 1

@@ -1,0 +1,17 @@
+"""``python -m bench.evals COMMAND``: asks known questions again, of your home folder or a sample week."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bench.evals.answer_check import check_answers
+from bench.evals.context_check import check_context
+from bench.evals.tool_choice import check_tools
+from webapp.cli import run
+
+evals = click.Group("evals", commands=[check_answers, check_context, check_tools])
+
+if __name__ == "__main__":
+    sys.exit(run(command=evals))

@@ -1,0 +1,99 @@
+"""The evaluations as a person runs them: known questions, known tools, a model on the other side of HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.evals.__main__ import evals as commands
+from store.core.paths import DataDir
+from store.timeline import sample_week
+from tests.demo_week import DemoHome
+from tests.stub_model import StubModel
+from webapp.cli import run
+
+
+class Evals:
+    """Runs `python -m bench.evals` in this process on one home folder."""
+
+    def __init__(self, data_dir: DataDir, capsys: pytest.CaptureFixture[str]) -> None:
+        self.data_dir = data_dir
+        self.capsys = capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """(exit code, stdout, stderr)."""
+        self.capsys.readouterr()
+        code = run([*arguments, "--home", str(self.data_dir.home)], commands)
+        out, err = self.capsys.readouterr()
+        return code, out, err
+
+    def json(self, *arguments: str) -> Any:
+        code, out, err = self(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+
+@pytest.fixture
+def evals(data_dir: DataDir, capsys: pytest.CaptureFixture[str]) -> Evals:
+    return Evals(data_dir, capsys)
+
+
+def test_check_answers_reports_figures_and_what_got_worse(
+    demo_copy: DemoHome, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    evals = Evals(demo_copy.data_dir, capsys)
+    printed = evals.json("check-answers")
+    assert printed["figures"]["right"]["of"] == len(demo_copy.week.questions)
+    code, out, err = evals("check-answers")
+    assert (code, err) == (0, "")
+    assert re.search(r"^groundedness +\d+\.\d%", out, re.MULTILINE)
+    (tmp_path / "before.json").write_text(json.dumps(printed))
+    assert evals("check-answers", "--against", str(tmp_path / "before.json"))[0] == 0
+    worse = next(one["id"] for one in printed["answers"] if one["is_right"] and one["kind"] == "facts")
+    _expect_what_is_nowhere(demo_copy, worse)
+    code, _, err = evals("check-answers", "--against", str(tmp_path / "before.json"))
+    assert code == 1
+    assert f"1 answers were right before and are not now: {worse}" in err
+    (tmp_path / "before.json").write_text("[]")
+    assert evals("check-answers", "--against", str(tmp_path / "before.json"))[0] == 1
+
+
+def _expect_what_is_nowhere(home: DemoHome, question_id: str) -> None:
+    questions = tuple(
+        replace(each, expects=("the giraffe",)) if each.id == question_id else each
+        for each in home.week.questions
+    )
+    sample_week.write(home.data_dir, replace(home.week, questions=questions))
+
+
+def test_check_answers_says_where_questions_come_from(evals: Evals) -> None:
+    code, _, err = evals("check-answers")
+    assert code == 1
+    assert "nothing to check here" in err
+
+
+def test_check_tools_scores_a_configured_model(evals: Evals, data_dir: DataDir) -> None:
+    with StubModel() as stub:
+        (data_dir.home / "config.toml").write_text(
+            f'[[chat.models]]\nname = "mine"\nbase_url = "{stub.base_url}"\nmodel = "stub"\n'
+            "supports_tools = true\n"
+        )
+        stub.choose(lambda request: [("calculator", {"expression": "0.175 * 2340"})])
+        of_two = ("check-tools", "--model", "mine", "--language", "en", "--limit", "2")
+        code, out, err = evals(*of_two, "--json")
+        printed = json.loads(out)
+        assert (code, printed["figures"]["right"]) == (0, {"count": 1, "of": 2, "share": 0.5})
+        assert [each["outcome"] for each in printed["choices"]] == ["right", "wrong"]
+        assert err.count("\n") == 2, "each is told as it comes"
+        code, out, _ = evals(*of_two)
+        assert re.search(r"^OK +sum .*\nX +power .*\nright +50.0%  1 of 2$", out, re.MULTILINE)
+    code, _, err = evals("check-tools", "--model", "mine", "--limit", "1")
+    assert code == 1
+    assert "the model gave no answer" in err
+    code, _, err = evals("check-tools", "--model", "extractive")
+    assert (code, "extractive cannot use tools" in err) == (1, True)
