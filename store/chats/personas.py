@@ -2,7 +2,7 @@
 
 Every change makes a version, because a turn names the persona *and* the version it spoke with: what
 an old turn names can always be read again. So a persona that turns name is archived, never deleted.
-The built-in ones can be changed and reset, not removed (R0.44). The active one is a preference (R0.36).
+The built-in ones can be changed and reset, not removed. The active one is a preference.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import apsw
 
+from store.chats.versioned_texts import VersionTable
 from store.core import preferences
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreError
@@ -20,7 +21,6 @@ from store.core.errors import StoreError
 MAX_PERSONAS = 200
 
 _ACTIVE = "persona.active"
-
 
 DEFAULT = "assistant"
 """The built-in one that is active until another is chosen."""
@@ -60,6 +60,13 @@ class Version:
     description: str
     system_prompt: str
     saved_ms: int
+
+    @property
+    def words(self) -> PersonaText:
+        return PersonaText(self.name, self.system_prompt, self.description)
+
+
+_VERSIONS = VersionTable("persona_versions", Version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +127,8 @@ def active(database: Database) -> Persona | None:
 
 def versions(database: Database, persona_id: int) -> list[Version]:
     """All versions of a persona, the newest first; empty for an unknown one."""
-    sql = """
-        select persona_id, version, name, description, system_prompt, saved_ms
-        from persona_versions where persona_id = ? order by version desc
-        """
     with database.read() as connection:
-        return [Version(*row) for row in rows(connection, sql, (persona_id,))]
+        return _VERSIONS.all(connection, persona_id)
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
@@ -193,11 +196,11 @@ def update_persona(database: Database, persona_id: int, words: PersonaText, now_
 
 def restore(database: Database, persona_id: int, version: int, now_ms: int) -> Persona:
     """Say again what an earlier version said, as a new version. Raises `UnknownPersona`."""
-    wanted = next((each for each in versions(database, persona_id) if each.version == version), None)
-    if wanted is None:
+    with database.read() as connection:
+        earlier = _VERSIONS.get(connection, persona_id, version)
+    if earlier is None:
         raise UnknownPersona(persona_id)
-    words = PersonaText(wanted.name, wanted.system_prompt, wanted.description)
-    return update_persona(database, persona_id, words, now_ms)
+    return update_persona(database, persona_id, earlier.words, now_ms)
 
 
 def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
@@ -292,25 +295,21 @@ def _keep(
     connection: apsw.Connection, persona_id: int, words: PersonaText, now_ms: int, *, is_edited: bool
 ) -> None:
     """Make `words` the persona's next version."""
-    connection.execute(
+    number = scalar(
+        connection,
         """
         update personas set name = ?, description = ?, system_prompt = ?, updated_ms = ?,
             is_edited = ?, version = version + 1
         where id = ?
+        returning version
         """,
         (words.name, words.description, words.system_prompt, now_ms, is_edited, persona_id),
     )
-    connection.execute(
-        """
-        insert into persona_versions (persona_id, version, name, description, system_prompt, saved_ms)
-        select id, version, name, description, system_prompt, updated_ms from personas where id = ?
-        """,
-        (persona_id,),
-    )
+    version = Version(persona_id, number, words.name, words.description, words.system_prompt, now_ms)
+    _VERSIONS.put(connection, version)
 
 
-# ---- persona words
-# What a persona says, as a person writes it, and what the built-in ones say.
+# -- what a persona says, as a person writes it ------------------------------------------------
 
 MAX_NAME_CHARS = 60
 MAX_DESCRIPTION_CHARS = 200
@@ -346,7 +345,7 @@ BUILT_IN = MappingProxyType(
         ),
     }
 )
-"""The personas that are always there, by the key that marks them (R0.41, R0.42)."""
+"""The personas that are always there, by the key that marks them."""
 
 
 class PersonaInvalid(StoreError, ValueError):

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import apsw
-
-from store.core.database import Database, rows, scalar
+from store.chats.versioned_texts import VersionTable
+from store.core.database import Database, scalar
 from store.core.errors import StoreError
 
 MAX_CHARS = 8_000
@@ -62,6 +61,9 @@ class PromptVersion:
         return f"{self.version}.{self.sha256}"
 
 
+_VERSIONS = VersionTable("model_prompts", PromptVersion)
+
+
 def get_prompt(database: Database, model_id: str) -> str:
     """What the model is told first; '' for nothing."""
     found = current(database, model_id)
@@ -71,14 +73,19 @@ def get_prompt(database: Database, model_id: str) -> str:
 def current(database: Database, model_id: str) -> PromptVersion | None:
     """The last version; None where the model never had a prompt."""
     with database.read() as connection:
-        return _latest(connection, model_id)
+        return _VERSIONS.latest(connection, model_id)
 
 
 def versions(database: Database, model_id: str) -> list[PromptVersion]:
     """Every version that is kept, the newest first."""
     with database.read() as connection:
-        found = rows(connection, f"{_SELECT} where model_id = ? order by version desc", (model_id,))
-    return [_version(row) for row in found]
+        return _VERSIONS.all(connection, model_id)
+
+
+def version(database: Database, model_id: str, number: int) -> PromptVersion | None:
+    """One version; None where it is not kept any more."""
+    with database.read() as connection:
+        return _VERSIONS.get(connection, model_id, number)
 
 
 def save(
@@ -101,14 +108,15 @@ def save(
         _check(model_id, content)
     sha256 = sha256_of(content)
     with database.write() as connection:
-        before = _latest(connection, model_id)
+        before = _VERSIONS.latest(connection, model_id)
         if before is not None and before.sha256 == sha256:
             return before
         if before is None and not content:
             return None
         if based_on is not None and before is not None and based_on != before.edition:
             raise PromptChanged(before)
-        if before is None and _models(connection) >= MAX_MODELS:
+        models = "select count(distinct model_id) from model_prompts"
+        if before is None and scalar(connection, models) >= MAX_MODELS:
             raise PromptInvalid("model_id", f"is one too many: {MAX_MODELS} models have a prompt")
         goes_on = before is not None and is_draft and before.is_draft and before.saved_by == saved_by
         if before is not None and goes_on and now_ms - before.begun_ms < DRAFT_MS:
@@ -116,14 +124,17 @@ def save(
         else:
             number, begun_ms = (before.version if before else 0) + 1, now_ms
         made = PromptVersion(model_id, number, content, sha256, saved_by, is_draft, begun_ms, now_ms)
-        _put(connection, made)
+        _VERSIONS.put(connection, made)
+        connection.execute(
+            "delete from model_prompts where model_id = ? and version <= ?", (model_id, number - MAX_VERSIONS)
+        )
     return made
 
 
 def rename(database: Database, before: str, after: str) -> None:
     """Let a prompt follow its model to another name, unless that has one of its own."""
     with database.write() as connection:
-        if _latest(connection, after) is None:
+        if _VERSIONS.latest(connection, after) is None:
             connection.execute("update model_prompts set model_id = ? where model_id = ?", (after, before))
 
 
@@ -139,41 +150,3 @@ def _check(model_id: str, content: str) -> None:
         raise PromptInvalid("system_prompt", f"has {len(content)} characters, {MAX_CHARS} at most are kept")
     if "\0" in content:
         raise PromptInvalid("system_prompt", "must not hold the character NUL")
-
-
-_SELECT = """
-select model_id, version, content, sha256, saved_by, is_draft, begun_ms, saved_ms
-from model_prompts
-"""
-
-
-def _latest(connection: apsw.Connection, model_id: str) -> PromptVersion | None:
-    found = rows(connection, f"{_SELECT} where model_id = ? order by version desc limit 1", (model_id,))
-    return next((_version(row) for row in found), None)
-
-
-def _models(connection: apsw.Connection) -> int:
-    return int(scalar(connection, "select count(distinct model_id) from model_prompts"))
-
-
-def _version(row: tuple[Any, ...]) -> PromptVersion:
-    model_id, version, content, sha256, saved_by, is_draft, begun_ms, saved_ms = row
-    return PromptVersion(model_id, version, content, sha256, saved_by, bool(is_draft), begun_ms, saved_ms)
-
-
-def _put(connection: apsw.Connection, made: PromptVersion) -> None:
-    connection.execute(
-        """
-        insert or replace into model_prompts
-            (model_id, version, content, sha256, saved_by, is_draft, begun_ms, saved_ms)
-        values (?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            made.model_id, made.version, made.content, made.sha256, made.saved_by, int(made.is_draft),
-            made.begun_ms, made.saved_ms,
-        ),
-    )  # fmt: skip
-    connection.execute(
-        "delete from model_prompts where model_id = ? and version <= ?",
-        (made.model_id, made.version - MAX_VERSIONS),
-    )

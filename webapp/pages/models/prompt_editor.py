@@ -9,6 +9,7 @@ from assistant.core.models import ModelInfo
 from assistant.core.texts import estimate_tokens
 from store.chats import personas, prompts
 from store.chats.prompts import MAX_CHARS, PromptVersion
+from store.chats.versioned_texts import compared
 from webapp.core.formatting import DiffLine, difference
 from webapp.core.services import Services
 
@@ -146,9 +147,6 @@ def history(
     found: Sequence[PromptVersion], model: str, older: int | None, newer: int | None
 ) -> PromptHistory:
     """The versions, newest first, and two of them compared: by default the last two."""
-    by_number = {each.version: each for each in found}
-    new = by_number.get(newer or 0) or (found[0] if found else None)
-    before = [each for each in found if new is not None and each.version < new.version]
-    old = by_number.get(older or 0) or (before[0] if before else None)
+    old, new = compared(found, older, newer)
     lines = difference(old.content, new.content) if old and new else []
     return PromptHistory(model, list(found), old, new, lines)

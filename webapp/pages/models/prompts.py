@@ -128,10 +128,10 @@ def _keep_typed(name: str) -> None:
 
 
 def _version(name: str, number: int | None) -> PromptVersion:
-    for each in prompts.versions(services().database, name):
-        if each.version == number:
-            return each
-    raise Problem(404, "prompt_not_found", "This version is no longer kept.")
+    kept = prompts.version(services().database, name, number or 0)
+    if kept is None:
+        raise Problem(404, "prompt_not_found", "This version is no longer kept.")
+    return kept
 
 
 def _number(text: str | None) -> int | None:
