@@ -1,4 +1,4 @@
-"""What a turn tells its model of earlier chats, and what its window is about (R1.8 to R1.10, R1.36 to R1.38).
+"""What a turn tells its model of earlier chats, and what its window is about.
 
 Whatever goes wrong here, the question is answered: `prepare` never raises, and gives an empty pack with the
 reason instead. What takes too long is not waited for; what was told before is told again.
@@ -31,16 +31,18 @@ _LOOK_UP_S = 0.5
 _MINUTE_MS = 60_000
 
 
-def prepare(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
+def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContext:
     """The topic and the pack of a question, within the time that it may take."""
-    if why := _switched_off(deps, asking):
+    if why := _switched_off(services, asking):
         return PreparedContext(reason=why)
     began_s = time.perf_counter()
     try:
-        return _within(lambda: _prepared(deps, asking, began_s), deps.pace.build_budget_ms / 1_000, deps)
+        return _within(
+            lambda: _prepared(services, asking, began_s), services.pace.build_budget_ms / 1_000, services
+        )
     except TimeoutError:
         log.warning("background took too long; what was told before is told again")
-        return _again(deps, asking)
+        return _again(services, asking)
     except FAULTS as error:
         log.warning("no background: %s", type(error).__name__)
         return PreparedContext(
@@ -52,34 +54,34 @@ def prepare(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
         return PreparedContext(reason=reason, session_id=asking.session_id, has_failed=True)
 
 
-def are_chats_told(deps: ContextServices | None, chat_id: int | None = None) -> bool:
+def are_chats_told(services: ContextServices | None, chat_id: int | None = None) -> bool:
     """Whether a tool may tell of earlier chats: there are some, and the person switched nothing off."""
-    if deps is None or not deps.settings.enabled or is_opted_out(deps):
+    if services is None or not services.settings.enabled or is_opted_out(services):
         return False
     try:
-        if chat_sessions.is_off(deps.database):
+        if chat_sessions.is_off(services.database):
             return False
-        if chat_id is not None and chat_sessions.is_without_context(deps.database, chat_id):
+        if chat_id is not None and chat_sessions.is_without_context(services.database, chat_id):
             return False
-        return chat_digests.are_any(deps.database)
+        return chat_digests.are_any(services.database)
     except FAULTS as error:  # as with the pack: the question is answered without it
         log.warning("no tool over earlier chats: %s", type(error).__name__)
         return False
 
 
-def _switched_off(deps: ContextServices, asking: ContextRequest) -> str:
-    """Why nothing is told, from what is known without the database (R1.8)."""
-    if not deps.settings.enabled:
+def _switched_off(services: ContextServices, asking: ContextRequest) -> str:
+    """Why nothing is told, from what is known without the database."""
+    if not services.settings.enabled:
         return "switched off in the settings (context.enabled)"
-    if is_opted_out(deps):
+    if is_opted_out(services):
         return "switched off for this user (context.opt_out)"
     if asking.session_id is None:
         return "the question names no window"
     return "" if asking.version == VERSION else "the question does not ask for it (context_version)"
 
 
-def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> PreparedContext:
-    database, pace, now_ms = deps.database, deps.pace, deps.clock()
+def _prepared(services: ContextServices, asking: ContextRequest, began_s: float) -> PreparedContext:
+    database, pace, now_ms = services.database, services.pace, services.clock()
     assert asking.session_id is not None
     session = chat_sessions.get(database, asking.session_id)
     if session is None or session.chat_id not in (None, asking.chat_id):
@@ -95,11 +97,11 @@ def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> 
         return replace(plain, reason=asking.withheld)
     if len(messages) < pace.min_user_turns:
         return replace(plain, reason=f"told from question {pace.min_user_turns} of a window on")
-    kept = _kept(deps, session, topic, len(messages), now_ms, asking)
+    kept = _kept(services, session, topic, len(messages), now_ms, asking)
     if kept is not None:
         return replace(plain, **kept)
-    loaded = packs.loaded(deps, session, topic, asking, now_ms)
-    pack = packs.build(loaded, packs.limits(deps, asking))
+    loaded = packs.loaded(services, session, topic, asking, now_ms)
+    pack = packs.build(loaded, packs.limits(services, asking))
     took_ms = (time.perf_counter() - began_s) * 1_000
     return replace(
         plain,
@@ -116,23 +118,23 @@ def _prepared(deps: ContextServices, asking: ContextRequest, began_s: float) -> 
 
 
 def _kept(
-    deps: ContextServices,
+    services: ContextServices,
     session: ChatSession,
     topic: Topic | None,
     turn: int,
     now_ms: int,
     asking: ContextRequest,
 ) -> dict[str, Any] | None:
-    """The pack that was told last, where it is not due to be made anew (R1.47); None where it is."""
-    pace, kept = deps.pace, session.metadata
+    """The pack that was told last, where it is not due to be made anew; None where it is."""
+    pace, kept = services.pace, session.metadata
     if "last_context_hash" not in kept or kept.get("pack_topic") != (topic.tag if topic else None):
         return None
     age_ms, turns = now_ms - kept["pack_ms"], turn - kept["pack_turn"]
     is_due = turns >= pace.refresh_turns or age_ms >= pace.refresh_minutes * _MINUTE_MS
     if is_due and age_ms >= pace.refresh_cooldown_s * 1_000:
         return None
-    before = context_packs.by_hash(deps.database, session.id, kept["last_context_hash"])
-    limit = packs.limits(deps, asking)
+    before = context_packs.by_hash(services.database, session.id, kept["last_context_hash"])
+    limit = packs.limits(services, asking)
     if before is None or (limit.tokens is not None and before.tokens > limit.tokens):
         return None
     return _told(before, "told before in this window, not due yet") | {"prompt_tokens": asking.prompt_tokens}
@@ -150,30 +152,30 @@ def _told(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
     }
 
 
-def _again(deps: ContextServices, asking: ContextRequest) -> PreparedContext:
-    """What the window was told last, looked up in a moment or not at all (R1.38)."""
+def _again(services: ContextServices, asking: ContextRequest) -> PreparedContext:
+    """What the window was told last, looked up in a moment or not at all."""
 
     def look_up() -> PreparedContext:
         assert asking.session_id is not None
-        session = chat_sessions.get(deps.database, asking.session_id)
+        session = chat_sessions.get(services.database, asking.session_id)
         if session is None or session.chat_id not in (None, asking.chat_id):
             return PreparedContext(reason="there is no such window of this chat")
         plain = PreparedContext(
             topic=topics.stored(session.metadata), session_id=session.id, prompt_tokens=asking.prompt_tokens
         )
         wanted = session.metadata.get("last_context_hash", "")
-        before = context_packs.by_hash(deps.database, session.id, wanted) if wanted else None
+        before = context_packs.by_hash(services.database, session.id, wanted) if wanted else None
         if before is None or asking.withheld:
             return replace(plain, reason="it took too long, and nothing was told before")
         return replace(plain, **_told(before, "told before in this window; making it anew took too long"))
 
     try:
-        return _within(look_up, _LOOK_UP_S, deps)
+        return _within(look_up, _LOOK_UP_S, services)
     except (TimeoutError, *FAULTS):  # said already: the question is answered without it
         return PreparedContext(reason="it took too long", session_id=asking.session_id, has_failed=True)
 
 
-def _within(work: Callable[[], T], timeout_s: float, deps: ContextServices) -> T:
+def _within(work: Callable[[], T], timeout_s: float, services: ContextServices) -> T:
     """What `work` gives in a thread of its own, which is left to itself when the time is up.
 
     Raises `TimeoutError`, and what it raises.
@@ -187,7 +189,7 @@ def _within(work: Callable[[], T], timeout_s: float, deps: ContextServices) -> T
         except BaseException as error:  # handed to the waiting thread, whatever it is
             failure.append(error)
         finally:
-            deps.database.close_thread()
+            services.database.close_thread()
 
     thread = threading.Thread(target=run, name="background", daemon=True)
     thread.start()
@@ -227,15 +229,15 @@ class PreparedContext:
 NO_CONTEXT = PreparedContext()
 
 
-def note(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
+def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
     """Keep what a turn was told, and that its window is in use. The answer does not depend on it."""
     if prepared.session_id is None:
         return
-    now_ms = deps.clock()
+    now_ms = services.clock()
     try:
-        if chat_sessions.verbose_until_ms(deps.database, now_ms) is not None:
-            log_verbosely(deps, prepared, turn)
-        with deps.database.write() as connection:
+        if chat_sessions.verbose_until_ms(services.database, now_ms) is not None:
+            log_verbosely(services, prepared, turn)
+        with services.database.write() as connection:
             chat_sessions.use(connection, prepared.session_id, now_ms)
             if prepared.has_failed:
                 return
@@ -254,7 +256,7 @@ def note(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> 
                     created_ms=now_ms,
                 ),
             )
-            if random.random() < deps.pace.telemetry_sample:
+            if random.random() < services.pace.telemetry_sample:
                 context_packs.sample(
                     connection, turn.id, prepared.tokens, prepared.prompt_tokens, prepared.build_ms, now_ms
                 )
@@ -262,8 +264,8 @@ def note(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> 
         log.warning("what turn %d was told is not kept: %s", turn.id, type(error).__name__)
 
 
-def log_verbosely(deps: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
-    """What was told, in numbers and with the topic, for as long as the person wants that (R1.41, R1.43)."""
+def log_verbosely(services: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
+    """What was told, in numbers and with the topic, for as long as the person wants that."""
     log.info(
         "turn %d of chat %d, session %d: %d characters of background, topic %s",
         turn.n,

@@ -1,4 +1,4 @@
-"""The context pack: what earlier chats came to, as a few bullets (R1.9 to R1.20, R1.46 to R1.49).
+"""The context pack: what earlier chats came to, as a few bullets.
 
 A pure function of what was loaded. Sections stand in one order and have caps of their own beside the
 total. Lines are whole or cut with ``[truncated]``, which counts towards the cap; by its hash, a line that
@@ -210,7 +210,7 @@ def _plain(text: str) -> str:
 
 
 # ---- context ranking
-# Which recent chats are told of: the nearest to the question, the more recent first (R1.48).
+# Which recent chats are told of: the nearest to the question, the more recent first.
 #
 # Score = similarity × recency. Similarity is the cosine of the summary's vector and the question's; where one
 # of the two has no vector, how much the session's tags are named. Recency halves every half-life.
@@ -301,11 +301,11 @@ class ContextRequest:
 
 
 def loaded(
-    deps: ContextServices, session: ChatSession, topic: Topic | None, asking: ContextRequest, now_ms: int
+    services: ContextServices, session: ChatSession, topic: Topic | None, asking: ContextRequest, now_ms: int
 ) -> Loaded:
     """What there is to tell: the nearest recent chats, the time before them, and the topic."""
-    database, since_ms = deps.database, now_ms - topics.RECENT_MS
-    meaning = deps.embed(asking.message)
+    database, since_ms = services.database, now_ms - topics.RECENT_MS
+    meaning = services.embed(asking.message)
     words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
     candidates = chat_digests.candidates(database, since_ms, meaning["vector_model"], session.id)
     # Tags stand in for vectors that are missing.
@@ -342,17 +342,17 @@ def _candidates(lines: Collection[Line], why: str) -> tuple[Candidate, ...]:
     return tuple(Candidate(line, 1.0, why) for line in lines)
 
 
-def limits(deps: ContextServices, asking: ContextRequest) -> Limits:
-    """The caps, and for a small window the share of the prompt (C20)."""
+def limits(services: ContextServices, asking: ContextRequest) -> Limits:
+    """The caps, and for a small window the share of the prompt."""
     bound = None
     if asking.window_tokens <= _SMALL_WINDOW_TOKENS:
         bound = int(asking.prompt_tokens * _SMALL_WINDOW_SHARE / (1 - _SMALL_WINDOW_SHARE))
-    total = min(deps.settings.pack_max_chars, BACKGROUND_ROOM)
+    total = min(services.settings.pack_max_chars, BACKGROUND_ROOM)
     return Limits(total, _RECENT_CHARS, _HISTORY_CHARS, _TOPIC_CHARS, bound)
 
 
 def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:
-    """Why each part was taken and what was left out, as it is kept with the turn (R1.42)."""
+    """Why each part was taken and what was left out, as it is kept with the turn."""
     return {
         "topic": topic.to_json() if topic else None,
         "parts": [

@@ -1,4 +1,4 @@
-"""Closing a context session: its summary, tags, vector and the roll-ups (R1.5).
+"""Closing a context session: its summary, tags, vector and the roll-ups.
 
 Closing always succeeds. The state changes first; what is made afterwards may fail at any step and is
 made up for: the session stays ``pending``, and the next close, or the next look of `tidy`, makes it again.
@@ -83,13 +83,13 @@ class ContextServices:
         return round(self.settings.session_stale_minutes * 60_000)
 
 
-def is_opted_out(deps: ContextServices) -> bool:
-    """Whether the configuration names the person whose computer this is (R1.35)."""
-    names = deps.settings.opt_out
+def is_opted_out(services: ContextServices) -> bool:
+    """Whether the configuration names the person whose computer this is."""
+    names = services.settings.opt_out
     return bool(names) and ("*" in names or _user() in names)
 
 
-def open_window(deps: ContextServices, chat_id: int | None, previous: int | None = None) -> int:
+def open_window(services: ContextServices, chat_id: int | None, previous: int | None = None) -> int:
     """The session of a window that looks at a chat; None is one that is not begun.
 
     The window's `previous` session goes on where it is of the same chat and was left a moment ago, as by
@@ -97,93 +97,93 @@ def open_window(deps: ContextServices, chat_id: int | None, previous: int | None
     no window opened yet: it is this one's. Raises `StoreError`, and `apsw.ConstraintError` without that chat.
     """
     if previous is not None:
-        if chat_sessions.resume(deps.database, previous, chat_id, deps.clock(), deps.stale_ms):
+        if chat_sessions.resume(services.database, previous, chat_id, services.clock(), services.stale_ms):
             return previous
-        close(deps, previous, "new")
+        close(services, previous, "new")
     if chat_id is not None:
-        asked_in = chat_sessions.claim(deps.database, chat_id, deps.clock(), deps.stale_ms)
+        asked_in = chat_sessions.claim(services.database, chat_id, services.clock(), services.stale_ms)
         if asked_in is not None:
             return asked_in
-    return chat_sessions.create(deps.database, deps.clock(), chat_id)
+    return chat_sessions.create(services.database, services.clock(), chat_id)
 
 
-def window_for(deps: ContextServices, chat_id: int | None, given: int | None) -> int | None:
+def window_for(services: ContextServices, chat_id: int | None, given: int | None) -> int | None:
     """The session that a question of the page belongs to; None where the store fails.
 
     Without scripts a page names none: then it is the one its chat was last asked in, or a new one.
     """
     try:
-        named = chat_sessions.get(deps.database, given) if given else None
+        named = chat_sessions.get(services.database, given) if given else None
         if named and named.chat_id in (None, chat_id):
             return named.id
-        last = chat_sessions.latest_of_chat(deps.database, chat_id) if chat_id else None
-        if last and last.state == "open" and last.seen_ms >= deps.clock() - deps.stale_ms:
+        last = chat_sessions.latest_of_chat(services.database, chat_id) if chat_id else None
+        if last and last.state == "open" and last.seen_ms >= services.clock() - services.stale_ms:
             return last.id
-        return chat_sessions.create(deps.database, deps.clock(), chat_id, is_unclaimed=True)
+        return chat_sessions.create(services.database, services.clock(), chat_id, is_unclaimed=True)
     except FAULTS as error:
         log.warning("a question is asked in no window: %s", type(error).__name__)
         return None
 
 
-def close(deps: ContextServices, session_id: int, by: ClosedBy) -> bool:
+def close(services: ContextServices, session_id: int, by: ClosedBy) -> bool:
     """Close a session and summarise it; closing twice is closing once. False where it was not open."""
     try:
-        was_open = chat_sessions.close(deps.database, session_id, by, deps.clock())
-        waiting = [each for each in chat_sessions.pending(deps.database) if each != session_id]
+        was_open = chat_sessions.close(services.database, session_id, by, services.clock())
+        waiting = [each for each in chat_sessions.pending(services.database) if each != session_id]
     except FAULTS as error:
         log.warning("session %d is closed later: %s", session_id, type(error).__name__)
         return False
-    _make(deps, [*([session_id] if was_open else []), *waiting[:MAX_REPAIRED]])
+    _make(services, [*([session_id] if was_open else []), *waiting[:MAX_REPAIRED]])
     return was_open
 
 
-def close_idle_sessions(deps: ContextServices) -> None:
-    """Close what nobody was heard of for long, and make up for summaries that failed (R1.5)."""
+def close_idle_sessions(services: ContextServices) -> None:
+    """Close what nobody was heard of for long, and make up for summaries that failed."""
     try:
-        found = chat_sessions.stale(deps.database, deps.clock() - deps.stale_ms)
+        found = chat_sessions.stale(services.database, services.clock() - services.stale_ms)
         for session_id in found:
-            chat_sessions.close(deps.database, session_id, "stale", deps.clock())
-        waiting = chat_sessions.pending(deps.database)
+            chat_sessions.close(services.database, session_id, "stale", services.clock())
+        waiting = chat_sessions.pending(services.database)
     except FAULTS as error:
         log.warning("stale sessions are closed later: %s", type(error).__name__)
         return
-    _make(deps, waiting)
+    _make(services, waiting)
 
 
-def summarise(deps: ContextServices, session_id: int) -> bool:
+def summarise(services: ContextServices, session_id: int) -> bool:
     """Write a session's summary by rules; False, with a line in the log, where it has to wait."""
     try:
-        return _summarised(deps, session_id)
+        return _summarised(services, session_id)
     except FAULTS as error:
         log.warning("session %d is summarised later: %s", session_id, type(error).__name__)
         return False
 
 
-def _make(deps: ContextServices, session_ids: Sequence[int]) -> None:
+def _make(services: ContextServices, session_ids: Sequence[int]) -> None:
     """Summarise these sessions and make the digests of them.
 
     What a store that fails does to one it would do to all of them: they wait together, with one line.
     """
     for at, session_id in enumerate(session_ids):
         try:
-            _summarised(deps, session_id)
+            _summarised(services, session_id)
         except FAULTS as error:
             waiting = f"{len(session_ids) - at} sessions are" if at + 1 < len(session_ids) else "1 session is"
             log.warning("%s summarised later: %s", waiting, type(error).__name__)
             return
     if session_ids:
-        _roll_up(deps)
+        _roll_up(services)
 
 
-def _summarised(deps: ContextServices, session_id: int) -> bool:
+def _summarised(services: ContextServices, session_id: int) -> bool:
     """Write a session's summary by rules; False where it is out of date. Raises what a failing store does."""
     try:
-        turns = chat_summaries.summary_input(deps.database, session_id)
+        turns = chat_summaries.summary_input(services.database, session_id)
         if not turns:
-            chat_summaries.put_empty(deps.database, session_id)
+            chat_summaries.put_empty(services.database, session_id)
             return True
-        is_kept = _put(deps, session_id, turns, session_summary.summary_by_rules(turns), BY_RULES)
-        _judge(deps, turns)
+        is_kept = _put(services, session_id, turns, session_summary.summary_by_rules(turns), BY_RULES)
+        _judge(services, turns)
         return is_kept
     except FAULTS:
         raise
@@ -192,25 +192,25 @@ def _summarised(deps: ContextServices, session_id: int) -> bool:
         return False
 
 
-def embed(deps: ContextServices, session_id: int) -> None:
+def embed(services: ContextServices, session_id: int) -> None:
     """Give a summary that a person wrote its vector; without an embedder it has none."""
-    found = chat_summaries.get(deps.database, [session_id]).get(session_id)
-    vector = _embedded(deps, session_id, session_summary.text_of(found.fields)) if found else None
+    found = chat_summaries.get(services.database, [session_id]).get(session_id)
+    vector = _embedded(services, session_id, session_summary.text_of(found.fields)) if found else None
     if vector:
-        chat_summaries.put_vector(deps.database, session_id, vector)
+        chat_summaries.put_vector(services.database, session_id, vector)
 
 
-def refine(deps: ContextServices, session_id: int) -> bool:
+def refine(services: ContextServices, session_id: int) -> bool:
     """Let the model that answered put a summary into better words; False where the rules' words stay."""
-    choice, timeout_s = deps.settings.summaries, deps.pace.summary_timeout_s
+    choice, timeout_s = services.settings.summaries, services.pace.summary_timeout_s
     try:
-        turns = chat_summaries.summary_input(deps.database, session_id)
+        turns = chat_summaries.summary_input(services.database, session_id)
         if not turns:
             return False
         found = session_summary.summary_by_model(
-            deps.database, deps.models, turns, choice, timeout_s, deps.clock
+            services.database, services.models, turns, choice, timeout_s, services.clock
         )
-        return found is not None and _put(deps, session_id, turns, *found)
+        return found is not None and _put(services, session_id, turns, *found)
     except (ModelError, *FAULTS) as error:
         log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
     except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
@@ -219,7 +219,7 @@ def refine(deps: ContextServices, session_id: int) -> bool:
 
 
 def _put(
-    deps: ContextServices,
+    services: ContextServices,
     session_id: int,
     turns: Sequence[SessionTurn],
     fields: Mapping[str, str | None],
@@ -228,22 +228,22 @@ def _put(
     kept = _without_messages(fields, [turn.question for turn in turns])
     questions = [turn.question for turn in turns]
     return chat_summaries.put(
-        deps.database,
+        services.database,
         session_id,
         kept,
         tags=topics.tags(questions),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
         made_by=by,
         ended_ms=turns[-1].created_ms,
-        now_ms=deps.clock(),
-        embedded=_embedded(deps, session_id, session_summary.text_of(kept)),
+        now_ms=services.clock(),
+        embedded=_embedded(services, session_id, session_summary.text_of(kept)),
         traces=session_summary.traced(kept, turns, by),
         made_of=turns,
     )
 
 
 def _without_messages(fields: Mapping[str, str | None], questions: Sequence[str]) -> Fields:
-    """The fields with no question of more than 120 characters in them, whoever wrote them (R1.20)."""
+    """The fields with no question of more than 120 characters in them, whoever wrote them."""
     kept = dict(fields)
     for question in (" ".join(each.split()) for each in questions if len(each) > 120):
         short = session_summary.one_line(question, session_summary.MAX_MESSAGE_CHARS)
@@ -251,10 +251,10 @@ def _without_messages(fields: Mapping[str, str | None], questions: Sequence[str]
     return kept
 
 
-def _embedded(deps: ContextServices, session_id: int, text: str) -> Embedded | None:
-    """The text's vector; None without an embedder, and where it fails (R1.37)."""
+def _embedded(services: ContextServices, session_id: int, text: str) -> Embedded | None:
+    """The text's vector; None without an embedder, and where it fails."""
     try:
-        meaning = deps.embed(text)
+        meaning = services.embed(text)
         vector, model = meaning["query_vector"], meaning["vector_model"]
         if vector is None or model is None:
             if meaning["vector_problem"] not in (None, "embeddings_off"):
@@ -266,21 +266,21 @@ def _embedded(deps: ContextServices, session_id: int, text: str) -> Embedded | N
         return None
 
 
-def _roll_up(deps: ContextServices) -> None:
+def _roll_up(services: ContextServices) -> None:
     try:
-        topics.roll_up_recent(deps.database, deps.clock())
-        topics.history(deps.database, deps.clock())
+        topics.roll_up_recent(services.database, services.clock())
+        topics.history(services.database, services.clock())
     except FAULTS as error:
         log.warning("the digests of chats are made later: %s", type(error).__name__)
 
 
-def _judge(deps: ContextServices, turns: Sequence[SessionTurn]) -> None:
-    """How much of their background sampled answers made use of (R1.50): the share of its tags they name."""
+def _judge(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
+    """How much of their background sampled answers made use of: the share of its tags they name."""
     by_id = {turn.turn_id: turn for turn in turns}
     found = {}
-    for turn_id in context_packs.unjudged(deps.database, by_id):
+    for turn_id in context_packs.unjudged(services.database, by_id):
         turn = by_id[turn_id]
-        pack = context_packs.of_turn_id(deps.database, turn_id)
+        pack = context_packs.of_turn_id(services.database, turn_id)
         words = (
             set(topics.keyword_candidates(pack.text)) - set(topics.keyword_candidates(turn.question))
             if pack
@@ -289,7 +289,7 @@ def _judge(deps: ContextServices, turns: Sequence[SessionTurn]) -> None:
         used = words & set(topics.keyword_candidates(turn.answer_md))
         found[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if found:
-        context_packs.judge(deps.database, found)
+        context_packs.judge(services.database, found)
 
 
 def _user() -> str:
@@ -315,8 +315,8 @@ _DAY_MS = 86_400_000
 class Keeper:
     """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
 
-    def __init__(self, deps: ContextServices, every_s: float = LOOK_EVERY_S) -> None:
-        self._deps = deps
+    def __init__(self, services: ContextServices, every_s: float = LOOK_EVERY_S) -> None:
+        self._deps = services
         self._every_s = every_s
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="context", daemon=True)
@@ -337,22 +337,22 @@ class Keeper:
             self._deps.database.close_thread()
 
 
-def look(deps: ContextServices) -> None:
+def look(services: ContextServices) -> None:
     """One round."""
     try:
-        close_idle_sessions(deps)
-        if deps.settings.enabled and deps.settings.summaries != "off":
-            _refine(deps)
+        close_idle_sessions(services)
+        if services.settings.enabled and services.settings.summaries != "off":
+            _refine(services)
     except FAULTS as error:
         log.warning("chats are looked after later: %s", type(error).__name__)
     except Exception:  # the next round may do better
         log.exception("chats could not be looked after")
 
 
-def _refine(deps: ContextServices) -> None:
-    now_ms = deps.clock()
+def _refine(services: ContextServices) -> None:
+    now_ms = services.clock()
     for session_id in chat_digests.unrefined(
-        deps.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE
+        services.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE
     ):
-        refine(deps, session_id)
-        chat_sessions.note(deps.database, session_id, {"refined_ms": deps.clock()})
+        refine(services, session_id)
+        chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})

@@ -1,7 +1,7 @@
-"""What a chat session came to, by rules: no model is needed, and nothing is said that was not (R1.5).
+"""What a chat session came to, by rules: no model is needed, and nothing is said that was not.
 
 A field says what the rules can know and is None otherwise. What was learned are sentences whose quotes
-were found in their frames; what was asked stands there shortened, never as a transcript (R1.20).
+were found in their frames; what was asked stands there shortened, never as a transcript.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from store.memory.documents import SUMMARY_FIELDS
 Fields = dict[str, str | None]
 
 MAX_MESSAGE_CHARS = 110
-"""Of one question; longer ones are cut, so that no pack repeats a message (R1.20)."""
+"""Of one question; longer ones are cut, so that no pack repeats a message."""
 MAX_FIELD_CHARS = 400
 _MAX_SENTENCE_CHARS = 160
 _MAX_SENTENCES = 3
@@ -136,7 +136,7 @@ def _states(turn: SessionTurn) -> list[str]:
 
 
 # ---- mini summary model
-# What a chat session came to, in a model's words, where one may be asked for it (R1.5).
+# What a chat session came to, in a model's words, where one may be asked for it.
 #
 # Only the model that answered the session is asked: it was told all of this before. What it says is
 # data: cut to size, without secrets, and kept only while the answers are as they were

@@ -1,4 +1,4 @@
-"""What a window is about: found in its questions, kept while it lasts, changed when it drifts (R1.21-R1.25).
+"""What a window is about: found in its questions, kept while it lasts, changed when it drifts.
 
 Candidates are the words of the first questions, and of the latest for a drift; how often they are named and
 what earlier chats were tagged with says how sure each is. What a person chose or dismissed wins.
@@ -141,7 +141,7 @@ def scores(
 
 
 def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
-    """What earlier chats came to about a topic; made again when missing, too old or surer (R1.22)."""
+    """What earlier chats came to about a topic; made again when missing, too old or surer."""
     known = chat_digests.topic(database, topic.tag)
     is_stronger = known is not None and topic.score > known.score + DRIFT_BY
     if known is not None and known.expires_ms > now_ms and not is_stronger:
@@ -197,7 +197,7 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
 
 
 # ---- digests
-# Roll-ups of closed chats: the recent days chat by chat, the time before folded by month (R1.12, R1.13).
+# Roll-ups of closed chats: the recent days chat by chat, the time before folded by month.
 
 DAY_MS = 86_400_000
 RECENT_DAYS = 28
@@ -258,7 +258,7 @@ def _folded(month: chat_digests.Month) -> str:
 
 
 # ---- keywords
-# What a person's questions are about, as tags: their own words only, never an answer's (R1.29, R1.33).
+# What a person's questions are about, as tags: their own words only, never an answer's.
 
 MAX_TAGS = 8
 TAG_MIN_CHARS = 3

@@ -27,7 +27,7 @@ class SentLedger:
         self,
         database: Database,
         clock: Callable[[], int],
-        endpoint: Endpoint,
+        endpoint: Endpoint | None,
         purpose: Purpose = "answer",
         turn_id: int | None = None,
         *,
@@ -36,9 +36,12 @@ class SentLedger:
         named: tuple[tuple[str, str], ...] = (),
         still: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
-        """`blocks` are what the system prompt is made of; `shows`, `named` and `still` as in `About` and
-        `Noting`.
+        """`blocks` are what the system prompt is made of; `shows`, `named` and `still` as in `RequestContext`
+        and `EgressRecorder`. Without an endpoint nothing leaves, and there is nothing to note.
         """
+        self._recorder: EgressRecorder | None = None
+        if endpoint is None:
+            return
         first_ms, last_ms = shows
         about = RequestContext(
             purpose,
@@ -51,18 +54,20 @@ class SentLedger:
             blocks=prompt_blocks.layout(blocks) if blocks else "",
             prefix_sha256=prompt_blocks.prefix_sha256(blocks) if blocks else "",
         )
-        self._noting = EgressRecorder(database, clock, about, still)
+        self._recorder = EgressRecorder(database, clock, about, still)
 
     def __call__(self, sending: OutgoingRequest) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
-        self._noting(sending)
+        if self._recorder:
+            self._recorder(sending)
 
     def finish(self, outcome: str, usage: Usage | None = None) -> None:
         """Note what became of the last request; nothing when none left."""
         took = usage or Usage()
-        self._noting.finish(
-            outcome, took.input_tokens, took.output_tokens, took.is_estimated, took.cost, took.currency
-        )
+        if self._recorder:
+            self._recorder.finish(
+                outcome, took.input_tokens, took.output_tokens, took.is_estimated, took.cost, took.currency
+            )
 
 
 def usage_of(completion: Completion, messages: Sequence[Message], endpoint: Endpoint | None) -> Usage:

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from assistant.core.cancellation import Cancelled
 from assistant.core.records import TurnError
 from assistant.core.texts import Language
 from engines.chat.protocol import ModelError, ModelUnreachable
@@ -137,11 +138,15 @@ def _range_sentence(understood: str | None, problem: str) -> str:
     return f"{sentence} Understood so far: “{understood}”." if understood else sentence
 
 
-# ---- failures
-# Why a turn failed, for the person who asked: one sentence for each cause, and what to do (CHAT-10).
+# -- failures ------------------------------------------------------------------------------
 #
-# A failure is never told as an empty result: "the search failed" and "there is nothing" are different
-# answers (CHAT-5).
+# Why a turn failed, for the person who asked: one sentence for each cause, and what to do. A failure is never
+# told as an empty result: "the search failed" and "there is nothing" are different answers.
+
+
+class FrameDeleted(Exception):
+    """A frame that the turn was shown has been deleted since."""
+
 
 _SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "model_no_key": (
@@ -222,24 +227,28 @@ _SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 }
 
 
-def turn_error(error: ModelError | StoreError, language: Language) -> TurnError:
+_CODES: tuple[tuple[type[Exception], str], ...] = (
+    (DeadlineExceeded, "retrieval_timeout"),
+    (StoreBusy, "store_busy"),
+    (StoreError, "search_failed"),
+    (Cancelled, "stopped"),
+    (FrameDeleted, "deleted"),
+)
+"""By kind, the first that fits. Whatever else happened interrupted the turn."""
+
+
+def turn_error(error: BaseException, language: Language) -> TurnError:
     """The error as a turn keeps it: a code, a sentence with the cause, and an action."""
     if isinstance(error, ModelError):
         return _error(error.code, language, error.detail, error.retry_after_s)
-    code = "search_failed"
-    if isinstance(error, DeadlineExceeded):
-        code = "retrieval_timeout"
-    elif isinstance(error, StoreBusy):
-        code = "store_busy"
-    return _error(code, language)
+    return _error(next((code for kind, code in _CODES if isinstance(error, kind)), "interrupted"), language)
 
 
 def interrupted_error(error: ModelError, language: Language) -> TurnError:
     """The same for an answer that had begun: an endpoint that went away then could be reached."""
-    found = turn_error(error, language)
-    if not isinstance(error, ModelUnreachable):
-        return found
-    return replace(_error("broke_off", language, error.detail), code=found.code)
+    if isinstance(error, ModelUnreachable):
+        return replace(_error("broke_off", language, error.detail), code=error.code)
+    return turn_error(error, language)
 
 
 def words_for(code: str) -> str:
@@ -247,18 +256,8 @@ def words_for(code: str) -> str:
     return _SENTENCES[code][0][0] if code in _SENTENCES else code
 
 
-def stopped(language: Language) -> TurnError:
-    """For a turn that the person stopped before anything was said."""
-    return _error("stopped", language)
-
-
-def deleted(language: Language) -> TurnError:
-    """For a turn that was shown what is deleted now."""
-    return _error("deleted", language)
-
-
 def interrupted(language: Language) -> TurnError:
-    """For a turn whose asker went away, or whose program ended."""
+    """For a turn whose program ended."""
     return _error("interrupted", language)
 
 

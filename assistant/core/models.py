@@ -2,7 +2,7 @@
 
 `extractive` is always there; a default model when an endpoint is configured; one for each
 ``[[chat.models]]`` table; and one for each provider of ``providers.json`` that may be used. Keys
-stay inside: nothing here shows one (SEC-11). A provider on another machine is used only when the
+stay inside: nothing here shows one. A provider on another machine is used only when the
 person allowed that very host; what stands in the settings was named there.
 """
 

@@ -1,8 +1,8 @@
-"""A system prompt as the ordered blocks that it is made of (requirements, chapter 8).
+"""A system prompt as the ordered blocks that it is made of.
 
 Blocks 1 to 7 make system message 0, joined by one blank line; block 8 is a system message of its own
 before the history. Their order runs from static to changing: up to the time (`PREFIX`) the bytes stay
-the same from turn to turn, so that an endpoint can keep what it worked out for them (R2.5).
+the same from turn to turn, so that an endpoint can keep what it worked out for them.
 
 What was sent is kept as it was sent (`store.egress.egress_log`); `layout` says how long each block of it is,
 so that `taken_apart` finds them again in the very bytes.
@@ -48,7 +48,7 @@ def in_order(**texts: str) -> tuple[Block, ...]:
 
 
 def background(pack: str) -> str:
-    """Block 8: the pack in its fence, at most `MAX_BACKGROUND_CHARS` with it; '' for no pack (C6)."""
+    """Block 8: the pack in its fence, at most `MAX_BACKGROUND_CHARS` with it; '' for no pack."""
     return (_BACKGROUND + pack)[:MAX_BACKGROUND_CHARS] if pack else ""
 
 
@@ -60,7 +60,7 @@ def system_messages(blocks: Sequence[Block], *, merged: bool = False) -> list[Me
 
 
 def prefix_sha256(blocks: Sequence[Block]) -> str:
-    """Names the bytes that the system prompt begins with, up to the time (R2.5)."""
+    """Names the bytes that the system prompt begins with, up to the time."""
     static = SEPARATOR.join(block.text for block in blocks if block.name in PREFIX)
     return hashlib.sha256(static.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -53,7 +53,7 @@ class TurnFilters:
 
 @dataclass(frozen=True, slots=True)
 class FirstCall:
-    """A call that a turn with tools makes before the model is asked: one that failed, tried again (R2.41)."""
+    """A call that a turn with tools makes before the model is asked: one that failed, tried again."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -64,7 +64,7 @@ class TurnRequest:
     """A question. Without `start_ms` the range is looked for in the message.
 
     `end_ms` defaults to `now_ms`, the asker's clock; `timezone` is an IANA name. `system_prompt`
-    replaces the identity block of the prompt and nothing else (C4); `persona_id` names who speaks where
+    replaces the identity block of the prompt and nothing else; `persona_id` names who speaks where
     it is missing, and `style_note` is put under either, for this turn alone. Frames in `without` are not
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
     after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
@@ -168,7 +168,7 @@ class CoverageGap:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search the turn ran, so that a person can run it again (CHAT-3).
+    """One search the turn ran, so that a person can run it again.
 
     `text` is what was searched for, '' for frames spread over the range. `way` is ``spread`` or a
     strategy of `store.search.search`; `fallback` says why meaning played no part in it, '' when it did.
@@ -236,7 +236,7 @@ class TurnResult:
     was said before it broke off. An answer that is not all that would have been said `is_cut_off`.
 
     `dropped` counts the ids the model cited that name nothing this turn retrieved. `sources` names what it
-    rests on beside frames; none of it is evidence (C3). `attachments` are the files of the question.
+    rests on beside frames; none of it is evidence. `attachments` are the files of the question.
     """
 
     chat_id: int

@@ -148,7 +148,7 @@ def moment(ms: int, zone: tzinfo) -> str:
 
 
 def local_time(ms: int, zone: tzinfo) -> str:
-    """``2026-11-20T14:32:08+08:00``: RFC 3339 to the second, in the zone of the request (R3.48)."""
+    """``2026-11-20T14:32:08+08:00``: RFC 3339 to the second, in the zone of the request."""
     return times.to_local(ms, zone).isoformat(timespec="seconds")
 
 

@@ -80,7 +80,7 @@ def _is_latin(character: str) -> bool:
 
 
 # ---- redaction
-# Secrets taken out of a text before anything is made of it (R1.34).
+# Secrets taken out of a text before anything is made of it.
 #
 # What looks like a secret becomes ``[redacted]``: keys by their prefixes, PEM private keys, JSON web tokens,
 # values that stand behind a word like ``password``, credentials in addresses, and card numbers whose check

@@ -1,8 +1,8 @@
-"""The proof behind each number: the quote, looked for in the text of that very frame (CHAT-1).
+"""The proof behind each number: the quote, looked for in the text of that very frame.
 
 Only this deterministic check says `found`. Where the words stand is told in pixels, from the boxes
 of the frame's current reading. A quote may also be the frame's app, window or URL, which are
-sources of their own (R3.1) and have no box.
+sources of their own and have no box.
 """
 
 from __future__ import annotations
@@ -213,12 +213,12 @@ def _item(entry: Entry, n: int | None, verdict: Verdict, zone: tzinfo) -> Eviden
 
 
 # ---- assistant citations
-# From the model's marks to numbers: only entries of this turn can be cited (R3.20-R3.22, CHAT-1).
+# From the model's marks to numbers: only entries of this turn can be cited.
 #
 # Marks become ``[1]``, ``[2]``, … by first use; marks that name no entry are removed and counted,
 # and so is whatever else stands in double brackets, such as a frame's number or ``[[e1-e9]]``.
 # The text is also rid of what only the server may write: numbers in brackets that look like
-# citations, links and pictures (R3.21, SEC-9).
+# citations, links and pictures.
 
 _MARK = re.compile(
     r"""(?P<space>[ \t]*)

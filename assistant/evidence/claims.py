@@ -12,7 +12,7 @@ paraphrase  the frame has most of the words and no other doer, or nothing was qu
 not_checked a frame is cited, and no check could say anything: what the sentence says became of
             it, or why, may stand there in other words (`assistant.evidence.support`)
 not_found   the cited quotes are not in their frames, or `missing` stands in none of them
-no_evidence nothing is cited: marked, never presented as a fact (R3.18)
+no_evidence nothing is cited: marked, never presented as a fact
 =========== ================================================================================
 
 `assistant.evidence.claims` adds `not_from_screen` for what nobody looked for on a screen, and
@@ -354,7 +354,7 @@ def _turns(admission: str, facts: MeasuredFacts) -> bool:
 
 
 # ---- elsewhere
-# Statements that quote what is not the screen: a message, an event, a place, a file, the web (C3).
+# Statements that quote what is not the screen: a message, an event, a place, a file, the web.
 #
 # Such a source is never evidence of what was on the screen, and a statement that quotes it is not unproven
 # either: the words stand in what a tool returned in this turn. It is `from_source` when all of this is so,

@@ -135,7 +135,7 @@ def opening_fence(text: str, at: int) -> re.Match[str] | None:
 # Values brought to the type their schema names, where no doubt is possible.
 #
 # Models write numbers as text and whole numbers with a decimal point. What cannot be brought stays
-# as it is; the schema check before execution refuses it then (R2.47).
+# as it is; the schema check before execution refuses it then.
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)

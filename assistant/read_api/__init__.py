@@ -2,6 +2,6 @@
 
 `webapp.integrations.mcp` and `webapp.integrations.screenpipe` are two shapes of the same
 reading, and everything that
-keeps it safe is here (lesson SEC-14): `calls` loads the rules for one call and writes its audit
+keeps it safe is here: `calls` loads the rules for one call and writes its audit
 row, `reading` gives frames only past those rules. Knows neither Flask nor the protocol.
 """

@@ -1,4 +1,4 @@
-"""Plain functions over memory, for every door and the chat: what was done, learned and asked (R4.25).
+"""Plain functions over memory, for every door and the chat: what was done, learned and asked.
 
 Thin over `store.memory.search`: it ranks, this asks for its most, lets today's rules take out what they
 must, and cuts to the limit.
@@ -212,7 +212,7 @@ def _found(
 ) -> MemoryFound:
     """What a search of `store.memory.search` gives; `of` is what it asks for before the question."""
     filters = MemoryFilters(project=project)
-    if start is not None or end is not None:  # else the store's own window holds (C11)
+    if start is not None or end is not None:  # else the store's own window holds
         start_ms, end_ms = answers.span(start, end, call.now_ms)
         filters = MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
     asking = call.library.embedder.asking(query)

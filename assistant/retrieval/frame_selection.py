@@ -30,7 +30,7 @@ from store.search.filters import Filters
 from store.search.search import Hit, Page
 
 # ---- sampling
-# Which frames of a range the model gets to see: an even, deterministic handful (R3.23-R3.30).
+# Which frames of a range the model gets to see: an even, deterministic handful.
 #
 # A range of up to three hours is cut into buckets of five minutes, a longer one into 36 wider ones;
 # each bucket gives its first and its last frame. `select` is the rule as a pure function over all

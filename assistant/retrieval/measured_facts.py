@@ -1,6 +1,6 @@
 """What code has measured and the model was given: durations with what they belong to, and moments.
 
-The model never works out a duration (ACT-4). A sentence may use those given here, each beside the
+The model never works out a duration. A sentence may use those given here, each beside the
 name it belongs to; any other stands in no quote and is flagged.
 """
 

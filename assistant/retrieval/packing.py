@@ -1,4 +1,4 @@
-"""Frames as text for a model: fenced, bounded, and unable to leave the fence (R3.31-R3.33, CHAT-8).
+"""Frames as text for a model: fenced, bounded, and unable to leave the fence.
 
 Every line of screen text starts with a bar and every other line with a label of ours, so nothing
 that was on the screen can stand at the beginning of a line, where the fence and the ids stand. The
@@ -41,7 +41,7 @@ def pack(
     """The question behind as many frames as `budget_tokens` hold.
 
     When not all fit, those that name what is asked for stay first, then those that keep the range
-    evenly covered (CHAT-6). Without room for any frame, `entries` is empty.
+    evenly covered. Without room for any frame, `entries` is empty.
     """
     total = len(retrieval.entries)
     frame_texts = {entry.id: _block(entry, zone) for entry in retrieval.entries}
@@ -86,7 +86,7 @@ def _chosen(retrieval: Retrieval) -> str:
 
 
 def _block(entry: Entry, zone: tzinfo) -> str:
-    """One frame (R3.32): time, app, window, URL and focus if known, excerpt, id and address."""
+    """One frame: time, app, window, URL and focus if known, excerpt, id and address."""
     frame = entry.frame
     lines = [f"[[{entry.id}]] {local_time(frame.captured_ms, zone)}"]
     labels = (
@@ -103,12 +103,12 @@ def _block(entry: Entry, zone: tzinfo) -> str:
 
 
 def frame_url(frame_id: int) -> str:
-    """Where the frame's picture is; the only place that makes this address (R3.21)."""
+    """Where the frame's picture is; the only place that makes this address."""
     return f"/api/v1/frames/{frame_id}"
 
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
-    """What code has counted, so that the model need not (ACT-4)."""
+    """What code has counted, so that the model need not."""
     for label, told in measured_facts.lines(retrieval.totals) if retrieval.totals else ():
         times = "; ".join(f"{sanitized_inline(name, MAX_TITLE_CHARS)} {spent}" for name, spent in told)
         yield f"time by {label}: {times}"

@@ -1,7 +1,7 @@
 """The one bounded look into the store that a turn takes.
 
 Everything the answer may rest on is read here, in one snapshot and under one deadline, and then the
-connection is let go: nothing is held while the model thinks (CHAT-11). What the model may cite are
+connection is let go: nothing is held while the model thinks. What the model may cite are
 the entries, by ids that mean nothing outside this turn.
 """
 
@@ -72,9 +72,9 @@ def retrieve(
 ) -> Retrieval:
     """The selected frames with excerpts, and what else is known about the range.
 
-    `words` are what the question is about, none for a summary (`relevance`); `meaning` is the
-    question as a vector. ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`
-    (R3.72).
+     `words` are what the question is about, none for a summary (`relevance`); `meaning` is the
+     question as a vector. ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`
+    .
     """
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
@@ -108,7 +108,7 @@ def is_narrowed(filters: Filters) -> bool:
 def search_ocr(
     database: Database, filters: Filters, text: str = "", limit: int = MAX_FRAMES
 ) -> list[SampledFrame]:
-    """Frames whose words match `text`, best first; without `text`, the spread over time (R3.36)."""
+    """Frames whose words match `text`, best first; without `text`, the spread over time."""
     with database.read(deadline_s=RETRIEVAL_TIMEOUT_S) as connection:
         if not text.strip():
             return sample.load(connection, select_in(connection, filters, limit))
@@ -118,7 +118,7 @@ def search_ocr(
 
 
 def get_frame(database: Database, frame_id: int) -> SampledFrame | None:
-    """One frame with its words, or None when there is none (R3.36)."""
+    """One frame with its words, or None when there is none."""
     with database.read() as connection:
         found = sample.load(connection, [frame_id])
     return found[0] if found else None
@@ -134,7 +134,7 @@ def _entries(selected: Sequence[SampledFrame], words: Sequence[str]) -> list[Ent
 
 
 # ---- excerpts
-# The few lines of a frame that say most, as spans of its text (CHAT-9).
+# The few lines of a frame that say most, as spans of its text.
 #
 # An excerpt is made of whole lines, so a quote never runs across a cut that was not on the screen,
 # and every part of it can be found again in the stored text. Lines that name what the question asks
@@ -143,7 +143,7 @@ def _entries(selected: Sequence[SampledFrame], words: Sequence[str]) -> list[Ent
 
 MAX_OCR_CHARS_PER_FRAME = 160
 # A page of Chinese has a token per character: 160 of them in 72 frames would leave the 12,000
-# tokens that a question may cost (R3.75). So an excerpt is also bounded in tokens.
+# tokens that a question may cost. So an excerpt is also bounded in tokens.
 MAX_OCR_TOKENS_PER_FRAME = 100
 
 _LETTERS = re.compile(r"[^\W\d_]")

@@ -1,4 +1,4 @@
-"""Reading text files and listing folders, inside configured roots and nowhere else (R2.35, R2.44).
+"""Reading text files and listing folders, inside configured roots and nowhere else.
 
 A path is walked component by component from its root with descriptors that follow no symbolic
 link (``openat`` with ``O_NOFOLLOW``), so that nothing swapped in meanwhile leads outside. Only

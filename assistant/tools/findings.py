@@ -1,6 +1,6 @@
 """What tools have shown in a turn: the frames that may be cited, measured times, and of what time.
 
-The selected set of a turn with tools is what its tools returned (C1): each frame gets an id when a
+The selected set of a turn with tools is what its tools returned: each frame gets an id when a
 result first holds it, and only these ids can be cited.
 """
 
@@ -26,7 +26,7 @@ from store.search.sample import SampledFrame
 @dataclass(slots=True)
 class Findings:
     """What one call has shown. `known` are the ids of frames, those of earlier calls among them; `frames`
-    are the ones that are new. `sources` names what was shown beside frames (C3).
+    are the ones that are new. `sources` names what was shown beside frames.
     """
 
     known: dict[int, str] = field(default_factory=dict)

@@ -102,7 +102,7 @@ def told_to(endpoint: Endpoint | None) -> str:
 
 
 # ---- web
-# Searching the web: off unless a person set up an endpoint, and asking each time (R2.38, C17).
+# Searching the web: off unless a person set up an endpoint, and asking each time.
 #
 # What leaves is the query and nothing else. What comes back was written by strangers, so it is fenced as
 # data; nothing in it is fetched, and none of it is evidence.

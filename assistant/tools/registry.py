@@ -122,7 +122,7 @@ def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
 
 
 def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[Tool]:
-    """The tools of a turn, in their order: those that are not off (R2.26) and whose gates are open."""
+    """The tools of a turn, in their order: those that are not off and whose gates are open."""
     by_name = modes(database, tools)
     return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]
 
@@ -131,7 +131,7 @@ def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[To
 # Which tools one turn has: some need a model that can see, or a source that holds something.
 #
 # A flag is read when the first tool asks for it and then remembered, for this turn only: what is imported
-# is there in the next turn, and what was deleted is gone in it (R0.46 to R0.54). The tools over messages
+# is there in the next turn, and what was deleted is gone in it. The tools over messages
 # are never probed; an empty source is an answer.
 
 Gate = Literal[
@@ -153,7 +153,7 @@ GATES: Mapping[str, Gate] = {
     "read_attachment": "has_attachments",
     "search_chats": "chats_told",
 }
-"""The gate of each tool that has one (requirements, chapter 1); all others are always on."""
+"""The gate of each tool that has one; all others are always on."""
 
 
 LACKS: Mapping[Gate, str] = {
@@ -229,7 +229,7 @@ def of_turn(
 
 
 # ---- rate limit
-# How often a tool that sends something may be called (R2.48).
+# How often a tool that sends something may be called.
 
 WINDOW_S = 60.0
 

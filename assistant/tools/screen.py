@@ -221,7 +221,7 @@ TOOLS = (
 
 
 # ---- describe
-# Describing one frame's picture, by the model that answers if it can see (R2, C7).
+# Describing one frame's picture, by the model that answers if it can see.
 #
 # The whole frame goes as one JPEG whose longer side is at most `LONGEST_PX`, to the model of the turn and
 # nobody else. It is read like everything that leaves by a door: past today's exclusion rules, on record,

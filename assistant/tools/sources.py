@@ -89,7 +89,7 @@ def source_tool(
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a `Tool` of a function whose first parameter is a `Look`; its docstring is the description.
 
-    A turn that was given rows names their `source` (C3).
+    A turn that was given rows names their `source`.
     """
 
     def make(function: Callable[..., object]) -> Tool:
@@ -139,7 +139,7 @@ Longitude = Field(ge=-180, le=180, description="Degrees east, WGS 84.")
 
 
 # ---- messages
-# Tools over imported messages: around a date, and by what they say (R0.60 to R0.67).
+# Tools over imported messages: around a date, and by what they say.
 
 REACHES = "the messages you imported"
 _DAY_MS = 86_400_000
@@ -285,7 +285,7 @@ def _told(look: SourceQuery, found: list[Message], snippets: list[str] | None = 
 
 
 def _why_none(look: SourceQuery, contact_id: int | None) -> str:
-    """An empty source is an answer, too (R0.52)."""
+    """An empty source is an answer, too."""
     database = look.call.database
     if not messages.browse(database, limit=1):
         return "No messages were imported, so nothing is known of messages. Go on with other sources."

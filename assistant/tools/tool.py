@@ -7,8 +7,8 @@
         '''Work out an arithmetic expression. …'''
 
 The first parameter is what the turn hands in; the others become the JSON Schema. Arguments are
-checked against it before the function is called (R2.47). What goes wrong in a tool is a failed
-`ToolResult` that the model and the person can read, never an exception (R2.16, R2.41).
+checked against it before the function is called. What goes wrong in a tool is a failed
+`ToolResult` that the model and the person can read, never an exception.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`mode` is the default approval (C15: "Run automatically", "Ask every time", "Off"), `risk` its kind;
+    """`mode` is the default approval ("Run automatically", "Ask every time", "Off"), `risk` its kind;
     `reaches` says in words what it can touch.
 
     `tells(context, **arguments)` says in one sentence what a call will do, and raises `ToolFailed` for
@@ -149,7 +149,7 @@ class Registry:
         return list(self._tools.values())
 
     def run(self, context: object, call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Check the arguments and run. Every failure is a result (R2.16)."""
+        """Check the arguments and run. Every failure is a result."""
         found = self.get(name)
         if found is None:
             return ToolResult(call_id, False, error=f"There is no tool {name!r}.")

@@ -1,4 +1,4 @@
-"""Whether a request can become a turn, and with what range, zone and model (R3.2, R3.53, C1)."""
+"""Whether a request can become a turn, and with what range, zone, model and voice."""
 
 from __future__ import annotations
 
@@ -49,49 +49,39 @@ MAX_LATER_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Range:
+class _Scope:
     start_ms: int
     end_ms: int
     reading: TimeReading
 
 
-def admit(deps: TurnServices, request: TurnRequest) -> TurnPlan:
+def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     """The settled question. Raises `TurnRefused`, saying which field is at fault."""
-    message = request.message.strip()
-    if not message:
-        raise BadMessage("the message is empty")
-    if len(message) > MAX_MESSAGE_CHARS:
-        raise BadMessage(f"the message is longer than {MAX_MESSAGE_CHARS} characters")
-    zone = _zone(request.timezone)
-    model = deps.models.get(request.model)
-    anchored = _about(deps, request, zone)
-    if anchored and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
-        mentioned, understood = Mentions(None, False, ""), None
-    else:
-        mentioned = _mentions(deps, message)
-        calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
-        understood = time_phrases.in_message(mentioned.rest, calendar)
-    can_use_tools = deps.agent is not None and uses_tools(deps.models, model)
-    attached = attachments.resolve_attachments(deps, request)
-    attachments.check_images(deps, request, model, attached, uses_tools=can_use_tools)
-    # Nothing but a turn with tools looks at an image.
-    mode = "agent" if attached.images else request.mode
-    chosen = _chosen(replace(request, mode=mode), model, mentioned, understood, anchored, can_use_tools)
-    voice = resolve_voice(deps.database, request)
-    topic = mentioned.rest.replace(understood.phrase, " ") if understood else mentioned.rest
+    message, zone = _message(request), _zone(request.timezone)
+    model = services.models.get(request.model)
+    about = _about(services, request, zone)
+    mentions, time_phrase = _understood(services, request, message, about, zone)
+    can_use_tools = services.agent is not None and uses_tools(services.models, model)
+    attached = attachments.resolve_attachments(services, request)
+    attachments.check_images(services, request, model, attached, uses_tools=can_use_tools)
+    if attached.images:  # nothing but a turn with tools looks at an image
+        request = replace(request, mode="agent")
+    mode, scope = _mode_and_scope(request, model, mentions, time_phrase, about, can_use_tools)
+    voice = resolve_voice(services.database, request)
+    topic = mentions.rest.replace(time_phrase.phrase, " ") if time_phrase else mentions.rest
     filters = request.filters
-    if mentioned.app and not filters.app_name:
-        filters = replace(filters, app_name=mentioned.app)
-    told = _context(deps, request, message, voice.identity, model, chosen.mode)
+    if mentions.app and not filters.app_name:
+        filters = replace(filters, app_name=mentions.app)
+    context = _context(services, request, message, voice.identity, model, mode)
     return TurnPlan(
-        context=told,
-        pack=told.system_augmentation,
+        context=context,
+        pack=context.system_augmentation,
         session_id=request.session_id,
         message=message,
         language=language_of(message),
         words=question_words(topic),
-        start_ms=chosen.range.start_ms if chosen.range else 0,
-        end_ms=chosen.range.end_ms if chosen.range else request.now_ms,
+        start_ms=scope.start_ms if scope else 0,
+        end_ms=scope.end_ms if scope else request.now_ms,
         timezone=request.timezone,
         zone=zone,
         now_ms=request.now_ms,
@@ -100,79 +90,126 @@ def admit(deps: TurnServices, request: TurnRequest) -> TurnPlan:
         identity=voice.identity,
         persona=voice.persona,
         style_note=voice.style_note,
-        model_prompt=prompts.get_prompt(deps.database, model.name),
+        model_prompt=prompts.get_prompt(services.database, model.name),
         chat_id=None if request.amend else request.chat_id,
-        about=anchored,
-        reading=chosen.range.reading if chosen.range else TimeReading(),
+        about=about,
+        reading=scope.reading if scope else TimeReading(),
         searched_for=" ".join(topic.split()),
         without=frozenset(request.without),
-        mode=chosen.mode,
-        has_range=chosen.range is not None,
+        mode=mode,
+        has_range=scope is not None,
         is_bounded=request.start_ms is not None,
-        first_call=request.first_call if chosen.mode == "agent" else None,
+        first_call=request.first_call if mode == "agent" else None,
         attached=attached,
         previous_response_id=request.previous_response_id,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    mode: Mode
-    range: _Range | None
+def _message(request: TurnRequest) -> str:
+    message = request.message.strip()
+    if not message:
+        raise BadMessage("the message is empty")
+    if len(message) > MAX_MESSAGE_CHARS:
+        raise BadMessage(f"the message is longer than {MAX_MESSAGE_CHARS} characters")
+    return message
 
 
-def _chosen(
+def _understood(
+    services: TurnServices, request: TurnRequest, message: str, about: AnchorFacts | None, zone: ZoneInfo
+) -> tuple[Mentions, Found | Refusal | None]:
+    """What the message mentions with an @, and what it says of time."""
+    if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
+        return Mentions(None, False, ""), None
+    app_names = apps.colour_slots(services.database) if "@" in message else ()
+    mentions = read_mentions(message, app_names)
+    calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
+    return mentions, time_phrases.in_message(mentions.rest, calendar)
+
+
+def _mode_and_scope(
     request: TurnRequest,
     model: AnyModel,
-    mentioned: Mentions,
-    understood: Found | Refusal | None,
-    anchored: AnchorFacts | None,
+    mentions: Mentions,
+    time_phrase: Found | Refusal | None,
+    about: AnchorFacts | None,
     can_use_tools: bool,
-) -> _Chosen:
-    """Evidence mode wherever there is a range, unless tools are asked for; tools without one (C1).
+) -> tuple[Mode, _Scope | None]:
+    """Evidence mode wherever there is a range, unless tools are asked for; tools without one.
 
     Where a conversation is about a frame or a moment, that is what a model without tools looks at.
     """
     if request.mode == "agent" and not can_use_tools:
         raise ModeUnavailable(model.name)
     try:
-        found = _range(request, mentioned, understood)
+        return request.mode or "evidence", _scope(request, mentions, time_phrase)
     except TimeRangeRequired as error:
-        if anchored and error.problem == "missing" and (request.mode == "evidence" or not can_use_tools):
-            return _Chosen("evidence", _Range(*anchored.range_ms, TimeReading()))
+        if about and error.problem == "missing" and (request.mode == "evidence" or not can_use_tools):
+            return "evidence", _Scope(*about.range_ms, TimeReading())
         # Of a time to come nothing is recorded, but a calendar may tell.
         if request.mode == "evidence" or not can_use_tools or error.problem not in ("missing", "future"):
             raise
-        return _Chosen("agent", None)
-    return _Chosen(request.mode or "evidence", found)
+        return "agent", None
 
 
-def _about(deps: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFacts | None:
+def _scope(request: TurnRequest, mentions: Mentions, time_phrase: Found | Refusal | None) -> _Scope:
+    """The range given, or the one that the message names. Raises `BadRange` and `TimeRangeRequired`."""
+    if request.start_ms is not None:
+        end_ms = request.now_ms if request.end_ms is None else request.end_ms
+        if not times.MIN_MS <= request.start_ms < end_ms <= times.MAX_MS:
+            raise BadRange("end_time must be after start_time, and both must be dates of our days")
+        return _Scope(request.start_ms, end_ms, _reading(time_phrase, request.start_ms, end_ms))
+    if mentions.has_selection:
+        raise TimeRangeRequired("@selection", "no_selection")
+    if time_phrase is None:
+        raise TimeRangeRequired()
+    if isinstance(time_phrase, Refusal):
+        raise TimeRangeRequired(time_phrase.phrase, time_phrase.problem)
+    start_ms, end_ms = time_phrase.start_ms, time_phrase.end_ms
+    return _Scope(start_ms, end_ms, _reading(time_phrase, start_ms, end_ms))
+
+
+def _reading(time_phrase: Found | Refusal | None, start_ms: int, end_ms: int) -> TimeReading:
+    """How the message named the range ``[start_ms, end_ms)``, if it is one that its words may mean."""
+    if not isinstance(time_phrase, Found):
+        return TimeReading()
+    readings = (time_phrase, *time_phrase.also)
+    chosen = next((reading for reading in readings if _is_same(reading, start_ms, end_ms)), None)
+    if chosen is None:
+        return TimeReading()
+    also = tuple((reading.start_ms, reading.end_ms) for reading in readings if reading is not chosen)
+    return TimeReading(time_phrase.phrase, chosen.is_so_far, also)
+
+
+def _is_same(found: Found, start_ms: int, end_ms: int) -> bool:
+    return abs(found.start_ms - start_ms) <= MAX_LATER_MS and abs(found.end_ms - end_ms) <= MAX_LATER_MS
+
+
+def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFacts | None:
     """What the conversation is about. Raises `UnknownChat` and `NotAnInsight`."""
     if request.chat_id is None:
         anchored = AnchoredChat(request.anchor) if request.anchor else None
-    elif conversations.get(deps.database, request.chat_id) is None:
+    elif conversations.get(services.database, request.chat_id) is None:
         raise UnknownChat(request.chat_id)
     elif not request.amend:
-        anchored = records.anchor_of_chat(deps.database, request.chat_id)
+        anchored = records.anchor_of_chat(services.database, request.chat_id)
     else:
-        amended = insights.of_chat(deps.database, request.chat_id)
+        amended = insights.of_chat(services.database, request.chat_id)
         if amended is None:
             raise NotAnInsight
         anchored = AnchoredChat(amended.anchor, amended.id)
-    return anchor_facts.of(deps.database, anchored, zone) if anchored else None
+    return anchor_facts.of(services.database, anchored, zone) if anchored else None
 
 
 def _context(
-    deps: TurnServices, request: TurnRequest, message: str, identity: str, model: AnyModel, mode: Mode
+    services: TurnServices, request: TurnRequest, message: str, identity: str, model: AnyModel, mode: Mode
 ) -> PreparedContext:
     """What is told of earlier chats, and what the window is about; nothing to one that only quotes."""
-    if deps.context is None:
+    if services.context is None:
         return PreparedContext(reason="there is no memory of chats here")
     withheld = ""
     if isinstance(model, ExtractiveModel):
         withheld = "the built-in model only quotes, and is told nothing"
-    elif mode == "evidence" and not deps.context.settings.in_evidence_mode:
+    elif mode == "evidence" and not services.context.settings.in_evidence_mode:
         withheld = "not told where a question is about a range (context.in_evidence_mode)"
     asking = ContextRequest(
         message=message,
@@ -183,7 +220,7 @@ def _context(
         prompt_tokens=estimate_tokens(identity) + estimate_tokens(EVIDENCE_RULES) + estimate_tokens(message),
         window_tokens=0 if isinstance(model, ExtractiveModel) else model.context_tokens,
     )
-    return prepare(deps.context, asking)
+    return prepare(services.context, asking)
 
 
 def uses_tools(models: ChatModels, model: AnyModel) -> bool:
@@ -199,55 +236,16 @@ def _zone(name: str) -> ZoneInfo:
         raise BadTimezone(name) from error
 
 
-def _mentions(deps: TurnServices, message: str) -> Mentions:
-    return read(message, apps.colour_slots(deps.database) if "@" in message else ())
-
-
-def _range(request: TurnRequest, mentioned: Mentions, understood: Found | Refusal | None) -> _Range:
-    """The range given, or the one that the message names."""
-    if request.start_ms is not None:
-        end_ms = request.now_ms if request.end_ms is None else request.end_ms
-        if not times.MIN_MS <= request.start_ms < end_ms <= times.MAX_MS:
-            raise BadRange("end_time must be after start_time, and both must be dates of our days")
-        return _Range(request.start_ms, end_ms, _reading(understood, request.start_ms, end_ms))
-    if mentioned.has_selection:
-        raise TimeRangeRequired("@selection", "no_selection")
-    if understood is None:
-        raise TimeRangeRequired()
-    if isinstance(understood, Refusal):
-        raise TimeRangeRequired(understood.phrase, understood.problem)
-    reading = _reading(understood, understood.start_ms, understood.end_ms)
-    return _Range(understood.start_ms, understood.end_ms, reading)
-
-
-def _reading(understood: Found | Refusal | None, start_ms: int, end_ms: int) -> TimeReading:
-    """How the message named the range ``[start_ms, end_ms)``, if it is one that its words may mean."""
-    if not isinstance(understood, Found):
-        return TimeReading()
-    readings = (understood, *understood.also)
-    chosen = next((each for each in readings if _is_same(each, start_ms, end_ms)), None)
-    if chosen is None:
-        return TimeReading()
-    also = tuple((each.start_ms, each.end_ms) for each in readings if each is not chosen)
-    return TimeReading(understood.phrase, chosen.is_so_far, also)
-
-
-def _is_same(found: Found, start_ms: int, end_ms: int) -> bool:
-    return abs(found.start_ms - start_ms) <= MAX_LATER_MS and abs(found.end_ms - end_ms) <= MAX_LATER_MS
-
-
-# ---- identity
-# As whom the model speaks: block 2, the one block that a person owns whole and that is stored.
+# -- as whom the model speaks -----------------------------------------------------------------
 #
-# The first that is there: what the request says; the persona that it names; what the chat began with, which
-# stays authoritative when it is opened again (R0.34, C21), or in a new chat the active persona; the neutral
-# default. It is sent byte for byte (R0.2).
+# The one block of the prompt that a person owns whole and that is stored. The first that is there: what the
+# request says; the persona that it names; what the chat began with, which stays authoritative when it is
+# opened again, or in a new chat the active persona; the neutral default. It is sent byte for byte.
 
 NEUTRAL = (
     "You are reconstructing a memory from a moment on the user's screen. Use the gathered context to write "
     "a thoughtful summary; you decide voice, length, and shape."
 )
-"""Requirements, R0.3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,15 +258,15 @@ class Voice:
 
 
 def resolve_voice(database: Database, request: TurnRequest) -> Voice:
-    """Who speaks in one turn. An override is for this turn alone; a blank one is none (R0.35).
+    """Who speaks in one turn. An override is for this turn alone; a blank one is none.
 
-    A style note stands under whatever speaks, after one empty line (R0.37). Raises `BadSystemPrompt` and
+    A style note stands under whatever speaks, after one empty line. Raises `BadSystemPrompt` and
     `UnknownPersona`.
     """
     override, note = request.system_prompt, request.style_note.strip()
-    for text, most, name in ((override, MAX_PROMPT_CHARS, "system prompt"), (note, MAX_NOTE_CHARS, "note")):
-        if text and len(text) > most:
-            raise BadSystemPrompt(f"the {name} is longer than {most} characters")
+    for text, limit, name in ((override, MAX_PROMPT_CHARS, "system prompt"), (note, MAX_NOTE_CHARS, "note")):
+        if text and len(text) > limit:
+            raise BadSystemPrompt(f"the {name} is longer than {limit} characters")
     if override and override.strip():
         return Voice(_with_note(override, note), None, note)
     persona = _persona(database, request)
@@ -292,12 +290,11 @@ def _with_note(identity: str, note: str) -> str:
     return f"{identity}\n\n{note}" if note else identity
 
 
-# ---- mentions
-# @mentions in a message that are no words for a time: ``@selection``, ``@app:Code``, ``@Code``.
+# -- @mentions that are no words for a time: ``@selection``, ``@app:Code``, ``@Code`` -----------
 #
-# ``@today``, ``@yesterday`` and ``@last-hour`` are words of `phrases`. An app is mentioned by the name
-# it was recorded with, in any case, its spaces written or as "-"; behind ``@app:`` any word or
-# "quoted name" will do. The mirror for browsers is ``static/js/time/mentions.js``.
+# ``@today``, ``@yesterday`` and ``@last-hour`` are words of `time_phrases`. An app is mentioned by the name
+# it was recorded with, in any case, its spaces written or as "-"; behind ``@app:`` any word or "quoted name"
+# will do. The mirror for browsers is ``static/js/time/mentions.js``.
 
 _AT = re.compile(r"(?<![A-Za-z0-9_.+-])@(app:)?", re.IGNORECASE)
 _SELECTION = re.compile(r"selection(?![A-Za-z0-9])|选区", re.IGNORECASE)
@@ -313,9 +310,9 @@ class Mentions:
     rest: str
 
 
-def read(message: str, apps: Iterable[str]) -> Mentions:
-    """The mentions of a message; `apps` are the names that were recorded."""
-    longest_first = sorted(apps, key=lambda name: (-len(name), name))
+def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:
+    """The mentions of a message; `app_names` are those that were recorded."""
+    longest_first = sorted(app_names, key=lambda name: (-len(name), name))
     app: str | None = None
     has_selection = False
     rest: list[str] = []

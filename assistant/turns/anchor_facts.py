@@ -1,4 +1,4 @@
-"""What a turn about a frame or a moment is told of it: facts only, no shape of the answer (R0.17 to R0.20).
+"""What a turn about a frame or a moment is told of it: facts only, no shape of the answer.
 
 The message is made anew for every request from what is stored then, so nothing of it outlives the frames
 it shows. Frames have the ids that the answer may cite them by; in evidence mode, where the retrieval gives
@@ -29,7 +29,7 @@ from store.search.sample import SampledFrame
 from store.sources import entities, locations
 
 GATHER = "Gather context with the available tools, then respond."
-"""How the message of a generation ends (R0.17)."""
+"""How the message of a generation ends."""
 
 MAX_FRAMES = 12
 """Frames of a moment that are shown."""
@@ -150,7 +150,7 @@ def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:
 
 
 def _labelled(name: str, values: Sequence[str]) -> list[str]:
-    """One line, or none where there is nothing to say (R0.20)."""
+    """One line, or none where there is nothing to say."""
     return [f"{name}: {'; '.join(values)}"] if values else []
 
 

@@ -1,6 +1,6 @@
 """Attached files in a prompt: fenced as data, clipped to a size in all, the rest told by name and size.
 
-What the person attaches is no part of the screen: it has no id to cite and proves nothing of it (C3). Its
+What the person attaches is no part of the screen: it has no id to cite and proves nothing of it. Its
 words are a guest's like those of the screen, so each line of them stands behind a bar, without what a
 model's template would read as its own.
 """
@@ -99,10 +99,10 @@ def attachment_text(
 
 
 def attachment_text_for(
-    deps: TurnServices, attached: Attached, window: int, *, can_read: bool
+    services: TurnServices, attached: Attached, window: int, *, can_read: bool
 ) -> AttachmentText:
     """What a model with such a window is told of a question's files: a quarter of it at most."""
-    read = attachment_reader(deps.database)
+    read = attachment_reader(services.database)
     return attachment_text(attached, read, MAX_ATTACHED_CHARS, window // 4, can_read=can_read)
 
 
@@ -195,32 +195,32 @@ def unread_warnings(attached: Attached, language: Language) -> Iterator[str]:
 
 
 # ---- bringing
-# Which files a question may bring, and to which model (R1.18, R1.19).
+# Which files a question may bring, and to which model.
 
 
-def resolve_attachments(deps: TurnServices, request: TurnRequest) -> Attached:
+def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attached:
     """The files of the question and of its chat. Raises `TurnRefused` for those that it cannot bring."""
     if len(set(request.attachments)) > MAX_FILES:
         raise AttachmentRefused(f"at most {MAX_FILES} files go with one question")
     try:
-        own = attachments.usable(deps.database, request.attachments, request.chat_id)
+        own = attachments.usable(services.database, request.attachments, request.chat_id)
     except AttachmentNotFound as error:
         raise UnknownAttachment(error.attachment_id) from error
     chat_id = None if request.amend else request.chat_id
-    of_chat = [] if chat_id is None else attachments.of_chat(deps.database, chat_id)
+    of_chat = [] if chat_id is None else attachments.of_chat(services.database, chat_id)
     known = {each.sha256 for each in own}
     earlier = {each.sha256: each for each in of_chat if each.sha256 not in known}
     return Attached(tuple(own), tuple(earlier.values()))
 
 
 def check_images(
-    deps: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached, *, uses_tools: bool
+    services: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached, *, uses_tools: bool
 ) -> None:
     """Images go to a model that can see, in a turn with tools. Raises `AttachmentRefused`, saying why not."""
     if not attached.images:
         return
     which = names(attached.images)
-    endpoint = deps.models.endpoint(model.name)
+    endpoint = services.models.endpoint(model.name)
     if endpoint is None or not endpoint.supports_vision:
         raise AttachmentRefused(f"{model.name} is not set up for images, so it cannot look at {which}")
     if request.mode == "evidence":

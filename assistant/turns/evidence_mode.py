@@ -1,27 +1,18 @@
-"""A turn in evidence mode: one retrieval, at most one model call, no tools, and the checks (R3.4)."""
+"""A question about a range: one bounded retrieval, at most one call of the model, and no tools."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from assistant.core.cancellation import Cancelled, CancelToken, iterate_until_cancelled, run_with_timeout
+from assistant.core.cancellation import Cancelled, iterate_until_cancelled, run_with_timeout
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.prompt_blocks import Block, system_messages
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
-from assistant.core.records import (
-    ATTACHMENT_SOURCE,
-    Coverage,
-    DeltaEvent,
-    EvidenceEvent,
-    EvidenceItem,
-    Stage,
-    StatusEvent,
-    TurnEvent,
-)
+from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.core.texts import estimate_tokens
 from assistant.evidence import citations
@@ -29,10 +20,11 @@ from assistant.evidence.claims import OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval import coverage
 from assistant.retrieval.packing import Packed, pack
-from assistant.retrieval.retrieval import Entry, Retrieval, retrieve
-from assistant.turns import answering, attachments, prompts
-from assistant.turns.attachments import NO_ATTACHMENT_TEXT, AttachmentText
-from assistant.turns.plan import MAX_ANSWER_TOKENS, DraftAnswer, TurnPlan, TurnServices
+from assistant.retrieval.retrieval import Retrieval, retrieve
+from assistant.turns import attachments, prompts
+from assistant.turns.answering import partial_completion, quotation
+from assistant.turns.attachments import AttachmentText
+from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan, UncheckedAnswer
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import (
     ChatModel,
@@ -43,206 +35,159 @@ from engines.chat.protocol import (
     StreamingModel,
     Usage,
 )
-from store.chats.conversations import StoredTurn
 from store.search.filters import Filters
-
-
-@dataclass(slots=True)
-class PartialTurn:
-    """What a turn has in hand so far, to be stored with it even if it fails."""
-
-    coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
-    evidence: tuple[EvidenceItem, ...] = ()
-    warnings: list[str] = field(default_factory=list)
-
-
-def run(
-    deps: TurnServices,
-    plan: TurnPlan,
-    turn: StoredTurn,
-    history: Sequence[Message],
-    found: PartialTurn,
-    stop: CancelToken,
-) -> Generator[TurnEvent, None, DraftAnswer]:
-    """Retrieval, the model's call, and the checks, with an event before each; `found` grows meanwhile.
-
-    Raises `ModelError`, `StoreError`, and `Stopped` when the turn ended before anything was said.
-    """
-
-    def status(stage: Stage, **values: str) -> StatusEvent:
-        return StatusEvent(stage, text(stage, plan.language, **values), turn.chat_id, turn.n)
-
-    if plan.start_ms >= plan.now_ms:
-        return answering.future(plan)
-    yield status("searching")
-    # An endpoint of vectors may be slow, too.
-    meaning = run_with_timeout(
-        partial(_meaning, deps, plan, turn), math.inf, stop, deps.database.close_thread
-    )
-    retrieval = retrieve(deps.database, _filters(plan), plan.words, deps.clock(), meaning=meaning)
-    if plan.without:
-        entries = tuple(each for each in retrieval.entries if each.frame.id not in plan.without)
-        retrieval = replace(retrieval, entries=entries)
-    found.coverage = coverage.of(retrieval, plan.filters, plan.reading)
-    if not retrieval.entries:
-        return answering.no_captures(plan, retrieval)
-    found.evidence = citations.items(retrieval.entries, (), {}, plan.zone)
-    yield EvidenceEvent(found.evidence, found.coverage)
-    if needs_sound(plan.message):
-        opening = f"{text('audio', plan.language)} {text('audio_screen', plan.language)}"
-        return answering.quote(deps, plan, retrieval, opening, asked=False)
-    yield status("thinking", model=plan.model.name)
-    return (yield from _asked(deps, plan, retrieval, turn, history, stop))
-
-
-def _asked(
-    deps: TurnServices,
-    plan: TurnPlan,
-    retrieval: Retrieval,
-    turn: StoredTurn,
-    history: Sequence[Message],
-    stop: CancelToken,
-) -> Generator[TurnEvent, None, DraftAnswer]:
-    """The model's answer: its words as a draft while they come, then what the checks make of it."""
-    # The model keeps its own time limit; whoever stops the turn does not wait for it.
-    asked = partial(ask, deps, plan, retrieval, history, turn.id)
-    heard = StreamBuffer()
-    try:
-        for piece in iterate_until_cancelled(asked, stop, deps.database.close_thread):
-            if isinstance(piece, DraftAnswer):
-                return piece
-            if fresh := heard.add(piece):
-                yield DeltaEvent(1, fresh)
-    except (ModelError, Cancelled) as ending:
-        completion = answering.partial_completion(heard.text, plan)
-        if completion is None:
-            raise
-        draft = answering.checked(deps, plan, retrieval, retrieval.entries, completion, [])
-        return answering.with_ending(draft, ending, plan.language)
-    raise AssertionError("an answer ends with its draft")
-
-
-def ask(
-    deps: TurnServices, plan: TurnPlan, retrieval: Retrieval, history: Sequence[Message], turn_id: int
-) -> Iterator[str | DraftAnswer]:
-    """What the plan's model says as it says it, unchecked, and at last the checked answer.
-
-    Raises `ModelError`, and `StoreError` where nothing may be sent.
-    """
-    if isinstance(plan.model, ExtractiveModel):
-        quoted = answering.quote(deps, plan, retrieval, text("extractive", plan.language))
-        unread = attachments.unread_warnings(plan.attached, plan.language)
-        yield replace(quoted, warnings=(*quoted.warnings, *unread))
-        return
-    called = yield from call_model(deps, plan, plan.model, retrieval, history, turn_id)
-    warnings = []
-    if called.left_out:
-        total = len(retrieval.entries)
-        warnings.append(text("left_out", plan.language, count=called.left_out, total=total))
-    if called.shrunk_to:
-        warnings.append(text("shrunk", plan.language, tokens=called.shrunk_to))
-    if called.completion.finish_reason == "length":
-        warnings.append(text("cut_short", plan.language))
-    warnings += attachments.truncation_warnings(called.files, plan.language)
-    texts = called.files.texts
-    beside = OffScreen(True, has_looked=True, quotable=list(texts)) if texts else None
-    draft = answering.checked(
-        deps, plan, retrieval, called.entries, called.completion, warnings, off_screen=beside
-    )
-    yield replace(draft, usage=called.usage, sources=(ATTACHMENT_SOURCE,) if texts else ())
-
-
-def _meaning(deps: TurnServices, plan: TurnPlan, turn: StoredTurn) -> Meaning:
-    """What the question means, when it asks for something; made before anything is read."""
-    return deps.meaning(plan.searched_for, turn.id) if deps.meaning and plan.words else WORDS_ONLY
-
-
-def _filters(plan: TurnPlan) -> Filters:
-    wanted = plan.filters
-    return Filters(
-        plan.start_ms,
-        plan.end_ms,
-        wanted.app_name or None,
-        wanted.window_name or None,
-        wanted.browser_url or None,
-        wanted.focused,
-    )
-
-
-# ---- calling
-# The one model call of a turn: as many frames as the window holds, sent, noted, answered.
-#
-# A model may have a smaller window than its setting says. When it refuses a request as too long,
-# the same question goes out with half of it, at most twice, and the answer says so. A refused
-# request is no answer, so a turn still has one (R3.4).
 
 MAX_SHRINKS = 2
 """How often a request that was too long is made smaller."""
 
 
+def retrieve_frames(turn: RunningTurn) -> Retrieval:
+    """The frames of the range that the question gets to see; the turn notes them, and what was not looked at.
+
+    Raises `StoreError`, and `Cancelled` when the turn was stopped.
+    """
+    plan, services = turn.plan, turn.services
+    # An endpoint of vectors may be slow, too.
+    meaning = run_with_timeout(partial(_meaning, turn), math.inf, turn.stop, services.database.close_thread)
+    retrieval = retrieve(services.database, _filters(plan), plan.words, services.clock(), meaning=meaning)
+    if plan.without:
+        entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.without)
+        retrieval = replace(retrieval, entries=entries)
+    turn.coverage = coverage.of(retrieval, plan.filters, plan.reading)
+    turn.evidence = citations.items(retrieval.entries, (), {}, plan.zone)
+    return retrieval
+
+
+def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, UncheckedAnswer]:
+    """The model's words as they come, then all it said; frames alone where no model can answer.
+
+    Raises `StoreError` where nothing may be sent, `ModelError`, and `Cancelled` when the turn ended before
+    anything was said.
+    """
+    plan = turn.plan
+    if needs_sound(plan.message):
+        opening = f"{text('audio', plan.language)} {text('audio_screen', plan.language)}"
+        return quotation(plan, retrieval, opening, is_asked=False)
+    yield turn.status("thinking", model=plan.model.name)
+    if isinstance(plan.model, ExtractiveModel):
+        unread = attachments.unread_warnings(plan.attached, plan.language)
+        return quotation(plan, retrieval, text("extractive", plan.language), unread)
+    # The model keeps its own time limit; whoever stops the turn does not wait for it.
+    call = partial(_call, turn, plan.model, retrieval)
+    heard = StreamBuffer()
+    try:
+        for piece in iterate_until_cancelled(call, turn.stop, turn.database.close_thread):
+            if isinstance(piece, _Call):
+                return _answer(plan, retrieval, piece)
+            if fresh := heard.add(piece):
+                yield DeltaEvent(1, fresh)
+    except (ModelError, Cancelled) as ending:
+        completion = partial_completion(heard.text, plan)
+        if completion is None:
+            raise
+        return UncheckedAnswer(completion, retrieval, retrieval.entries, ending=ending)
+    raise AssertionError("a call ends with what came of it")
+
+
+def _answer(plan: TurnPlan, retrieval: Retrieval, call: _Call) -> UncheckedAnswer:
+    """What a model said, with a warning for whatever of the question it did not get."""
+    warnings = []
+    if call.packed.left_out:
+        total = len(retrieval.entries)
+        warnings.append(text("left_out", plan.language, count=call.packed.left_out, total=total))
+    if call.shrunk_to:
+        warnings.append(text("shrunk", plan.language, tokens=call.shrunk_to))
+    if call.completion.finish_reason == "length":
+        warnings.append(text("cut_short", plan.language))
+    warnings += attachments.truncation_warnings(call.files, plan.language)
+    texts = call.files.texts
+    return UncheckedAnswer(
+        call.completion,
+        retrieval,
+        call.packed.entries,
+        warnings=tuple(warnings),
+        off_screen=OffScreen(True, has_looked=True, quotable=list(texts)) if texts else None,
+        usage=call.usage,
+        sources=(ATTACHMENT_SOURCE,) if texts else (),
+    )
+
+
+def _meaning(turn: RunningTurn) -> Meaning:
+    """What the question means, when it asks for something; made before anything is read."""
+    meaning, plan = turn.services.meaning, turn.plan
+    return meaning(plan.searched_for, turn.stored.id) if meaning and plan.words else WORDS_ONLY
+
+
+def _filters(plan: TurnPlan) -> Filters:
+    filters = plan.filters
+    return Filters(
+        plan.start_ms,
+        plan.end_ms,
+        filters.app_name or None,
+        filters.window_name or None,
+        filters.browser_url or None,
+        filters.focused,
+    )
+
+
+# -- the one model call ---------------------------------------------------------------------
+#
+# As many frames as the window holds are sent, noted and answered. A model may have a smaller window than its
+# setting says. When it refuses a request as too long, the same question goes out with half of it, at most
+# twice, and the answer says so. A refused request is no answer, so a turn still has one.
+
+
 @dataclass(frozen=True, slots=True)
-class ModelCall:
+class _Call:
     """A completion and what it rests on. `shrunk_to` is the window that fitted, None for the one set."""
 
-    entries: tuple[Entry, ...]
-    left_out: int
+    packed: Packed
     completion: Completion
     usage: Usage
-    shrunk_to: int | None = None
-    files: AttachmentText = NO_ATTACHMENT_TEXT
+    shrunk_to: int | None
+    files: AttachmentText
 
 
-def call_model(
-    deps: TurnServices,
-    plan: TurnPlan,
-    model: ChatModel,
-    retrieval: Retrieval,
-    history: Sequence[Message],
-    turn_id: int,
-) -> Generator[str, None, ModelCall]:
-    """Ask the model: what it says as it says it, then the whole.
+def _call(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Iterator[str | _Call]:
+    """What the model says as it says it, then the whole.
 
     Raises `ModelError`; `StoreError` when what is sent cannot be noted.
     """
-    endpoint = deps.models.endpoint(model.name)
+    plan, services = turn.plan, turn.services
+    endpoint = services.models.endpoint(model.name)
     blocks = prompts.evidence_blocks(plan)
-    ledger = None
-    if endpoint:
-        ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn_id, blocks=blocks)
+    ledger = SentLedger(services.database, services.clock, endpoint, turn_id=turn.stored.id, blocks=blocks)
     merged = endpoint is not None and endpoint.single_system
     window, shrunk_to = model.context_tokens, None
     for shrinks_left in range(MAX_SHRINKS, -1, -1):
-        files = attachments.attachment_text_for(deps, plan.attached, window, can_read=False)
-        packed, messages = _fitted(plan, blocks, window, retrieval, history, files, merged)
+        files = attachments.attachment_text_for(services, plan.attached, window, can_read=False)
+        packed, messages = _fitted(plan, blocks, window, retrieval, turn.history, files, merged)
         try:
-            completion = yield from _said(model, messages, deps.models.timeout_s, ledger)
+            completion = yield from _said(model, messages, services.models.timeout_s, ledger)
         except ModelError as error:
-            if ledger:
-                ledger.finish(error.code)
+            ledger.finish(error.code)
             if not isinstance(error, ContextTooLong) or not shrinks_left:
                 raise
             window = shrunk_to = (_size(messages) + _reserve(window)) // 2
             continue
         usage = usage_of(completion, messages, endpoint)
-        if ledger:
-            ledger.finish("answered", usage)
-        return ModelCall(packed.entries, packed.left_out, completion, usage, shrunk_to, files)
-    raise AssertionError("the last try returns or raises")
+        ledger.finish("answered", usage)
+        yield _Call(packed, completion, usage, shrunk_to, files)
+        return
 
 
 def _said(
-    model: ChatModel, messages: Sequence[Message], timeout_s: float, ledger: SentLedger | None
+    model: ChatModel, messages: Sequence[Message], timeout_s: float, ledger: SentLedger
 ) -> Generator[str, None, Completion]:
     """The answer's pieces, from a model that gives any, and then all of it."""
+    schema = prompts.OUTPUT_SCHEMA
     if isinstance(model, StreamingModel):
-        for piece in model.stream(
-            messages, schema=prompts.OUTPUT_SCHEMA, timeout_s=timeout_s, on_send=ledger
-        ):
+        for piece in model.stream(messages, schema=schema, timeout_s=timeout_s, on_send=ledger):
             if isinstance(piece, Completion):
                 return piece
             yield piece
         raise AssertionError("a stream ends with its completion")
-    return model.complete(messages, schema=prompts.OUTPUT_SCHEMA, timeout_s=timeout_s, on_send=ledger)
+    return model.complete(messages, schema=schema, timeout_s=timeout_s, on_send=ledger)
 
 
 def _fitted(
@@ -291,10 +236,9 @@ def _recent(history: Sequence[Message], budget_tokens: int) -> list[Message]:
     return kept
 
 
-# ---- questions
-# Questions that the screen cannot answer, told from those it can.
+# -- questions that the screen cannot answer --------------------------------------------------
 #
-# What was said or heard needs sound, and there is none (R3.5, R3.46). Words that were written do not:
+# What was said or heard needs sound, and there is none. Words that were written do not:
 # "what did Anna say in the chat" is on the screen. So a question counts as one for sound when it asks
 # for speech and names no written medium.
 

@@ -13,18 +13,17 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
+from assistant.core.cancellation import Cancelled, run_with_timeout
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.prompt_blocks import in_order, system_messages
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
 from assistant.turns import transcript as history
 from assistant.turns.anchor_facts import AnchorFacts
-from assistant.turns.plan import TurnPlan, TurnServices
+from assistant.turns.plan import RunningTurn
 from assistant.turns.transcript import TranscriptMessage, transcript
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, Message, ModelError
-from store.chats.conversations import StoredTurn
 from store.core.errors import StoreError
 from store.memory import insights
 
@@ -38,38 +37,34 @@ MAX_NAMED_CHARS = 6_000
 UNTITLED = "Untitled"
 
 
-def write_insight(
-    deps: TurnServices, plan: TurnPlan, turn: StoredTurn, answer_md: str, stop: CancelToken
-) -> int | None:
+def write_insight(turn: RunningTurn, answer_md: str) -> int | None:
     """Let the answer be the insight of its conversation; returns its id.
 
     None where the conversation holds one already, or what it rested on was deleted meanwhile.
     """
-    about = plan.about
-    if about is None or insights.of_chat(deps.database, turn.chat_id) is not None:
+    about = turn.plan.about
+    if about is None or insights.of_chat(turn.database, turn.stored.chat_id) is not None:
         return None
-    messages = training_messages(
-        deps, plan, turn, about
-    )  # before the title, so that what is deleted meanwhile counts
-    title = title_of(deps, plan, turn, answer_md, stop)
-    return insights.put(deps.database, turn.id, about.anchor, title, messages, deps.clock())
+    # Before the title, so that what is deleted meanwhile counts.
+    messages = training_messages(turn, about)
+    title = _title_of(turn, about, answer_md)
+    return insights.put(turn.database, turn.stored.id, about.anchor, title, messages, turn.now_ms())
 
 
-# -- the title (R0.21) ----------------------------------------------------------------------
+# -- the title ------------------------------------------------------------------------------
 
 
-def title_of(deps: TurnServices, plan: TurnPlan, turn: StoredTurn, answer_md: str, stop: CancelToken) -> str:
+def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     """A title by a call of its own, with nothing but the identity before the summary.
 
     Where the model cannot give one, the insight is called by what was on the screen.
     """
-    about = plan.about
-    plain = _on_screen(about) if about else UNTITLED
-    if isinstance(plan.model, ExtractiveModel):
+    plain = _on_screen(about)
+    if isinstance(turn.plan.model, ExtractiveModel):
         return plain
     try:
-        ask = partial(_named, deps, plan, plan.model, turn, answer_md)
-        named = run_with_timeout(ask, math.inf, stop, deps.database.close_thread)
+        ask = partial(_named, turn, turn.plan.model, answer_md)
+        named = run_with_timeout(ask, math.inf, turn.stop, turn.database.close_thread)
     except Cancelled:
         return plain
     except (ModelError, StoreError) as error:
@@ -78,22 +73,19 @@ def title_of(deps: TurnServices, plan: TurnPlan, turn: StoredTurn, answer_md: st
     return insights.title_of(_bare(named)) or plain
 
 
-def _named(deps: TurnServices, plan: TurnPlan, model: ChatModel, turn: StoredTurn, answer_md: str) -> str:
-    blocks = in_order(identity=plan.identity)
+def _named(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
+    services = turn.services
+    blocks = in_order(identity=turn.plan.identity)
     summary = neutralized(without_numbers(answer_md))[:MAX_NAMED_CHARS]
     messages = [*system_messages(blocks), Message("user", f"{NAME_IT}{summary}")]
-    endpoint = deps.models.endpoint(model.name)
-    ledger = None
-    if endpoint:
-        ledger = SentLedger(deps.database, deps.clock, endpoint, turn_id=turn.id, blocks=blocks)
+    endpoint = services.models.endpoint(model.name)
+    ledger = SentLedger(turn.database, services.clock, endpoint, turn_id=turn.stored.id, blocks=blocks)
     try:
-        completion = model.complete(messages, timeout_s=deps.models.timeout_s, on_send=ledger)
+        completion = model.complete(messages, timeout_s=services.models.timeout_s, on_send=ledger)
     except ModelError as error:
-        if ledger:
-            ledger.finish(error.code)
+        ledger.finish(error.code)
         raise
-    if ledger:
-        ledger.finish("answered", usage_of(completion, messages, endpoint))
+    ledger.finish("answered", usage_of(completion, messages, endpoint))
     return completion.text
 
 
@@ -117,38 +109,42 @@ def _on_screen(about: AnchorFacts) -> str:
 # -- the messages ---------------------------------------------------------------------------
 
 
-def training_messages(
-    deps: TurnServices, plan: TurnPlan, turn: StoredTurn, about: AnchorFacts
-) -> list[dict[str, Any]]:
+def training_messages(turn: RunningTurn, about: AnchorFacts) -> list[dict[str, Any]]:
     """Every message that led to the answer, the system's first: as whom the model was asked to speak, byte
-    for byte as it was sent (C22). What came before an amending turn is that of the insight it amends.
+    for byte as it was sent. What came before an amending turn is that of the insight it amends.
     """
-    database = deps.database
-    found: list[dict[str, Any]] = [{"role": "system", "content": plan.identity}]
-    bases = history.bases(database, about.anchored, turn.chat_id)
+    database, stored = turn.database, turn.stored
+    messages: list[dict[str, Any]] = [{"role": "system", "content": turn.plan.identity}]
+    bases = history.bases(database, about.anchored, stored.chat_id)
     if bases:
-        base = bases[-1]
-        found += insights.messages(database, base[0].id)[1:]
-        later = {each.n for each in history.answered_until(database, base)} - {base[0].n}
-        found += _told(each for each in transcript(database, base[0].chat_id) if each.turn in later)
-    own = (each for each in transcript(database, turn.chat_id) if each.turn == turn.n)
-    return [*found, *_told((each for each in own if each.role != "system"), first=plan.question)]
+        insight, _ = base = bases[-1]
+        messages += insights.messages(database, insight.id)[1:]
+        later = {answered.n for answered in history.answered_until(database, base)} - {insight.n}
+        messages += _as_sent(
+            message for message in transcript(database, insight.chat_id) if message.turn in later
+        )
+    own = [
+        message
+        for message in transcript(database, stored.chat_id)
+        if message.turn == stored.n and message.role != "system"
+    ]
+    return [*messages, *_as_sent(own, first=turn.plan.question)]
 
 
-def _told(messages: Iterable[TranscriptMessage], first: str = "") -> list[dict[str, Any]]:
+def _as_sent(messages: Iterable[TranscriptMessage], first: str = "") -> list[dict[str, Any]]:
     """Messages as a model knows them; `first` stands in for what the first one says, where it is given."""
-    found: list[dict[str, Any]] = []
-    for each in messages:
-        one: dict[str, Any] = {"role": each.role, "content": each.content}
-        if each.calls:
-            one["tool_calls"] = [
+    sent: list[dict[str, Any]] = []
+    for message in messages:
+        entry: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.calls:
+            entry["tool_calls"] = [
                 {"id": call.call_id, "type": "function",
                  "function": {"name": call.tool, "arguments": call.arguments}}
-                for call in each.calls
+                for call in message.calls
             ]  # fmt: skip
-        if each.answers:
-            one["tool_call_id"] = each.answers.call_id
-        found.append(one)
-    if first and found:
-        found[0] = {**found[0], "content": first}
-    return found
+        if message.answers:
+            entry["tool_call_id"] = message.answers.call_id
+        sent.append(entry)
+    if first and sent:
+        sent[0]["content"] = first
+    return sent

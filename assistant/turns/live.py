@@ -1,4 +1,4 @@
-"""Turns that run by themselves: whoever asked may leave, and others may follow (C2).
+"""Turns that run by themselves: whoever asked may leave, and others may follow.
 
 A turn runs in a thread of its own and keeps its events in order. A follower asks for those after the
 last one it has, so nothing is lost or told twice, however often its connection drops. Finished turns
@@ -17,7 +17,8 @@ from assistant.core.cancellation import CancelToken
 from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnServices
-from assistant.turns.turn import run_admitted, stored_turn
+from assistant.turns.stored_turns import stored_turn
+from assistant.turns.turn import run_admitted
 
 log = logging.getLogger(__name__)
 
@@ -93,14 +94,14 @@ class LiveTurns:
         with self._lock:
             return self._turns.get((chat_id, n))
 
-    def start(self, deps: TurnServices, request: TurnRequest) -> LiveTurn:
+    def start(self, services: TurnServices, request: TurnRequest) -> LiveTurn:
         """Begin a turn. Raises `TurnRefused` when it cannot become one, and `TooManyTurns`."""
         with self._lock:
             if sum(not turn.is_over for turn in self._turns.values()) >= MAX_RUNNING:
                 raise TooManyTurns
-        plan = admit(deps, request)
+        plan = admit(services, request)
         turn = LiveTurn(CancelToken(), plan.context)
-        events = run_admitted(deps, plan, turn.stop)
+        events = run_admitted(services, plan, turn.stop)
         first = next(events)
         turn.add(first)
         if isinstance(first, StatusEvent):
@@ -113,7 +114,7 @@ class LiveTurns:
         self._keep(turn)
         if not turn.is_over:
             name = f"turn-{turn.chat_id}-{turn.n}"
-            threading.Thread(target=_drain, args=(turn, events, deps), name=name, daemon=True).start()
+            threading.Thread(target=_drain, args=(turn, events, services), name=name, daemon=True).start()
         return turn
 
     def _keep(self, turn: LiveTurn) -> None:
@@ -124,16 +125,16 @@ class LiveTurns:
                 del self._turns[key]
 
 
-def _drain(turn: LiveTurn, events: Iterator[TurnEvent], deps: TurnServices) -> None:
+def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> None:
     try:
         for event in events:
             turn.add(event)
     except Exception:  # the turn is stored as interrupted; whoever follows it must learn that
         log.exception("turn %s of chat %s failed", turn.n, turn.chat_id)
-        result = stored_turn(deps.database, turn.chat_id, turn.n)
+        result = stored_turn(services.database, turn.chat_id, turn.n)
         if result.error:
             turn.add(ErrorEvent(result.error))
         turn.add(FinalEvent(result))
     finally:
         turn.close()
-        deps.database.close_thread()
+        services.database.close_thread()

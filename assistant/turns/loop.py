@@ -1,9 +1,8 @@
-"""A turn with tools: generate, call, approve, execute, tell the results, generate again (R2.23).
+"""A question asked with tools: generate, call, approve, execute, tell the results, generate again.
 
-At most ``tools.max_iterations`` rounds of calls, then one answer without tools, so that there always
-is one (R2.24, R2.27). Every call is stored before it runs and runs only as it was approved
-(`store.chats.tool_calls`). The answer passes the checks of every other: what may be cited is what tools
-returned in this turn (C1).
+At most ``tools.max_iterations`` rounds of calls, then one answer without tools, so that there always is one.
+Every call is stored before it runs and runs only as it was approved (`store.chats.tool_calls`). What the
+answer may cite is what tools returned in this turn.
 """
 
 from __future__ import annotations
@@ -14,16 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from assistant.context import background
-from assistant.core.cancellation import Cancelled, CancelToken, iterate_until_cancelled
+from assistant.core.cancellation import Cancelled, iterate_until_cancelled
 from assistant.core.egress_log import SentLedger, total_of, usage_of
-from assistant.core.records import (
-    ATTACHMENT_SOURCE,
-    DeltaEvent,
-    FirstCall,
-    ShortenedEvent,
-    StatusEvent,
-    TurnEvent,
-)
+from assistant.core.errors import FrameDeleted
+from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.core.texts import estimate_tokens
 from assistant.evidence.claims import OffScreen
@@ -34,96 +27,73 @@ from assistant.tools.files import read_attachment
 from assistant.tools.findings import Findings, TurnFindings
 from assistant.tools.registry import AgentDeps, offered
 from assistant.tools.tool import Tool
-from assistant.turns import answering, attachments, prompts, tool_execution
-from assistant.turns.plan import DraftAnswer, TurnPlan, TurnServices
+from assistant.turns import attachments, prompts, tool_execution
+from assistant.turns.answering import partial_completion
+from assistant.turns.plan import RunningTurn, UncheckedAnswer
 from assistant.turns.prompts import RESULTS
 from assistant.turns.tool_execution import ModelReply, ToolSession, WantedCall, carry_out
 from engines.chat.protocol import Completion, ContextTooLong, Message, ModelError, StreamingModel
 from store.chats import tool_calls
-from store.chats.conversations import StoredTurn
 
 
-class Forgotten(Exception):
-    """A frame that this turn was shown has been deleted since."""
+def ask(turn: RunningTurn, agent: AgentDeps) -> Generator[TurnEvent, None, UncheckedAnswer]:
+    """The turn's events, then all that was said; the turn notes what has to be said of it at once.
 
-
-def run(
-    deps: TurnServices,
-    agent: AgentDeps,
-    plan: TurnPlan,
-    turn: StoredTurn,
-    history: Sequence[Message],
-    stop: CancelToken,
-    warnings: list[str],
-) -> Generator[TurnEvent, None, DraftAnswer]:
-    """The turn's events, then its draft; what has to be said of the turn is added to `warnings` at once.
-
-    Raises `StoreError`, `Forgotten`, and `ModelError` or `Stopped` when it ended before anything was said.
+    Raises `StoreError`, `FrameDeleted`, and `ModelError` or `Cancelled` when it ended before anything was
+    said.
     """
-    session = _session(deps, agent, plan, turn, history, stop, warnings)
+    session = _session(turn, agent)
     try:
         completion = yield from _rounds(session)
     except (ModelError, Cancelled) as ending:
-        tool_calls.expire(deps.database, deps.clock(), turn.id)
-        said = answering.partial_completion(session.heard.text, plan, session.form)
-        if said is None:
-            _tell_fit(session)
+        tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
+        completed = partial_completion(session.heard.text, turn.plan, session.form)
+        if completed is None:
+            _warn_of_fit(session)
             raise
-        return answering.with_ending(_draft(session, said), ending, plan.language)
-    return _draft(session, completion)
+        return _answer(session, completed, ending)
+    return _answer(session, completion)
 
 
-def _session(
-    deps: TurnServices,
-    agent: AgentDeps,
-    plan: TurnPlan,
-    turn: StoredTurn,
-    history: Sequence[Message],
-    stop: CancelToken,
-    warnings: list[str],
-) -> ToolSession:
+def _session(turn: RunningTurn, agent: AgentDeps) -> ToolSession:
+    plan, services = turn.plan, turn.services
     assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
-    endpoint = deps.models.endpoint(plan.model.name)
+    endpoint = services.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
-    has_vision = endpoint is not None and endpoint.supports_vision
-    opts = registry.of_turn(
-        deps.database,
-        has_vision=has_vision,
+    options = registry.of_turn(
+        services.database,
+        has_vision=endpoint is not None and endpoint.supports_vision,
         has_attachments=bool(plan.attached),
-        wants_chats=partial(background.are_chats_told, deps.context, plan.chat_id),
+        wants_chats=partial(background.are_chats_told, services.context, plan.chat_id),
     )
-    tools = offered(deps.database, agent.registry, opts)
+    tools = offered(services.database, agent.registry, options)
     settings = agent.settings
     blocks = prompts.tool_blocks(
         plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
     )
     can_read = any(tool.name == read_attachment.name for tool in tools)
-    files = attachments.attachment_text_for(deps, plan.attached, plan.model.context_tokens, can_read=can_read)
-    shown = attachments.pictures(deps.database, plan.attached)
-    asked = attachments.with_files(files, plan.question)
+    window = plan.model.context_tokens
+    files = attachments.attachment_text_for(services, plan.attached, window, can_read=can_read)
+    pictures = attachments.pictures(services.database, plan.attached)
+    question = attachments.with_files(files, plan.question)
     merged = endpoint is not None and endpoint.single_system
-    messages = prompts.messages(blocks, history, asked, shown.pictures, merged=merged)
-    off_screen = OffScreen(bool(history), [plan.message, *files.texts], quotable=list(files.texts))
-    findings = TurnFindings(sources={ATTACHMENT_SOURCE} if files.texts or shown.pictures else set())
+    messages = prompts.messages(blocks, turn.history, question, pictures.pictures, merged=merged)
+    off_screen = OffScreen(bool(turn.history), [plan.message, *files.texts], quotable=list(files.texts))
+    findings = TurnFindings(sources={ATTACHMENT_SOURCE} if files.texts or pictures.pictures else set())
     if plan.about:
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
     return ToolSession(
-        deps,
-        agent,
-        plan,
-        plan.model,
         turn,
-        stop,
+        agent,
+        plan.model,
         tools,
         form,
-        endpoint is not None and not endpoint.supports_tool_role,
         blocks,
         messages,
         off_screen,
         findings,
-        warnings=warnings,
-        pictures=shown,
+        pictures=pictures,
     )
 
 
@@ -133,22 +103,22 @@ def _rounds(session: ToolSession) -> Generator[TurnEvent, None, Completion]:
     for iteration in range(1, rounds + 1):
         first = session.plan.first_call if iteration == 1 else None
         if first:
-            completion, said = _given(session, first)
+            completion, reply = _given(session, first)
         else:
-            completion, said = yield from _generate(session, session.tools)
-        if not said.wanted:
-            if said.prose:
-                return replace(completion, text=said.prose)
+            completion, reply = yield from _generate(session, session.tools)
+        if not reply.wanted:
+            if reply.prose:
+                return replace(completion, text=reply.prose)
             break  # neither a call nor an answer
-        results = yield from carry_out(session, iteration, said)
+        results = yield from carry_out(session, iteration, reply)
         session.messages += tool_execution.result_messages(
-            said, completion, results, session.form, as_text=session.tells_as_text
+            reply, completion, results, session.form, as_text=session.tells_as_text
         )
     else:
-        session.warnings.append(text("capped", session.plan.language, count=rounds))
+        session.turn.warnings.append(text("capped", session.plan.language, count=rounds))
     session.messages.append(Message("user", prompts.ANSWER_NOW))
-    completion, said = yield from _generate(session, [])
-    return replace(completion, text=said.prose or completion.text)
+    completion, reply = yield from _generate(session, [])
+    return replace(completion, text=reply.prose or completion.text)
 
 
 def _given(session: ToolSession, first: FirstCall) -> tuple[Completion, ModelReply]:
@@ -157,8 +127,8 @@ def _given(session: ToolSession, first: FirstCall) -> tuple[Completion, ModelRep
     is_offered = any(tool.name == first.tool for tool in session.tools)
     error = "" if is_offered else f"There is no tool {first.tool!r}."
     wanted = WantedCall("again_1", first.tool, first.arguments, error)
-    text = tool_execution.call_as_text(wanted, session.form)
-    return Completion(text, None, session.plan.model.name), ModelReply("", (wanted,))
+    called = tool_execution.call_as_text(wanted, session.form)
+    return Completion(called, None, session.plan.model.name), ModelReply("", (wanted,))
 
 
 def _generate(
@@ -167,8 +137,7 @@ def _generate(
     """One answer of the model, told as it comes. A request that was too long is made smaller, once."""
     plan = session.plan
     session.parts += 1
-    told = text("thinking", plan.language, model=plan.model.name)
-    yield StatusEvent("thinking", told, session.turn.chat_id, session.turn.n)
+    yield session.turn.status("thinking", model=plan.model.name)
     _fit(session)
     try:
         completion = yield from _heard(session, tools)
@@ -178,40 +147,37 @@ def _generate(
         fitted = _fit(session)
         if not fitted.is_changed:
             raise
-        told = text("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
-        yield ShortenedEvent(fitted.left_out, fitted.shortened, told)
+        sentence = text("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
+        yield ShortenedEvent(fitted.left_out, fitted.shortened, sentence)
         completion = yield from _heard(session, tools)
     return completion, tool_execution.read(completion, tools or session.tools, session.form)
 
 
 def _heard(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
     """The answer to one request, its words told as they come."""
-    plan, deps = session.plan, session.deps
-    session.stop.check()
-    if tool_calls.is_forgotten(deps.database, session.turn.id):
-        raise Forgotten
+    turn, services = session.turn, session.turn.services
+    turn.stop.check()
+    if tool_calls.is_forgotten(turn.database, turn.stored.id):
+        raise FrameDeleted
     session.heard = StreamBuffer(session.form)
-    endpoint = deps.models.endpoint(plan.model.name)
-    ledger = None
-    if endpoint:
-        ledger = SentLedger(
-            deps.database,
-            deps.clock,
-            endpoint,
-            turn_id=session.turn.id,
-            blocks=session.blocks,
-            named=session.pictures.named,
-        )
-    ask = partial(
+    ledger = SentLedger(
+        turn.database,
+        services.clock,
+        session.endpoint,
+        turn_id=turn.stored.id,
+        blocks=session.blocks,
+        named=session.pictures.named,
+    )
+    request = partial(
         session.model.stream,
         list(session.messages),
         tools=[] if session.form else [tool.definition() for tool in tools],
-        timeout_s=deps.models.timeout_s,
+        timeout_s=services.models.timeout_s,
         on_send=ledger,
     )
     completion, outcome = None, "stopped"
     try:
-        for piece in iterate_until_cancelled(ask, session.stop, deps.database.close_thread):
+        for piece in iterate_until_cancelled(request, turn.stop, turn.database.close_thread):
             if isinstance(piece, Completion):
                 completion = piece
             elif fresh := session.heard.add(piece):
@@ -220,13 +186,12 @@ def _heard(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, 
         outcome = error.code
         raise
     finally:
-        if ledger and completion is None:
+        if completion is None:
             ledger.finish(outcome)
     if completion is None:
         raise AssertionError("a stream ends with its completion")
-    usage = usage_of(completion, session.messages, endpoint)
-    if ledger:
-        ledger.finish("answered", usage)
+    usage = usage_of(completion, session.messages, session.endpoint)
+    ledger.finish("answered", usage)
     session.usages.append(usage)
     return completion
 
@@ -240,43 +205,41 @@ def _fit(session: ToolSession) -> Fitted:
     return fitted
 
 
-def _tell_fit(session: ToolSession) -> None:
+def _warn_of_fit(session: ToolSession) -> None:
     """Say in the turn what of its results the model did not get as a whole."""
     for name, count in (("results_left_out", session.left_out), ("results_shortened", session.shortened)):
         if count:
-            session.warnings.append(text(name, session.plan.language, count=count))
+            session.turn.warnings.append(text(name, session.plan.language, count=count))
 
 
-def _draft(session: ToolSession, completion: Completion) -> DraftAnswer:
-    """The answer with its citations numbered, its quotes verified and its claims judged."""
-    plan, findings, deps = session.plan, session.findings, session.deps
-    _tell_fit(session)
+def _answer(
+    session: ToolSession, completion: Completion, ending: ModelError | Cancelled | None = None
+) -> UncheckedAnswer:
+    """What was said, on the frames that tools returned; the turn notes them as what it looked at."""
+    turn, plan, findings = session.turn, session.plan, session.findings
+    _warn_of_fit(session)
     if completion.finish_reason == "length":
-        session.warnings.append(text("cut_short", plan.language))
-    retrieval = findings.retrieval(deps.database, plan.words, (plan.start_ms, plan.end_ms))
-    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
-    measured = findings.facts(plan.now_ms, plan.zone, range_ms)
-    draft = answering.checked(
-        deps,
-        plan,
+        turn.warnings.append(text("cut_short", plan.language))
+    range_ms = (plan.start_ms, plan.end_ms)
+    retrieval = findings.retrieval(turn.database, plan.words, range_ms)
+    turn.coverage = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
+    return UncheckedAnswer(
+        completion,
         retrieval,
         retrieval.entries,
-        completion,
-        session.warnings,
-        measured=measured,
+        warnings=tuple(turn.warnings),
+        measured=findings.facts(plan.now_ms, plan.zone, range_ms if plan.has_range else ()),
         off_screen=session.off_screen,
-    )
-    covered = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
-    return replace(
-        draft, usage=total_of(session.usages), coverage=covered, sources=tuple(sorted(findings.sources))
+        usage=total_of(session.usages),
+        sources=tuple(sorted(findings.sources)),
+        ending=ending,
     )
 
 
-# ---- fitting
-# Making room in a conversation with tools: older results are left out, the newest ones shortened.
+# -- making room ----------------------------------------------------------------------------
 #
-# What the model has not read yet is worth most. So the results of earlier rounds go first, the oldest
-# before the others; then those of the last round keep their beginnings, each as much as fits.
+# What the model has not read yet is worth most. So the results of earlier rounds are left out first, the
+# oldest before the others; then those of the last round keep their beginnings, each as much as fits.
 
 LEFT_OUT = '{"note": "left out: it no longer fits"}'
 MIN_CHARS = 400

@@ -1,22 +1,39 @@
-"""What a turn works with, what was settled before it began, and the draft that it ends with."""
+"""What is handed on from step to step of a turn: what it works with, what was settled before it began,
+the turn under way, what was said in it, and what of that stood the checks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.context.session_closing import ContextServices
+from assistant.core.cancellation import Cancelled, CancelToken
 from assistant.core.models import AnyModel, ChatModels
 from assistant.core.query_embedder import Meaning
-from assistant.core.records import Claim, Coverage, EvidenceItem, FirstCall, Mode, TimeReading, TurnFilters
+from assistant.core.records import (
+    Claim,
+    Coverage,
+    EvidenceItem,
+    FirstCall,
+    Mode,
+    Stage,
+    StatusEvent,
+    TimeReading,
+    TurnFilters,
+)
+from assistant.core.strings import text
 from assistant.core.texts import Language
+from assistant.evidence.claims import OffScreen
 from assistant.retrieval.measured_facts import MeasuredFacts
+from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.registry import AgentDeps
 from assistant.turns.anchor_facts import AnchorFacts
-from engines.chat.protocol import ModelError, Usage
+from engines.chat.protocol import Completion, Message, ModelError, Usage
 from store.chats.attachments import Attachment
+from store.chats.conversations import StoredTurn
 from store.chats.personas import Persona
 from store.core.database import Database
 
@@ -108,13 +125,67 @@ class TurnPlan:
     previous_response_id: str = ""
 
     @property
+    def is_future(self) -> bool:
+        """Whether nothing of its range can have been recorded yet."""
+        return self.start_ms >= self.now_ms
+
+    @property
     def question(self) -> str:
         """What the model is asked."""
         return self.asked or self.message
 
 
+@dataclass(slots=True)
+class RunningTurn:
+    """A turn under way. Its question is `stored`; `coverage`, `evidence` and `warnings` are what is stored
+    with it even if it fails.
+    """
+
+    services: TurnServices
+    plan: TurnPlan
+    stored: StoredTurn
+    history: Sequence[Message] = ()
+    stop: CancelToken = field(default_factory=CancelToken)
+    coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
+    evidence: tuple[EvidenceItem, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def database(self) -> Database:
+        return self.services.database
+
+    def now_ms(self) -> int:
+        return self.services.clock()
+
+    def status(self, stage: Stage, **values: str) -> StatusEvent:
+        """Tells that the turn has reached a stage."""
+        sentence = text(stage, self.plan.language, **values)
+        return StatusEvent(stage, sentence, self.stored.chat_id, self.stored.n)
+
+
 @dataclass(frozen=True, slots=True)
-class DraftAnswer:
+class UncheckedAnswer:
+    """What was said, by a model or by code, and what it may cite: nothing of it is believed yet.
+
+    `entries` are those of the retrieval that the speaker was shown. `opening` stands before the answer in
+    place of a remark on how far it is proven; `closing_warnings` come after all others.
+    """
+
+    completion: Completion
+    retrieval: Retrieval
+    entries: tuple[Entry, ...]
+    opening: str = ""
+    warnings: tuple[str, ...] = ()
+    closing_warnings: tuple[str, ...] = ()
+    measured: MeasuredFacts | None = None  # durations from elsewhere than the retrieval
+    off_screen: OffScreen | None = None  # what the speaker had beside the screen
+    usage: Usage | None = None
+    sources: tuple[str, ...] = ()
+    ending: ModelError | Cancelled | None = None  # what broke it off, if anything did
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
     """An answer with its proof, ready to be stored."""
 
     answer_md: str
@@ -124,7 +195,6 @@ class DraftAnswer:
     warnings: tuple[str, ...] = ()
     dropped: int = 0
     measured: MeasuredFacts | None = None
-    coverage: Coverage | None = None  # where it is known only with the answer
     sources: tuple[str, ...] = ()
     response_id: str = ""  # of the endpoint's own transcript
     is_cut_off: bool = False

@@ -1,7 +1,7 @@
-"""The system prompt in evidence mode, made anew for each request; one builder for all models (CHAT-7).
+"""The system prompt in evidence mode, made anew for each request; one builder for all models.
 
 A person decides the first two blocks: the prompt of the model, and the identity. The hard rules stand
-after them, are never stored, and cannot be replaced (C4). `assistant.core.prompt_blocks` has the order.
+after them, are never stored, and cannot be replaced. `assistant.core.prompt_blocks` has the order.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ OUTPUT_SCHEMA: Mapping[str, Any] = MappingProxyType(
 
 
 def evidence_blocks(plan: TurnPlan) -> tuple[Block, ...]:
-    """The system prompt in evidence mode: blocks 1, 2, 3 and 6, and 8 where there is a pack (C8)."""
+    """The system prompt in evidence mode: blocks 1, 2, 3 and 6, and 8 where there is a pack."""
     return in_order(
         model_prompt=plan.model_prompt,
         identity=plan.identity,
@@ -97,9 +97,9 @@ def messages(
 
 
 # ---- agent prompt
-# The system prompt of a turn with tools, and its tool definitions as text (requirements, chapter 8).
+# The system prompt of a turn with tools, and its tool definitions as text.
 #
-# Beside what evidence mode has: how to use the tools on offer, without a word of who the model is (R0.5),
+# Beside what evidence mode has: how to use the tools on offer, without a word of who the model is,
 # their definitions for a model that is told in text, and the budget of the turn.
 
 TOOL_RULES = """\
@@ -189,9 +189,9 @@ def tool_blocks(
 
 
 def guidance(tools: Sequence[Tool], rounds: int, owner: str = "", examples: str = "") -> str:
-    """Block 4: how to work with the tools that are on (R0.6 to R0.16). A line that has none is left out.
+    """Block 4: how to work with the tools that are on. A line that has none is left out.
 
-    `owner` names whose screen this is (R0.14), `examples` are worked ones and come last (R0.15); both ''
+    `owner` names whose screen this is, `examples` are worked ones and come last; both ''
     where none are set.
     """
     names = {tool.name for tool in tools}
@@ -205,7 +205,7 @@ def guidance(tools: Sequence[Tool], rounds: int, owner: str = "", examples: str 
 
 
 def _procedure(names: set[str], rounds: int) -> Iterator[str]:
-    """The lines of the reference text (requirements, R0), as far as their tools are there."""
+    """The lines of the reference text, as far as their tools are there."""
 
     def on(joint: str, *wanted: str) -> str:
         return joint.join(name for name in wanted if name in names)

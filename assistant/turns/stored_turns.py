@@ -1,12 +1,20 @@
-"""A turn as the store keeps it, and back. What goes in comes out equal, field by field."""
+"""A turn in the store: begun with its question, finished or failed, read back, asked again.
+
+What goes in comes out equal, field by field; what has been deleted since is missing.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
+from peewee import IntegrityError
+
+from assistant.context import background
+from assistant.core.errors import UnknownAttachment, UnknownChat, interrupted_error, turn_error
 from assistant.core.records import (
     Box,
     Claim,
@@ -28,40 +36,123 @@ from assistant.evidence import claims
 from assistant.evidence.citations import JOINT, Verdict, judge
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.packing import frame_url
-from assistant.turns.plan import TurnPlan
-from engines.chat.protocol import Usage
-from store.chats import conversations, feedback, personas
+from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
+from engines.chat.protocol import ModelError, Usage
+from store.chats import attachments, conversations, feedback, personas, tool_calls
 from store.chats.conversations import StoredEvidence, StoredTurn
 from store.core.database import Database
+from store.core.errors import AttachmentNotFound, StoreError
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 
+log = logging.getLogger(__name__)
+
+NO_ANSWER = CheckedAnswer("")
+
+
+def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
+    """The question, stored as a running turn of its chat; a new chat when none was named.
+
+    Raises `UnknownChat` and `UnknownAttachment` for what was deleted since the request was admitted.
+    """
+    database, now_ms = services.database, services.clock()
+    chat_id = plan.chat_id
+    if chat_id is None:
+        anchored = plan.about.anchored if plan.about else None
+        chat_id = conversations.create(database, plan.message, now_ms, plan.identity, anchored)
+    start_ms, end_ms = _time_shown(plan)
+    try:
+        turn = conversations.add_turn(
+            database,
+            chat_id,
+            mode=plan.mode,
+            model=plan.model.name,
+            question=plan.message,
+            start_ms=start_ms,
+            end_ms=end_ms,
+            timezone=plan.timezone,
+            now_ms=now_ms,
+            persona=plan.persona,
+            style_note=plan.style_note,
+            given=replay_parameters(plan),
+            session_id=plan.session_id,
+            attached=[file.id for file in plan.attached.own],
+        )
+    except IntegrityError as error:
+        raise UnknownChat(chat_id) from error
+    except AttachmentNotFound as error:
+        if plan.chat_id is None:
+            conversations.delete(database, chat_id)
+        raise UnknownAttachment(error.attachment_id) from error
+    if services.context:
+        background.note(services.context, plan.context, turn)
+    return turn
+
+
+def _time_shown(plan: TurnPlan) -> tuple[int, int] | tuple[None, None]:
+    """The time that the turn is shown with: its range, else what its conversation is about."""
+    if plan.has_range:
+        return plan.start_ms, plan.end_ms
+    return (plan.about.anchor.start_ms, plan.about.anchor.end_ms) if plan.about else (None, None)
+
+
+def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
+    """Store the answer, also one that broke off; then the failure is given back."""
+    failure = interrupted_error(answer.failure, turn.plan.language) if answer.failure else None
+    if failure:
+        log.warning("turn %s of chat %s broke off: %s", turn.stored.n, turn.stored.chat_id, failure.code)
+        tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
+    conversations.finish_turn(
+        turn.database,
+        turn.stored.id,
+        answer.answer_md,
+        payload(turn.coverage, answer, failure),
+        evidence_rows(answer.evidence),
+        turn.now_ms(),
+        is_failed=failure is not None,
+    )
+    return failure
+
+
+def fail(turn: RunningTurn, error: BaseException) -> TurnError:
+    """Store that there is no answer and why, with what was retrieved so far."""
+    if isinstance(error, ModelError | StoreError):
+        log.warning("turn %s of chat %s failed: %s", turn.stored.n, turn.stored.chat_id, type(error).__name__)
+    failure = turn_error(error, turn.plan.language)
+    tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
+    kept = payload(turn.coverage, CheckedAnswer("", warnings=tuple(turn.warnings)), failure)
+    conversations.fail_turn(turn.database, turn.stored.id, kept, evidence_rows(turn.evidence))
+    return failure
+
+
+def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
+    """The turn as it was answered. Raises `UnknownChat` when there is no such turn."""
+    turn = conversations.turn(database, chat_id, n)
+    if turn is None:
+        raise UnknownChat(chat_id)
+    files = attachments.of_turn(database, chat_id, n)
+    return replace(result(checked_again(database, turn)), attachments=tuple(files))
+
+
+# -- to rows and JSON, and back -------------------------------------------------------------
+
 
 def payload(
-    coverage: Coverage,
-    claims: Sequence[Claim] = (),
-    usage: Usage | None = None,
-    warnings: Sequence[str] = (),
-    error: TurnError | None = None,
-    dropped: int = 0,
-    measured: MeasuredFacts | None = None,
-    sources: Sequence[str] = (),
-    is_cut_off: bool = False,
-    response_id: str = "",
+    coverage: Coverage, answer: CheckedAnswer = NO_ANSWER, error: TurnError | None = None
 ) -> dict[str, Any]:
     """The part of a turn that the store keeps as JSON; `measured` as `store.deletion.chat_hooks` has it."""
     return {
-        **({"measured": measured.to_json()} if measured else {}),
+        **({"measured": answer.measured.to_json()} if answer.measured else {}),
         "coverage": asdict(coverage),
-        "claims": [asdict(claim) for claim in claims],
-        "usage": asdict(usage) if usage else None,
-        "warnings": list(warnings),
-        "dropped": dropped,
-        "sources": list(sources),
+        "claims": [asdict(claim) for claim in answer.claims],
+        "usage": asdict(answer.usage) if answer.usage else None,
+        "warnings": list(answer.warnings),
+        "dropped": answer.dropped,
+        "sources": list(answer.sources),
         "error": asdict(error) if error else None,
-        **({"is_cut_off": True} if is_cut_off else {}),
-        **({"response_id": response_id} if response_id else {}),
+        **({"is_cut_off": True} if answer.is_cut_off else {}),
+        **({"response_id": answer.response_id} if answer.response_id else {}),
     }
 
 
@@ -171,13 +262,12 @@ def _coverage(kept: dict[str, Any] | None) -> Coverage:
     )
 
 
-# ---- rechecking
-# A frame was read again: its quotes are looked for in the new reading before anybody sees them.
+# -- quotes of frames that were read again ----------------------------------------------------
 #
-# The store marks such quotes in the transaction of the reading, so that in between nothing is said
-# about them; here, when their turn is next asked for, they are judged again by the same
-# deterministic check (`evidence.judge`). A quote that the new reading lacks is `not_found`, and the
-# reading it did stand in stays named (`reading_id`) and kept: made current again, it proves it again.
+# The store marks such quotes in the transaction of the reading, so that in between nothing is said about
+# them; here, when their turn is next asked for, they are judged by the same deterministic check as at first
+# (`citations.judge`). A quote that the new reading lacks is `not_found`; the reading it did stand in stays
+# named (`reading_id`) and kept: made current again, it proves it again.
 
 
 def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
@@ -255,8 +345,7 @@ def _is_same(before: StoredEvidence, now: StoredEvidence) -> bool:
     return (now.state, now.quote) == ("found", before.quote)
 
 
-# ---- again
-# The same question again: with the range, the filters and the voice that it was asked with.
+# -- the same question again -----------------------------------------------------------------
 
 
 def replay_parameters(plan: TurnPlan) -> dict[str, Any]:

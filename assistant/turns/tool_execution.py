@@ -1,7 +1,7 @@
-"""Carrying out the calls of one round: entered, decided about, run, and each with a result.
+"""The calls in a model's answer: read, decided about, run, and each told back with a result.
 
-What runs at once runs first; then the turn waits for the person about the rest. A call that was denied,
-has expired or cannot be used has a result like any other (R2.28).
+What runs at once runs first; then the turn waits for the person about the rest. A call that was denied, has
+expired or cannot be used has a result like any other: strict providers want one for every call they made.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assistant.core.cancellation import CancelToken, run_with_timeout
-from assistant.core.models import ChatModels
+from assistant.core.cancellation import run_with_timeout
+from assistant.core.models import ChatModels, Endpoint
 from assistant.core.prompt_blocks import Block
-from assistant.core.records import ApprovalEvent, StatusEvent, ToolCallEvent, TurnEvent
-from assistant.core.strings import text
+from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
 from assistant.evidence.claims import SOURCE_OF, OffScreen
 from assistant.evidence.replies import StreamBuffer, visible_text
@@ -29,13 +28,13 @@ from assistant.tools.network import VisionAccess, WebAccess
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentDeps, ToolContext, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
 from assistant.turns.attachments import NO_PICTURES, Pictures
-from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnPlan, TurnServices
+from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
 from assistant.turns.prompts import RESULTS
 from engines.chat.network import host_of, is_local
 from engines.chat.protocol import Completion, Message, RequestedCall, StreamingModel, Usage
 from store.chats import tool_calls, tool_permissions
-from store.chats.conversations import StoredTurn
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
+from store.core.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -50,36 +49,84 @@ WHY_NOT = {
 """Why a call has not run, as the model is told."""
 
 
+@dataclass(slots=True)
+class ToolSession:
+    """A turn with tools as it goes on."""
+
+    turn: RunningTurn
+    agent: AgentDeps
+    model: StreamingModel
+    tools: list[Tool]
+    form: str
+    blocks: tuple[Block, ...]
+    messages: list[Message]
+    off_screen: OffScreen
+    findings: TurnFindings = field(default_factory=TurnFindings)
+    usages: list[Usage] = field(default_factory=list)
+    parts: int = 0
+    left_out: int = 0
+    shortened: int = 0
+    pictures: Pictures = NO_PICTURES
+    room: int = field(init=False)
+    """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
+    heard: StreamBuffer = field(default_factory=StreamBuffer)
+    """What of the answer that is being written was heard so far."""
+
+    def __post_init__(self) -> None:
+        window = self.model.context_tokens
+        self.room = window - min(MAX_ANSWER_TOKENS, window // 4)
+
+    @property
+    def plan(self) -> TurnPlan:
+        return self.turn.plan
+
+    @property
+    def database(self) -> Database:
+        return self.turn.database
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where the model is asked, as it is set now: it may change while a turn waits for a person."""
+        return self.turn.services.models.endpoint(self.model.name)
+
+    @property
+    def tells_as_text(self) -> bool:
+        """Whether the model knows no messages of a tool, and gets results as the text of a user."""
+        endpoint = self.endpoint
+        return endpoint is not None and not endpoint.supports_tool_role
+
+
+# -- one round of calls ---------------------------------------------------------------------
+
+
 def carry_out(
-    session: ToolSession, iteration: int, said: ModelReply
+    session: ToolSession, iteration: int, reply: ModelReply
 ) -> Generator[TurnEvent, None, dict[str, str]]:
     """Events of the calls, then their results as text by the id of the call."""
-    asked = [_asked(session, iteration, each) for each in said.wanted]
-    asked[0] = replace(asked[0], said=visible_text(said.prose, session.form))
-    entered = tool_calls.add(session.deps.database, session.turn.id, asked, session.deps.clock())
-    by_id = {each.id: each for each in said.wanted}
+    new = [_new_call(session, iteration, wanted) for wanted in reply.wanted]
+    new[0] = replace(new[0], said=visible_text(reply.prose, session.form))
+    calls = tool_calls.add(session.database, session.turn.stored.id, new, session.turn.now_ms())
+    wanted_by_id = {wanted.id: wanted for wanted in reply.wanted}
     results: dict[str, str] = {}
-    for call in entered:
+    for call in calls:
         yield ToolCallEvent(call)
-    for call in entered:
+    for call in calls:
         if call.state == "approved":
-            yield from _run(session, call, by_id[call.call_id], results)
+            yield from _run(session, call, wanted_by_id[call.call_id], results)
         elif call.state == "failed":
             results[call.call_id] = result_text("", call.error)
-    waiting = [call for call in entered if call.state == "pending"]
+    waiting = [call for call in calls if call.state == "pending"]
     if waiting:
         yield ApprovalEvent(tuple(waiting))
-        told = text("waiting", session.plan.language, tools=", ".join(call.tool for call in waiting))
-        yield StatusEvent("waiting", told, session.turn.chat_id, session.turn.n)
+        yield session.turn.status("waiting", tools=", ".join(call.tool for call in waiting))
     while waiting:
         for call in list(waiting):
-            now = tool_calls.get(session.deps.database, call.id)
-            assert now is not None
+            now = _stored(session, call)
             if now.state == "pending":
                 continue
             waiting.remove(call)
             if now.state == "approved":
-                yield from _run(session, now, by_id[call.call_id], results)
+                yield from _run(session, now, wanted_by_id[call.call_id], results)
             else:
                 yield ToolCallEvent(now)
                 results[call.call_id] = result_text("", WHY_NOT[now.state])
@@ -88,33 +135,34 @@ def carry_out(
     return results
 
 
-def _asked(session: ToolSession, iteration: int, wanted: WantedCall) -> NewToolCall:
-    """The call as it enters: unusable, free to run, or waiting for the person."""
-    asked = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
-    if asked.error:
-        return asked
-    database, tool = session.deps.database, session.agent.registry.get(wanted.name)
+def _new_call(session: ToolSession, iteration: int, wanted: WantedCall) -> NewToolCall:
+    """The call as it is stored at first: unusable, free to run, or waiting for the person."""
+    call = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
+    if call.error:
+        return call
+    database, tool = session.database, session.agent.registry.get(wanted.name)
     if tool is None:
-        return replace(asked, error=f"There is no tool {wanted.name!r}.")
+        return replace(call, error=f"There is no tool {wanted.name!r}.")
     mode = modes(database, session.agent.registry)[wanted.name]
     if mode == "off":
-        return replace(asked, error=f"The tool {wanted.name!r} is switched off.")
-    what = _told(session, tool, wanted)
-    if isinstance(what, str):
-        return replace(asked, error=what)
+        return replace(call, error=f"The tool {wanted.name!r} is switched off.")
+    notice = _notice_or_problem(session, tool, wanted)
+    if isinstance(notice, str):
+        return replace(call, error=notice)
+    chat_id = session.turn.stored.chat_id
     is_free = mode == "auto" and is_auto_approved(session, tool)
-    by = "mode" if is_free else tool_permissions.use(database, session.turn.chat_id, tool.name, what.scope)
+    approved_by = "mode" if is_free else tool_permissions.use(database, chat_id, tool.name, notice.scope)
     return replace(
-        asked,
-        approved_by=by,
-        expires_ms=None if by else session.deps.clock() + APPROVAL_LIFETIME_MS,
-        notice=what.notice,
-        scope=what.scope,
-        shown_ms=(what.shown_from_ms, what.shown_until_ms),
+        call,
+        approved_by=approved_by,
+        expires_ms=None if approved_by else session.turn.now_ms() + APPROVAL_LIFETIME_MS,
+        notice=notice.notice,
+        scope=notice.scope,
+        shown_ms=(notice.shown_from_ms, notice.shown_until_ms),
     )
 
 
-def _told(session: ToolSession, tool: Tool, wanted: WantedCall) -> CallNotice | str:
+def _notice_or_problem(session: ToolSession, tool: Tool, wanted: WantedCall) -> CallNotice | str:
     """What the person is told that the call does, or why it cannot be made."""
     problem = invalid_arguments(tool, wanted.arguments)
     if problem:
@@ -132,32 +180,26 @@ def _wait(session: ToolSession, waiting: Sequence[ToolCall]) -> None:
     """Until something was decided, the time is up, or the turn is stopped."""
     until_s = time.monotonic() + _LOOK_EVERY_S
     while time.monotonic() < until_s:
-        session.stop.check()
+        session.turn.stop.check()
         session.agent.decisions.wait(0.05)
-        if any(_is_decided(session, call) for call in waiting):
+        if any(_stored(session, call).state != "pending" for call in waiting):
             return
-    tool_calls.expire(session.deps.database, session.deps.clock())
-
-
-def _is_decided(session: ToolSession, call: ToolCall) -> bool:
-    now = tool_calls.get(session.deps.database, call.id)
-    return now is None or now.state != "pending"
+    tool_calls.expire(session.database, session.turn.now_ms())
 
 
 def _run(
     session: ToolSession, call: ToolCall, wanted: WantedCall, results: dict[str, str]
 ) -> Generator[TurnEvent, None, None]:
     """Run an approved call, with the arguments that were approved and no others."""
-    database, clock = session.deps.database, session.deps.clock
     try:
-        tool_calls.claim(database, call.id, wanted.arguments, clock())
+        tool_calls.claim(session.database, call.id, wanted.arguments, session.turn.now_ms())
     except NotApproved:
         results[call.call_id] = result_text("", WHY_NOT["refused"])
         return
-    yield ToolCallEvent(_again(session, call))
+    yield ToolCallEvent(_stored(session, call))
     outcome = _outcome(session, call, wanted)
-    tool_calls.finish(database, call.id, outcome, clock())
-    yield ToolCallEvent(_again(session, call))
+    tool_calls.finish(session.database, call.id, outcome, session.turn.now_ms())
+    yield ToolCallEvent(_stored(session, call))
     results[call.call_id] = result_text(outcome.output, outcome.error)
 
 
@@ -166,20 +208,20 @@ def _outcome(session: ToolSession, call: ToolCall, wanted: WantedCall) -> Outcom
     tool, settings = session.agent.registry.get(wanted.name), session.agent.settings
     assert tool is not None
     if call.decided_by == "person":
-        now = _told(session, tool, wanted)
-        if isinstance(now, str) or now.notice != call.notice:
-            return Outcome("failed", error=f"{CHANGED} {now}" if isinstance(now, str) else CHANGED)
+        notice = _notice_or_problem(session, tool, wanted)
+        if isinstance(notice, str) or notice.notice != call.notice:
+            return Outcome("failed", error=f"{CHANGED} {notice}" if isinstance(notice, str) else CHANGED)
     if tool.risk == "sends" and (wait_s := session.agent.limit.take(tool.name)):
         most = session.agent.limit.per_minute
         return Outcome("failed", error=f"At most {most} calls a minute; ask again in {wait_s} s.")
-    found = session.findings.of_call()
-    context = context_of(session, found)
+    findings = session.findings.of_call()
+    context = context_of(session, findings)
 
     def work() -> ToolResult:
         return session.agent.registry.run(context, call.call_id, wanted.name, wanted.arguments)
 
     try:
-        result = run_with_timeout(work, settings.timeout_s, session.stop, session.deps.database.close_thread)
+        result = run_with_timeout(work, settings.timeout_s, session.turn.stop, session.database.close_thread)
     except TimeoutError:
         return Outcome("timed_out", error=f"{wanted.name} took longer than {settings.timeout_s:g} s.")
     if context.vision:
@@ -187,27 +229,116 @@ def _outcome(session: ToolSession, call: ToolCall, wanted: WantedCall) -> Outcom
     if not result.success:
         return Outcome("failed", error=result.error)
     if source := SOURCE_OF.get(wanted.name):
-        found.sources.add(source)
-    session.findings.take(found)
-    session.off_screen.take(wanted.name, result.output, found.sources)
-    return Outcome("completed", result.output, "", found.from_ms, found.until_ms)
+        findings.sources.add(source)
+    session.findings.take(findings)
+    session.off_screen.take(wanted.name, result.output, findings.sources)
+    return Outcome("completed", result.output, "", findings.from_ms, findings.until_ms)
 
 
-def _again(session: ToolSession, call: ToolCall) -> ToolCall:
-    found = tool_calls.get(session.deps.database, call.id)
-    assert found is not None
-    return found
+def _stored(session: ToolSession, call: ToolCall) -> ToolCall:
+    """The call as it stands now."""
+    stored = tool_calls.get(session.database, call.id)
+    assert stored is not None
+    return stored
 
 
-# ---- requested calls
-# The calls in a model's answer, native or as text, and how they and their results are told back.
+# -- what a call is handed, and what a person is told of it ----------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CallNotice:
+    """What a call will do and what a standing approval of it would cover, both in words.
+
+    The span is of what the words already tell of the screen, None for nothing.
+    """
+
+    notice: str
+    scope: str
+    shown_from_ms: int | None
+    shown_until_ms: int | None
+
+
+def context_of(session: ToolSession, findings: Findings) -> ToolContext:
+    """What a call is handed that notes in `findings` what it shows."""
+    settings, plan, endpoint = session.agent.settings, session.plan, session.endpoint
+    database, clock, turn = session.database, session.turn.services.clock, session.turn.stored
+    engine = search_engine(settings)
+    return ToolContext(
+        library=session.agent.library,
+        findings=findings,
+        now_ms=clock(),
+        zone=plan.zone,
+        range_ms=(plan.start_ms, plan.end_ms) if plan.is_bounded else None,
+        timeout_s=settings.timeout_s,
+        read_file_roots=tuple(Path(root).expanduser() for root in settings.read_file_roots),
+        read_file_max_bytes=settings.read_file_max_bytes,
+        never_read=(database.data_dir.home,),
+        turn_id=turn.id,
+        chat_id=turn.chat_id,
+        web=WebAccess(engine, database, clock, turn.id) if engine else None,
+        vision=VisionAccess(session.model, endpoint, database, clock, turn.id)
+        if endpoint and endpoint.supports_vision
+        else None,
+    )
+
+
+def call_notice(session: ToolSession, tool: Tool, arguments: Mapping[str, Any]) -> CallNotice:
+    """What a person is told before a call. Raises `ToolFailed` for one that cannot be made."""
+    findings = session.findings.of_call()
+    context = context_of(session, findings)
+    does = tool.notice(context, arguments) or f"Reaches {tool.reaches}."
+    endpoint = session.endpoint
+    if endpoint is None or is_local(endpoint.base_url):
+        goes = "stay on this computer"
+    else:
+        goes = f"go to {host_of(endpoint.base_url)}"
+    notice = f"{does} Its results {goes}."
+    scope = f"{tool.scope(context)}; results {goes}"
+    return CallNotice(notice, scope, findings.from_ms, findings.until_ms)
+
+
+# -- where the tools that send something send it ---------------------------------------------
 #
-# Strict providers want a result for every call they made, those that could not be used included, and the
-# message with the calls before them (R2.28, R2.29). A model with a text format is told its results as
-# the text of a user (requirements, chapter 8).
+# Who lets such a tool run by itself knows where that goes today. When the search endpoint or the model is
+# another one tomorrow, nobody has agreed to that yet: the tool asks again.
+
+
+def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:
+    """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
+    found = agent.registry.get(tool)
+    if found is None or found.risk != "sends":
+        return frozenset()
+    engine = search_engine(agent.settings)
+    if found.name == "web_search":
+        return frozenset({engine.host} if engine else ())
+    return frozenset(
+        info.host or host_of(info.base_url) for info in models.describe() if info.supports_vision
+    )
+
+
+def is_auto_approved(session: ToolSession, tool: Tool) -> bool:
+    """Whether a tool whose mode is ``auto`` may run now: one that sends something only to where it did when
+    the person chose that mode.
+    """
+    if tool.risk != "sends":
+        return True
+    allowed = tool_permissions.hosts(session.database).get(tool.name, frozenset())
+    return _host(session, tool) in allowed
+
+
+def _host(session: ToolSession, tool: Tool) -> str:
+    if tool.name == "web_search":
+        engine = search_engine(session.agent.settings)
+        return engine.host if engine else ""
+    endpoint = session.endpoint
+    return host_of(endpoint.base_url) if endpoint else ""
+
+
+# -- calls as the model writes and reads them ------------------------------------------------
+
 
 ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
-"""Names that a tool is called by as well; they are not offered (requirements, chapter 1)."""
+"""Names that a tool is called by as well; they are not offered."""
 
 _MAX_ID_CHARS = 64
 
@@ -329,132 +460,3 @@ def _own_name(called: str) -> str:
 
 def _unusable(call_id: str, error: CallError) -> WantedCall:
     return WantedCall(call_id, (error.name or "unknown")[:100], {}, error.message)
-
-
-# ---- tool context
-# What one call of a turn's tool is handed, and what a person is told that it will do.
-
-
-@dataclass(slots=True)
-class ToolSession:
-    """A turn with tools as it goes."""
-
-    deps: TurnServices
-    agent: AgentDeps
-    plan: TurnPlan
-    model: StreamingModel
-    turn: StoredTurn
-    stop: CancelToken
-    tools: list[Tool]
-    form: str
-    tells_as_text: bool
-    """Whether the model knows no messages of a tool, and gets results as the text of a user."""
-    blocks: tuple[Block, ...]
-    messages: list[Message]
-    off_screen: OffScreen
-    findings: TurnFindings = field(default_factory=TurnFindings)
-    usages: list[Usage] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    parts: int = 0
-    left_out: int = 0
-    shortened: int = 0
-    pictures: Pictures = NO_PICTURES
-    room: int = field(init=False)
-    """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
-    heard: StreamBuffer = field(default_factory=StreamBuffer)
-    """What of the answer that is being written was heard so far."""
-
-    def __post_init__(self) -> None:
-        window = self.model.context_tokens
-        self.room = window - min(MAX_ANSWER_TOKENS, window // 4)
-
-
-@dataclass(frozen=True, slots=True)
-class CallNotice:
-    """What a call will do and what a standing approval of it would cover, both in words.
-
-    The span is of what the words already tell of the screen, None for nothing.
-    """
-
-    notice: str
-    scope: str
-    shown_from_ms: int | None
-    shown_until_ms: int | None
-
-
-def context_of(session: ToolSession, findings: Findings) -> ToolContext:
-    """What a call is handed that notes in `findings` what it shows."""
-    settings, deps, plan = session.agent.settings, session.deps, session.plan
-    engine = search_engine(settings)
-    endpoint = deps.models.endpoint(plan.model.name)
-    can_see = endpoint is not None and endpoint.supports_vision
-    return ToolContext(
-        library=session.agent.library,
-        findings=findings,
-        now_ms=deps.clock(),
-        zone=plan.zone,
-        range_ms=(plan.start_ms, plan.end_ms) if plan.is_bounded else None,
-        timeout_s=settings.timeout_s,
-        read_file_roots=tuple(Path(root).expanduser() for root in settings.read_file_roots),
-        read_file_max_bytes=settings.read_file_max_bytes,
-        never_read=(deps.database.data_dir.home,),
-        turn_id=session.turn.id,
-        chat_id=session.turn.chat_id,
-        web=WebAccess(engine, deps.database, deps.clock, session.turn.id) if engine else None,
-        vision=VisionAccess(session.model, endpoint, deps.database, deps.clock, session.turn.id)
-        if endpoint and can_see
-        else None,
-    )
-
-
-def call_notice(session: ToolSession, tool: Tool, arguments: Mapping[str, Any]) -> CallNotice:
-    """What a person is told before a call. Raises `ToolFailed` for one that cannot be made."""
-    findings = session.findings.of_call()
-    context = context_of(session, findings)
-    does = tool.notice(context, arguments) or f"Reaches {tool.reaches}."
-    endpoint = session.deps.models.endpoint(session.plan.model.name)
-    if endpoint is None or is_local(endpoint.base_url):
-        goes = "stay on this computer"
-    else:
-        goes = f"go to {host_of(endpoint.base_url)}"
-    notice = f"{does} Its results {goes}."
-    scope = f"{tool.scope(context)}; results {goes}"
-    return CallNotice(notice, scope, findings.from_ms, findings.until_ms)
-
-
-# ---- destinations
-# Where the tools that send something send it.
-#
-# Who lets such a tool run by itself knows where that goes today. When the search endpoint or the model is
-# another one tomorrow, nobody has agreed to that yet: the tool asks again.
-
-
-def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:
-    """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
-    found = agent.registry.get(tool)
-    if found is None or found.risk != "sends":
-        return frozenset()
-    engine = search_engine(agent.settings)
-    if found.name == "web_search":
-        return frozenset({engine.host} if engine else ())
-    return frozenset(
-        info.host or host_of(info.base_url) for info in models.describe() if info.supports_vision
-    )
-
-
-def is_auto_approved(session: ToolSession, tool: Tool) -> bool:
-    """Whether a tool whose mode is ``auto`` may run now: one that sends something only to where it did when
-    the person chose that mode.
-    """
-    if tool.risk != "sends":
-        return True
-    allowed = tool_permissions.hosts(session.deps.database).get(tool.name, frozenset())
-    return _host(session, tool) in allowed
-
-
-def _host(session: ToolSession, tool: Tool) -> str:
-    if tool.name == "web_search":
-        engine = search_engine(session.agent.settings)
-        return engine.host if engine else ""
-    endpoint = session.deps.models.endpoint(session.plan.model.name)
-    return host_of(endpoint.base_url) if endpoint else ""

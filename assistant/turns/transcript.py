@@ -1,6 +1,6 @@
 """A conversation as messages: what was asked, called, returned and answered, in the protocol's order.
 
-The order is the one that strict providers want (R2.28, R2.29, R2.64): a question, then for each round
+The order is the one that strict providers want: a question, then for each round
 of calls the message that makes them and one ``tool`` message for each, then the answer. Made from what
 the store has, so it is the same however the conversation was held, and what was deleted is missing.
 """
@@ -174,7 +174,7 @@ def _answer(turn: StoredTurn, most: int) -> Message:
 
 
 # ---- going on
-# Going on from what an endpoint keeps of a conversation, where it keeps one (R1.6, C9).
+# Going on from what an endpoint keeps of a conversation, where it keeps one.
 #
 # The response that the last turn ended with is kept with it. It is passed on while the same model answers and
 # nothing was deleted since: what the endpoint has of a deleted frame is told to nobody again.

@@ -11,18 +11,18 @@ from typing import Any
 from assistant.core.cancellation import CancelToken
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.read_api.calls import ReadSources
-from assistant.tools.registry import AgentDeps, registry
-from assistant.turns.turn import (
+from assistant.core.records import (
     ApprovalEvent,
     FinalEvent,
     ToolCallEvent,
     TurnEvent,
     TurnRequest,
     TurnResult,
-    TurnServices,
-    run_turn,
 )
+from assistant.read_api.calls import ReadSources
+from assistant.tools.registry import AgentDeps, registry
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import run_turn
 from store.chats import tool_calls
 from store.chats.tool_calls import Scope, ToolCall
 from store.core.database import Database

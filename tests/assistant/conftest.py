@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.core.models import ChatModels
-from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer
+from assistant.core.records import TurnRequest, TurnResult
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings

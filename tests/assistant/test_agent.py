@@ -13,7 +13,10 @@ import pytest
 
 from assistant.core.cancellation import CancelToken
 from assistant.core.errors import ModeUnavailable, TimeRangeRequired
-from assistant.turns.turn import ApprovalEvent, DeltaEvent, TurnEvent, TurnServices, run_turn, stored_turn
+from assistant.core.records import ApprovalEvent, DeltaEvent, TurnEvent
+from assistant.turns.plan import TurnServices
+from assistant.turns.stored_turns import stored_turn
+from assistant.turns.turn import run_turn
 from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
 from store.core.database import Database

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from assistant.core.models import ChatModels
-from assistant.turns.turn import TurnResult, TurnServices
+from assistant.core.records import TurnResult
+from assistant.turns.plan import TurnServices
 from bench.evals.answer_check import Case, Checked, Expected, Share, check, of_reports, of_sample, total
 from store.chats import conversations, feedback
 from store.chats.feedback import WHOLE_ANSWER

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from assistant.core.models import ChatModels
+from assistant.core.records import TurnRequest, TurnResult
 from assistant.core.texts import estimate_tokens
-from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.settings import ChatModelSettings, ChatSettings

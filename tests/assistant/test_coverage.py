@@ -10,7 +10,8 @@ import pytest
 from assistant.core.records import Coverage, TimeReading
 from assistant.core.texts import Language
 from assistant.retrieval import coverage
-from assistant.turns.turn import TurnServices, stored_turn
+from assistant.turns.plan import TurnServices
+from assistant.turns.stored_turns import stored_turn
 from store.core.database import Database
 from store.deletion import deletion
 from store.embeddings import vectors

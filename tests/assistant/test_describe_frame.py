@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from assistant.core.records import ApprovalEvent
+from assistant.turns.plan import TurnServices
 from assistant.turns.tool_execution import CHANGED
-from assistant.turns.turn import ApprovalEvent, TurnServices, run_turn
+from assistant.turns.turn import run_turn
 from engines.chat.network import host_of
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import ToolCall

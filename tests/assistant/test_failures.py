@@ -6,23 +6,22 @@ from typing import Any
 
 import pytest
 
-from assistant.core.errors import turn_error
-from assistant.retrieval import retrieval
-from assistant.turns import evidence_mode
-from assistant.turns.turn import (
+from assistant.core.errors import (
     BadMessage,
     BadRange,
     BadTimezone,
-    StatusEvent,
     TimeRangeRequired,
     TurnRefused,
-    TurnRequest,
-    TurnServices,
     UnknownChat,
     UnknownModel,
-    run_turn,
-    stored_turn,
+    turn_error,
 )
+from assistant.core.records import StatusEvent, TurnRequest
+from assistant.retrieval import retrieval
+from assistant.turns import evidence_mode
+from assistant.turns.plan import TurnServices
+from assistant.turns.stored_turns import stored_turn
+from assistant.turns.turn import run_turn
 from engines.chat.protocol import ModelError, ModelRefused
 from store.chats import conversations
 from store.core import database as database_module

@@ -9,8 +9,8 @@ import pytest
 
 from assistant.core.records import ShortenedEvent
 from assistant.turns.loop import LEFT_OUT, fit, size
+from assistant.turns.plan import TurnServices
 from assistant.turns.prompts import RESULTS
-from assistant.turns.turn import TurnServices
 from engines.chat.protocol import Message, RequestedCall
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from assistant.turns.turn import TurnFilters
+from assistant.core.records import TurnFilters
 from store.core.database import Database
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import ledger

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.formats.parsing import FORMATS
+from assistant.turns.plan import TurnServices
 from assistant.turns.tool_execution import result_text
-from assistant.turns.turn import TurnServices
 from store.chats import tool_permissions
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run

@@ -407,18 +407,18 @@ def broken_once(step: str, error: type[Exception]) -> Callable[..., Any]:
 
 
 STEPS = (
-    "assistant.turns.turn.history.before",
-    "assistant.turns.turn._enter",
+    "assistant.turns.transcript.before",
+    "assistant.turns.turn.begin",
     "assistant.turns.loop._session",
     "assistant.turns.prompts.tool_blocks",
     "assistant.turns.loop._generate",
-    "assistant.turns.tool_execution._asked",
+    "assistant.turns.tool_execution._new_call",
     "assistant.turns.tool_execution._outcome",
     "assistant.turns.tool_execution.result_messages",
-    "assistant.turns.loop._draft",
-    "assistant.turns.answering.checked",
-    "assistant.turns.turn.stored.payload",
-    "assistant.turns.turn.conversations.finish_turn",
+    "assistant.turns.loop._answer",
+    "assistant.turns.turn.check",
+    "assistant.turns.stored_turns.payload",
+    "assistant.turns.stored_turns.conversations.finish_turn",
 )
 
 
@@ -507,8 +507,8 @@ def test_r0_47_a_telling_and_a_chat_have_the_same_tools_by_the_same_gates(
 
 def test_r0_69_the_risks_stay_in_one_sentence_and_one_trivial_query_a_source() -> None:
     """The neutral default can be tuned in one place; what a probe costs is one row at most."""
-    sources = [path for path in Path("webapp").rglob("*.py") if NEUTRAL[:40] in path.read_text()]
-    assert [path.name for path in sources] == ["identity.py"]
+    sources = [path for path in Path("assistant").rglob("*.py") if NEUTRAL[:40] in path.read_text()]
+    assert [path.name for path in sources] == ["admission.py"]
     for source, probe in inventory._PROBES.items():
         assert probe == f"select 1 from {source} limit 1"
 

@@ -17,7 +17,7 @@ VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encodin
 
 @pytest.mark.parametrize("case", VECTORS["mentions"], ids=lambda case: case["message"])
 def test_a_mention_means_what_the_vector_says(case: dict[str, Any]) -> None:
-    found = admission.read(case["message"], VECTORS["apps"])
+    found = admission.read_mentions(case["message"], VECTORS["apps"])
     assert (found.app, found.has_selection, found.rest) == (case["app"], case["selection"], case["rest"])
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
-from assistant.turns.turn import UnknownModel
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Message, ModelNoKey, ModelUnknown

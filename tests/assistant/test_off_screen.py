@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from assistant.core.records import TurnResult
 from assistant.core.strings import text
-from assistant.turns.turn import TurnResult, TurnServices
+from assistant.turns.plan import TurnServices
 from store.chats import tool_permissions
 from store.core.database import Database
 from tests.assistant.agents import agent_deps, run

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.core.models import ChatModels
+from assistant.core.records import TurnRequest
 from assistant.core.texts import estimate_tokens, matches, question_words
 from assistant.retrieval.frame_selection import MAX_FRAMES
 from assistant.retrieval.packing import CLOSE, OPEN, pack, sanitized_inline
@@ -24,7 +25,8 @@ from assistant.retrieval.retrieval import (
     excerpt,
     line_forms,
 )
-from assistant.turns.turn import TurnRequest, TurnServices, answer
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer
 from store.core.database import Database
 from store.core.settings import ChatSettings
 from store.search.filters import Filters

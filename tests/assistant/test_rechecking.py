@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.turns.turn import Box, TurnResult, TurnServices, stored_turn
+from assistant.core.records import Box, TurnResult
+from assistant.turns.plan import TurnServices
+from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from store.core.database import Database, scalar
 from store.deletion import deletion

@@ -10,8 +10,8 @@ import pytest
 from assistant.tools import registry as gates
 from assistant.tools.registry import offered, registry
 from assistant.tools.tool import Tool
+from assistant.turns.plan import TurnServices
 from assistant.turns.tool_execution import WantedCall
-from assistant.turns.turn import TurnServices
 from bench.evals.tool_choice import CLOCKS, Case, Right, case_set, check, judge, total
 from store.chats import conversations
 from store.core.database import Database

@@ -10,8 +10,10 @@ from dataclasses import replace
 import pytest
 
 from assistant.core.cancellation import CancelToken
+from assistant.core.records import ToolCallEvent
+from assistant.turns.plan import TurnServices
 from assistant.turns.transcript import TranscriptMessage, transcript
-from assistant.turns.turn import ToolCallEvent, TurnServices, run_turn
+from assistant.turns.turn import run_turn
 from store.chats import tool_calls
 from store.core.database import Database
 from store.deletion import deletion

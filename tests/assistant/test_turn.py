@@ -7,21 +7,12 @@ from itertools import groupby
 import pytest
 
 from assistant.core.cancellation import CancelToken
+from assistant.core.records import Box, Claim, DeltaEvent, FinalEvent, Query, TurnFilters, TurnRequest
 from assistant.turns import evidence_mode
 from assistant.turns.admission import NEUTRAL
-from assistant.turns.turn import (
-    Box,
-    Claim,
-    DeltaEvent,
-    FinalEvent,
-    Query,
-    TurnFilters,
-    TurnRequest,
-    TurnServices,
-    answer,
-    run_turn,
-    stored_turn,
-)
+from assistant.turns.plan import TurnServices
+from assistant.turns.stored_turns import stored_turn
+from assistant.turns.turn import answer, run_turn
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.tools.registry import registry
-from assistant.turns.turn import TurnServices
+from assistant.turns.plan import TurnServices
 from store.chats import tool_permissions
 from store.core.database import Database
 from store.core.errors import SettingsError

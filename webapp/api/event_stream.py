@@ -28,7 +28,7 @@ from assistant.core.records import (
     ToolCallEvent,
     TurnEvent,
 )
-from assistant.turns.turn import stored_turn
+from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from webapp.api.tool_calls import call_answer
 from webapp.api.turns import evidence_answer, turn_answer

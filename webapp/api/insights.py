@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from assistant.core.records import TurnRequest
 from assistant.turns import anchor_facts
-from assistant.turns.turn import stored_turn
+from assistant.turns.stored_turns import stored_turn
 from store.chats import records
 from store.chats.records import Anchor
 from store.core.times import to_ms, to_seconds

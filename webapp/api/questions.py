@@ -26,7 +26,7 @@ from assistant.core.records import (
 from assistant.turns.attachments import MAX_FILES
 from assistant.turns.live import LiveTurn, TooManyTurns
 from assistant.turns.plan import TurnServices
-from assistant.turns.turn import stored_turn
+from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, tool_calls
 from store.core.times import to_ms
 from store.memory import chat_sessions
@@ -330,7 +330,7 @@ def started_in_window(body: StreamRequest) -> LiveTurn:
 
 
 def topic_headers(prepared: PreparedContext) -> dict[str, str]:
-    """What the window is about, as headers; the older names, too, for who asked by them (R1.6, R1.23).
+    """What the window is about, as headers; the older names, too, for who asked by them.
 
     A title may be in any writing, and a header may not: it is percent-encoded.
     """
@@ -354,7 +354,7 @@ def topic_headers(prepared: PreparedContext) -> dict[str, str]:
 
 
 def _asks(header: str, value: str) -> bool:
-    """Whether the request has this header, by either of its names (R1.6)."""
+    """Whether the request has this header, by either of its names."""
     return any(request.headers.get(f"X-{name}-{header}") == value for name in ("Recollect", "Reggie"))
 
 

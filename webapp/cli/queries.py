@@ -19,7 +19,7 @@ from webapp.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from assistant.turns.turn import TurnResult
+    from assistant.core.records import TurnResult
     from store.search.hybrid import Mode
     from store.search.search import Page
 
@@ -46,7 +46,9 @@ def ask(
     """Ask about what was on the screen."""
     from assistant.core.errors import TurnRefused
     from assistant.core.models import ChatModels
-    from assistant.turns.turn import TurnRequest, TurnServices, answer
+    from assistant.core.records import TurnRequest
+    from assistant.turns.plan import TurnServices
+    from assistant.turns.turn import answer
     from store.core.preferences import host_zone
     from store.core.times import now_ms
 

@@ -9,8 +9,9 @@ from typing import Literal
 
 from flask import Response, request
 
+from assistant.core.errors import UnknownChat
 from assistant.read_api.calls import is_permitted
-from assistant.turns.turn import UnknownChat, stored_turn
+from assistant.turns.stored_turns import stored_turn
 from store.core.times import to_seconds
 from store.frames import frames
 from store.memory import insights

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from flask import render_template
 from markupsafe import Markup
 
-from assistant.turns.turn import EvidenceItem, TurnResult
+from assistant.core.records import EvidenceItem, TurnResult
 from webapp.core import formatting, markdown
 from webapp.exports.pack import Pack, Source
 from webapp.views.turns import claim_spans, coverage_lines

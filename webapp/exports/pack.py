@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from assistant.core.records import EvidenceItem, TurnResult
 from assistant.read_api.calls import is_permitted
-from assistant.turns.turn import EvidenceItem, TurnResult
 from store.chats import attachments
 from store.core.database import Database
 from store.core.errors import AttachmentGone, MediaGone

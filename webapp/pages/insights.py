@@ -15,7 +15,7 @@ from assistant.core.models import ModelInfo
 from assistant.core.records import TurnRequest
 from assistant.evidence.citations import without_numbers
 from assistant.turns import anchor_facts
-from assistant.turns.turn import stored_turn
+from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas, records
 from store.chats.personas import Persona
 from store.chats.records import Anchor

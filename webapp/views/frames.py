@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from assistant.core.errors import UnknownChat
-from assistant.turns.turn import EvidenceItem, TurnResult, stored_turn
+from assistant.core.records import EvidenceItem, TurnResult
+from assistant.turns.stored_turns import stored_turn
 from store.core.database import Database
 from store.core.errors import MediaGone
 from store.frames.frames import FrameRow

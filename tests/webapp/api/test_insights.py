@@ -248,7 +248,7 @@ def test_r0_30_every_mouth_amends(
 BREAKS = (
     ("assistant.turns.loop._generate", False),
     ("assistant.turns.tool_execution._outcome", False),
-    ("assistant.turns.answering.checked", False),
+    ("assistant.turns.turn.check", False),
     ("assistant.turns.loop._generate", True),
 )
 

@@ -22,7 +22,7 @@ from assistant.context import session_closing, topics
 from assistant.context.session_closing import ContextServices, look
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import Meaning
-from assistant.turns.turn import TurnServices
+from assistant.turns.plan import TurnServices
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.memory import chat_sessions, chat_summaries, context_packs

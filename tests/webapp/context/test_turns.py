@@ -18,7 +18,10 @@ from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices, look
 from assistant.core import prompt_blocks
 from assistant.core.query_embedder import Meaning
-from assistant.turns.turn import TurnRequest, TurnResult, TurnServices, answer, stored_turn
+from assistant.core.records import TurnRequest, TurnResult
+from assistant.turns.plan import TurnServices
+from assistant.turns.stored_turns import stored_turn
+from assistant.turns.turn import answer
 from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
 from store.chats.conversations import StoredEvidence

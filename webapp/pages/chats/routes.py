@@ -11,18 +11,10 @@ from werkzeug.wrappers import Response
 
 from assistant.context import session_closing
 from assistant.context.background import VERSION
-from assistant.core.errors import AttachmentRefused, BadRange
-from assistant.core.records import MAX_MESSAGE_CHARS
+from assistant.core.errors import AttachmentRefused, BadRange, TimeRangeRequired, TurnRefused, UnknownChat
+from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest, TurnResult
 from assistant.turns.live import LiveTurn, TooManyTurns
-from assistant.turns.turn import (
-    TimeRangeRequired,
-    TurnFilters,
-    TurnRefused,
-    TurnRequest,
-    TurnResult,
-    UnknownChat,
-    stored_turn,
-)
+from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from store.chats.conversations import Chat
 from store.frames import frames

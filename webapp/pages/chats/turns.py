@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response
 
-from assistant.core.records import FirstCall
+from assistant.core.errors import TurnRefused, UnknownChat
+from assistant.core.records import FirstCall, TurnResult
 from assistant.turns import stored_turns
-from assistant.turns.turn import TurnRefused, TurnResult, UnknownChat, stored_turn
+from assistant.turns.stored_turns import stored_turn
 from store.chats import feedback, tool_calls
 from store.chats.tool_calls import Scope, ToolCall
 from store.ocr.readings import Box

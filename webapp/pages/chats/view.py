@@ -8,7 +8,8 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from assistant.core.models import ModelInfo
-from assistant.turns.turn import TurnResult, stored_turn
+from assistant.core.records import TurnResult
+from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas
 from store.chats.attachments import Attachment
 from store.chats.conversations import Chat, find_chats

@@ -79,7 +79,7 @@ class PromptView:
 
     @property
     def has_two_voices(self) -> bool:
-        """Whether the model's prompt and a persona both say how to speak (C5)."""
+        """Whether the model's prompt and a persona both say how to speak."""
         texts = {block.number: block.text for block in self.blocks}
         return 1 in texts and texts.get(2, NEUTRAL) != NEUTRAL
 

@@ -1,4 +1,4 @@
-"""Prompts to begin with. They say how to write and never who the model is: that is the identity's (R0.4)."""
+"""Prompts to begin with. They say how to write and never who the model is: that is the identity's."""
 
 from __future__ import annotations
 
