@@ -66,14 +66,14 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
     )
     words, toolbars = ExtensionHints(data_dir.spool), ToolbarsRead(data_dir.spool)
 
-    def open_told() -> Sources:
+    def open_observed() -> Sources:
         sources = open_sources(settings.capture, clock)
         witnessed = ExtensionWindows(sources.windows, words, clock.now_ms)
         windows = PrivateWindowDetector(witnessed, toolbars, processes.command_line, processes.started)
         return replace(sources, windows=windows)
 
     parts = Parts(
-        open_sources=open_told,
+        open_sources=open_observed,
         spool=spool,
         rules=Rules(data_dir, settings.privacy),
         settings=settings.capture,

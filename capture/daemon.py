@@ -2,7 +2,7 @@
 
 It looks twice per interval, and early when a window changes. Every look of every monitor ends in
 one decision of the ledger. What goes wrong is said in the status with its cause and its next try,
-and tried again; the one broad catch at the loop's edge keeps a surprise from ending it (CAP-1).
+and tried again; the one broad catch at the loop's edge keeps a surprise from ending it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from capture.status import (
     DiskFloor,
     PauseReason,
     Status,
-    account,
-    away_hold,
-    pause_hold,
+    away_pause,
+    ordered_pause,
     source_cause,
+    state_of,
 )
 from capture.windows.idle import Activity, ActivitySource
 from capture.windows.protocol import WindowSource, is_locker_shown
@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 
 FLUSH_EVERY_S = 10.0
 _FLUSH_AT_MOST_EVERY_S = 1.0
+FAULT_AFTER_S = 20.0
+FAULT_AFTER_UNKNOWN_S = 50.0
+"""How long a screen may be of one colour: with input seen meanwhile, and where nobody can tell."""
 _SETTLE_S = 0.15  # a window that was just switched to has painted itself by then
 
 
@@ -61,9 +64,9 @@ class Daemon:
         self._parts = parts
         self._clock = parts.clock
         self._sources: Sources | None = None
-        self.keeping = FrameRecorder(parts.spool, parts.settings, parts.clock)
+        self.recorder = FrameRecorder(parts.spool, parts.settings, parts.clock)
         self._status = Status(parts.spool.folder, self._clock.now_ms())
-        self._trouble = Backoff()
+        self._backoff = Backoff()
         self._blank = BlankWatch()
         self._noticed: dict[str, str] = {}  # what could not be seen at the last look, and why
         self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
@@ -91,84 +94,93 @@ class Daemon:
             self.close()
 
     def tick(self, due_s: float) -> None:
-        """One look at every monitor, due at `due_s` (monotonic), or none when something holds it."""
+        """One look at every monitor, due at `due_s` (monotonic), or none when something forbids it."""
         now_ms, now_s = self._clock.now_ms(), self._clock.monotonic_s()
-        self._notice_jump(now_ms, now_s)
-        self.keeping.collect()
-        hold = pause_hold(self._parts.spool.folder, now_ms) or self._parts.disk.hold(now_s)
-        if hold:
-            self.keeping.hold(now_ms, hold.decision, hold.reason)
-        elif not self._trouble.is_waiting(now_s) and not self.keeping.trouble.is_waiting(now_s):
-            hold = self._look_safely(due_s)
-        turned = self._tell(hold)
+        self._follow_clock(now_ms, now_s)
+        self.recorder.collect()
+        pause = ordered_pause(self._parts.spool.folder, now_ms) or self._parts.disk.pause(now_s)
+        if pause:
+            self.recorder.pause(now_ms, pause.decision, pause.reason)
+        elif not self._backoff.is_waiting(now_s) and not self.recorder.backoff.is_waiting(now_s):
+            pause = self._look_or_log(due_s)
+        has_changed = self._publish_state(pause)
         since_s = now_s - self._flushed_s
-        if since_s >= FLUSH_EVERY_S or (turned and since_s >= _FLUSH_AT_MOST_EVERY_S):
+        if since_s >= FLUSH_EVERY_S or (has_changed and since_s >= _FLUSH_AT_MOST_EVERY_S):
             self._flushed_s = now_s
-            self.keeping.flush(self._clock.now_ms())
+            self.recorder.flush(self._clock.now_ms())
 
     def close(self) -> None:
         """Write what is under way, report every look, let go of the display."""
-        self.keeping.close(self._clock.now_ms())
-        self._let_go()
+        self.recorder.close(self._clock.now_ms())
+        self._close_sources()
         self._publish(state="stopped")
 
     # -- looking --------------------------------------------------------------------------
 
-    def _look_safely(self, due_s: float) -> PauseReason | None:
+    def _look_or_log(self, due_s: float) -> PauseReason | None:
         try:
             return self._look(due_s)
-        except Exception as error:  # the loop's outer edge: whatever it was, say it and go on (CAP-1)
+        except Exception as error:  # the loop's outer edge: whatever it was, say it and go on
             reason, cause = source_cause(error)
             log.warning("cannot look: %s", cause, exc_info=not isinstance(error, SourceFailed))
-            self.keeping.leave_all_out(self._clock.now_ms(), "failed", reason)
-            self._trouble.failed(reason, cause, self._clock.monotonic_s())
-            self._let_go()
+            self.recorder.skip_all(self._clock.now_ms(), "failed", reason)
+            self._backoff.failed(reason, cause, self._clock.monotonic_s())
+            self._close_sources()
             return None
 
     def _look(self, due_s: float) -> PauseReason | None:
+        """A picture of each monitor, judged and recorded; or why nobody looks: the person is away."""
         sources = self._sources or self._open()
         activity = sources.activity.read()
         monitors = sources.screens.monitors()
-        wanted = chosen(monitors, self._parts.settings.monitors)
-        self.keeping.follow(tuple(monitor.name for monitor in wanted))
-        before, unknown = read_windows(sources.windows)
+        watched = watched_monitors(monitors, self._parts.settings.monitors)
+        self.recorder.follow(tuple(monitor.name for monitor in watched))
+        windows, unknown = read_windows(sources.windows)
         now_ms = self._clock.now_ms()
-        hold = away_hold(activity, before is not None and is_locker_shown(before))
-        self.keeping.person(replace(activity, away=hold.reason) if hold else activity, now_ms)
-        if hold:
-            self.keeping.leave_all_out(now_ms, hold.decision, hold.reason)
-            return hold
-        self.keeping.begin(now_ms)
-        seen = observe(sources, monitors, wanted, before)
-        if seen.failures and not seen.shots:
-            raise next(iter(seen.failures.values()))
-        self._trouble.over()
-        self._status.note(looked_ms=now_ms)
-        self._notice({"windows": unknown or seen.unknown, **{n: str(e) for n, e in seen.failures.items()}})
-        for name, error in seen.failures.items():
-            self.keeping.leave_out(name, now_ms, "failed", error.reason)
-        reasons = [self._decide(shot, seen, activity, due_s) for shot in seen.shots.values()]
-        self._excluded = reasons[0] if all(reasons) else ""
+        pause = away_pause(activity, windows is not None and is_locker_shown(windows))
+        self.recorder.note_activity(replace(activity, away=pause.reason) if pause else activity, now_ms)
+        if pause:
+            self.recorder.skip_all(now_ms, pause.decision, pause.reason)
+            return pause
+        self.recorder.begin(now_ms)
+        observation = observe(sources, monitors, watched, windows)
+        self._record_failures(observation, unknown, now_ms)
+        excluded = [self._record(shot, observation, activity, due_s) for shot in observation.shots.values()]
+        self._excluded = excluded[0] if all(excluded) else ""
         return None
 
-    def _decide(self, shot: Screenshot, seen: Observation, activity: Activity, due_s: float) -> str:
-        """One decision for one screenshot. Returns why privacy left it out, or ""."""
+    def _record_failures(self, observation: Observation, unknown: str, now_ms: int) -> None:
+        """Monitors that could not be grabbed. Raises the failure when there is no picture at all."""
+        failures = observation.failures
+        if failures and not observation.shots:
+            raise next(iter(failures.values()))
+        self._backoff.clear()
+        self._status.note(looked_ms=now_ms)
+        causes = {name: str(error) for name, error in failures.items()}
+        self._log_unseen({"windows": unknown or observation.unknown, **causes})
+        for name, error in failures.items():
+            self.recorder.record_skipped(name, now_ms, "failed", error.reason)
+
+    def _record(self, shot: Screenshot, observation: Observation, activity: Activity, due_s: float) -> str:
+        """One decision for one screenshot: excluded, failed, kept or extended. Returns why privacy left
+        it out, or "".
+        """
         monitor, at_ms = shot.monitor, shot.captured_ms
         rules = self._parts.rules.current()
-        verdict = privacy.judge(rules, monitor, seen.monitors, seen.before, seen.after)
+        verdict = privacy.judge(rules, monitor, observation.monitors, observation.before, observation.after)
         if verdict.reason:
-            self.keeping.leave_out(monitor.name, at_ms, "excluded", verdict.reason)
+            self.recorder.record_skipped(monitor.name, at_ms, "excluded", verdict.reason)
             return verdict.reason
         privacy.mask(shot.pixels, monitor, verdict.masks)
-        if self._blank.is_fault(monitor, shot.pixels, activity, seen.after, due_s):
-            self.keeping.leave_out(monitor.name, at_ms, "failed", "blank_frames")
+        if self._blank.is_fault(monitor, shot.pixels, activity, observation.after, due_s):
+            self.recorder.record_skipped(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
-        look = Candidate(shot, verdict.identity, due_s, verdict.toolbars)
-        self.keeping.decide(look, activity, self._sources.kind)
+        candidate = Candidate(shot, verdict.identity, due_s, verdict.toolbars)
+        self.recorder.record(candidate, activity, self._sources.kind)
         return ""
 
-    def _notice(self, unseen: dict[str, str]) -> None:
+    def _log_unseen(self, unseen: dict[str, str]) -> None:
         """Log what cannot be seen when it begins, not at every look."""
         for name, cause in unseen.items():
             if cause and self._noticed.get(name) != cause:
@@ -182,7 +194,7 @@ class Daemon:
         self._status.note(source=screens, window_source=windows)
         return self._sources
 
-    def _let_go(self) -> None:
+    def _close_sources(self) -> None:
         sources, self._sources = self._sources, None
         if sources is not None:
             sources.close()
@@ -202,7 +214,7 @@ class Daemon:
         return next_s
 
     def _window_changes(self, timeout_s: float) -> bool:
-        if self._sources is None or self._trouble.reason:
+        if self._sources is None or self._backoff.reason:
             return False
         try:
             return self._sources.windows.wait(timeout_s)
@@ -210,42 +222,38 @@ class Daemon:
             log.debug("cannot wait for windows, the next look will say why: %s", error.cause)
             return False
 
-    def _notice_jump(self, now_ms: int, now_s: float) -> None:
+    def _follow_clock(self, now_ms: int, now_s: float) -> None:
         jump = self._jumps.read(now_ms, now_s)
         if jump.slept:
-            self.keeping.slept(jump.last_ms, now_ms)
+            self.recorder.slept(jump.last_ms, now_ms)
         elif jump.set_back:
             log.warning("the clock was set back")
-            self.keeping.clock_set_back(jump.last_ms, now_ms)
+            self.recorder.clock_set_back(jump.last_ms, now_ms)
 
-    def _tell(self, hold: PauseReason | None) -> bool:
-        trouble = self.keeping.trouble if self.keeping.trouble.reason else self._trouble
+    def _publish_state(self, pause: PauseReason | None) -> bool:
+        backoff = self.recorder.backoff if self.recorder.backoff.reason else self._backoff
         next_try_ms = None
-        if trouble.reason and not hold:
-            left_s = max(0.0, trouble.next_try_s - self._clock.monotonic_s())
+        if backoff.reason and not pause:
+            left_s = max(0.0, backoff.next_try_s - self._clock.monotonic_s())
             next_try_ms = self._clock.now_ms() + round(left_s * 1000)
         return self._publish(
-            **account(hold, trouble, self._blank.detail, self._excluded, self._noticed.get("windows", "")),
+            **state_of(pause, backoff, self._blank.detail, self._excluded, self._noticed.get("windows", "")),
             next_try_ms=next_try_ms,
         )
 
     def _publish(
         self, *, state: str, reason: str = "", detail: str = "", next_try_ms: int | None = None
     ) -> bool:
-        keeping = self.keeping
-        named = tuple(name for name in keeping.monitors if name)
-        self._status.note(looks=keeping.looks, kept=keeping.kept, kept_ms=keeping.kept_ms, monitors=named)
+        recorder = self.recorder
+        named = tuple(name for name in recorder.monitors if name)
+        self._status.note(looks=recorder.looks, kept=recorder.kept, kept_ms=recorder.kept_ms, monitors=named)
         change = {"state": state, "reason": reason, "detail": detail, "next_try_ms": next_try_ms}
         return self._status.publish(self._clock.now_ms(), self._clock.monotonic_s(), **change)
 
 
-# ---- sources
-# The three things capture looks through, opened together: screens, windows, the person's presence.
-
-
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """`kind` is what frames carry as their source: screen, folder or video."""
+    """What capture looks through, opened together; frames carry `kind` as their source."""
 
     screens: ScreenSource
     windows: WindowSource
@@ -282,23 +290,25 @@ class Observation:
     """Why windows are not known, when they are not."""
 
 
-def chosen(monitors: list[Monitor], names: tuple[str, ...]) -> list[Monitor]:
-    """The monitors to look at; the others are never grabbed (lesson MON-4). Raises `MonitorMissing`."""
-    found = [monitor for monitor in monitors if not names or monitor.name in names]
-    if not found:
+def watched_monitors(monitors: list[Monitor], names: tuple[str, ...]) -> list[Monitor]:
+    """The monitors to look at; the others are never grabbed. Raises `MonitorMissing`."""
+    watched = [monitor for monitor in monitors if not names or monitor.name in names]
+    if not watched:
         connected = ", ".join(monitor.name for monitor in monitors) or "none"
         raise MonitorMissing(
             f"The monitor {' or '.join(names)} is not connected; connected: {connected}",
             "Connect it or change capture.monitors",
         )
-    return found
+    return watched
 
 
-def observe(sources: Sources, monitors: list[Monitor], wanted: list[Monitor], before: Windows) -> Observation:
-    """Grab the wanted monitors. One that cannot be grabbed does not cost the others."""
+def observe(
+    sources: Sources, monitors: list[Monitor], watched: list[Monitor], before: Windows
+) -> Observation:
+    """Grab the watched monitors. One that cannot be grabbed does not cost the others."""
     shots: dict[str, Screenshot] = {}
     failures: dict[str, SourceFailed] = {}
-    for monitor in wanted:
+    for monitor in watched:
         try:
             shots[monitor.name] = sources.screens.grab(monitor)
         except SourceFailed as error:
@@ -315,33 +325,22 @@ def read_windows(source: WindowSource) -> tuple[Windows, str]:
         return None, str(error)
 
 
-# ---- blank
-# One colour all over while somebody is typing: a broken grab, not an unchanged screen (CAP-7).
-
-FAULT_AFTER_S = 20.0
-FAULT_AFTER_UNKNOWN_S = 50.0
-"""How long it may last: with input seen meanwhile, and where nobody can tell."""
-
-DETAIL = (
-    "The screen comes out in one colour although somebody is using it: this way of looking does not "
-    "work here. Run `recollect doctor` for another one."
-)
-
-
 class BlankWatch:
-    """Watches every monitor. `reason` is ``blank_frames`` while one of them is at fault."""
+    """One colour all over while somebody is typing: a broken grab, not an unchanged screen."""
 
     def __init__(self) -> None:
         self._since_s: dict[str, float] = {}
         self._at_fault: set[str] = set()
 
     @property
-    def reason(self) -> str:
-        return "blank_frames" if self._at_fault else ""
-
-    @property
     def detail(self) -> str:
-        return DETAIL if self._at_fault else ""
+        """What to tell the person while a monitor is at fault, else ""."""
+        if not self._at_fault:
+            return ""
+        return (
+            "The screen comes out in one colour although somebody is using it: this way of looking does not "
+            "work here. Run `recollect doctor` for another one."
+        )
 
     def is_fault(
         self, monitor: Monitor, pixels: Pixels, activity: Activity, windows: Windows, now_s: float

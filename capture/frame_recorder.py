@@ -1,7 +1,7 @@
-"""What becomes of looks: keepers, the writer and the ledger, kept in step.
+"""What becomes of looks: triggers, the writer and the ledger, kept in step.
 
 Every look that begins here ends here in exactly one decision. Whatever is left out makes the
-keeper of that monitor forget its frame, so that no frame's interval spans what was left out.
+trigger of that monitor forget its frame, so that no frame's interval spans what was left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FrameRecorder:
     """The frames and counts of one daemon."""
 
     def __init__(self, spool: Spool, settings: CaptureSettings, clock: Clock) -> None:
-        self.trouble = Backoff()
+        self.backoff = Backoff()
         self.looks = 0
         self.kept = 0
         self.kept_ms: int | None = None
@@ -50,7 +50,7 @@ class FrameRecorder:
         self._reports = ReportQueue(spool)
         self._ledger = Ledger(clock.now_ms())
         self._inactivity = Inactivity(settings.idle_after_s, clock.now_ms())
-        self._keepers: dict[str, FrameTrigger] = {}
+        self._triggers: dict[str, FrameTrigger] = {}
         self._writing: dict[str, PendingWrite] = {}
 
     # -- looks ----------------------------------------------------------------------------
@@ -58,7 +58,7 @@ class FrameRecorder:
     def follow(self, names: tuple[str, ...]) -> None:
         """From now on these are the monitors looked at."""
         if names != self.monitors:
-            self._keepers = {name: self._keepers.get(name) or self._new_keeper() for name in names}
+            self._triggers = {name: self._triggers.get(name) or self._new_trigger() for name in names}
             self.monitors = names
 
     def begin(self, now_ms: int) -> None:
@@ -67,41 +67,41 @@ class FrameRecorder:
             self._ledger.looked(monitor, now_ms)
         self.looks += len(self.monitors)
 
-    def person(self, activity: Activity, now_ms: int) -> None:
+    def note_activity(self, activity: Activity, now_ms: int) -> None:
         """What is known of the person, before any look."""
         self._inactivity.read(activity, now_ms)
 
-    def hold(self, now_ms: int, decision: str, reason: str) -> None:
+    def pause(self, now_ms: int, decision: str, reason: str) -> None:
         """Nothing is looked at, and nobody asks for the person either."""
         self._inactivity.left(now_ms)
-        self.leave_all_out(now_ms, decision, reason)
+        self.skip_all(now_ms, decision, reason)
 
-    def decide(self, look: Candidate, activity: Activity, source: str) -> None:
+    def record(self, candidate: Candidate, activity: Activity, source: str) -> None:
         """Keep this look, or extend the frame before it, or let it wait."""
-        name, at_ms = look.shot.monitor.name, look.shot.captured_ms
-        keeper = self._keepers[name]
-        verdict = keeper.judge(look, is_active=activity.is_active, is_writing=name in self._writing)
+        name, at_ms = candidate.shot.monitor.name, candidate.shot.captured_ms
+        trigger = self._triggers[name]
+        verdict = trigger.judge(candidate, is_active=activity.is_active, is_writing=name in self._writing)
         if isinstance(verdict, Keep):
             capture = self._capture(verdict, source)
-            keeper.kept(verdict, capture.capture_id, look.due_s)
-            self._writing[name] = self._writer.submit(capture, verdict.look.shot.pixels)
+            trigger.kept(verdict, capture.capture_id, candidate.due_s)
+            self._writing[name] = self._writer.submit(capture, verdict.candidate.shot.pixels)
             self._ledger.kept(name)
         elif isinstance(verdict, Extend):
             self._ledger.deduped(name, at_ms, verdict.reason, verdict.capture_id)
         else:
             self._ledger.deduped(name, at_ms, "waiting", None)
 
-    def leave_out(self, monitor: str, at_ms: int, decision: str, reason: str) -> None:
+    def record_skipped(self, monitor: str, at_ms: int, decision: str, reason: str) -> None:
         """The look was excluded, paused or failed."""
-        self._ledger.left_out(monitor, at_ms, decision, reason)
+        self._ledger.skipped(monitor, at_ms, decision, reason)
         self._forget(monitor)
 
-    def leave_all_out(self, now_ms: int, decision: str, reason: str) -> None:
+    def skip_all(self, now_ms: int, decision: str, reason: str) -> None:
         """No monitor is looked at, for one reason; looks that began already end so too."""
         if not self._ledger.undecided:
             self.begin(now_ms)
         for monitor in self._ledger.undecided:
-            self.leave_out(monitor, now_ms, decision, reason)
+            self.record_skipped(monitor, now_ms, decision, reason)
 
     def slept(self, start_ms: int, end_ms: int) -> None:
         """The machine was asleep."""
@@ -125,9 +125,9 @@ class FrameRecorder:
             del self._writing[monitor]
             error = writing.done.exception()
             if error is not None:
-                self._lose(monitor, writing.capture, error)
+                self._record_lost(monitor, writing.capture, error)
                 continue
-            self.trouble.over()
+            self.backoff.clear()
             self.kept += 1
             self.kept_ms = writing.capture.captured_ms
 
@@ -143,11 +143,11 @@ class FrameRecorder:
         self.flush(now_ms)
         self._writer.close()
 
-    def _new_keeper(self) -> FrameTrigger:
+    def _new_trigger(self) -> FrameTrigger:
         return FrameTrigger(self._settings.interval_s, self._settings.idle_interval_s)
 
     def _capture(self, keep: Keep, source: str) -> Capture:
-        shot, identity = keep.look.shot, keep.look.identity
+        shot, identity = keep.candidate.shot, keep.candidate.identity
         return Capture(
             capture_id=str(uuid.uuid4()),
             captured_ms=shot.captured_ms,
@@ -161,24 +161,23 @@ class FrameRecorder:
             trigger=keep.trigger,
             utc_offset_min=utc_offset_min(shot.captured_ms),
             batch_id=self._ledger.batch_id,
-            toolbars=keep.look.toolbars,
+            toolbars=keep.candidate.toolbars,
         )
 
-    def _lose(self, monitor: str, capture: Capture, error: BaseException) -> None:
+    def _record_lost(self, monitor: str, capture: Capture, error: BaseException) -> None:
         log.error("a frame is lost: %s", error, exc_info=None if isinstance(error, StoreError) else error)
         reason, cause = spool_cause(error)
         self._ledger.lost(monitor, capture.capture_id, self._clock.now_ms(), reason)
-        self.trouble.failed(reason, cause, self._clock.monotonic_s())
+        self.backoff.failed(reason, cause, self._clock.monotonic_s())
         self._forget(monitor)
 
     def _forget(self, monitor: str) -> None:
-        keeper = self._keepers.get(monitor)
-        if keeper is not None:
-            keeper.reset()
+        trigger = self._triggers.get(monitor)
+        if trigger is not None:
+            trigger.reset()
 
 
-# ---- triggers
-# When a look becomes a frame: one `Keeper` per monitor, with no clock and no files of its own.
+# When a look becomes a frame: one `FrameTrigger` per monitor, with no clock and no files of its own.
 #
 # A look ends in one of three ways. *Keep* it: the first look, another app or window (at once), a
 # change of pixels (at most one per interval), or the idle floor (nothing changed for long while the
@@ -212,7 +211,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    look: Candidate
+    candidate: Candidate
     trigger: Trigger
 
 
@@ -227,9 +226,9 @@ class Wait:
     pass
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Kept:
-    look: Candidate
+    candidate: Candidate
     capture_id: str
 
 
@@ -239,7 +238,7 @@ class FrameTrigger:
     def __init__(self, interval_s: float, idle_interval_s: float) -> None:
         self._interval_s = interval_s
         self._idle_interval_s = idle_interval_s
-        self._restless = FlickerFilter()
+        self._flicker = FlickerFilter()
         self._kept: _Kept | None = None
         self._last_due_s: float | None = None  # of the last frame; outlives a reset
         self._previous: Pixels | None = None
@@ -247,14 +246,16 @@ class FrameTrigger:
         self._waiting: Keep | None = None
         self._switches: deque[float] = deque(maxlen=SWITCHES_AT_ONCE)
 
-    def judge(self, look: Candidate, *, is_active: bool, is_writing: bool = False) -> Keep | Extend | Wait:
+    def judge(
+        self, candidate: Candidate, *, is_active: bool, is_writing: bool = False
+    ) -> Keep | Extend | Wait:
         """What becomes of this look. `is_writing`: the last frame is still on its way to the spool."""
-        verdict = self._first_verdict(look, is_active)
+        verdict = self._first_verdict(candidate, is_active)
         if isinstance(verdict, Extend):
             if self._waiting is None:
                 return verdict
             verdict = self._waiting  # the screen went back: what waited is the news
-        if is_writing or not self._is_allowed(verdict, look.due_s):
+        if is_writing or not self._is_allowed(verdict, candidate.due_s):
             self._waiting = verdict
             return Wait()
         return verdict
@@ -263,7 +264,7 @@ class FrameTrigger:
         """From now on looks are compared with this frame."""
         if keep.trigger in ("app_switch", "window_change"):
             self._switches.append(due_s)
-        self._kept = _Kept(keep.look, capture_id)
+        self._kept = _Kept(keep.candidate, capture_id)
         self._last_due_s = due_s
         self._waiting = None
         self._changed = None
@@ -272,38 +273,38 @@ class FrameTrigger:
         """Forget what was kept: the next look is a new frame, and no interval spans the gap."""
         self._kept = self._waiting = self._previous = self._changed = None
 
-    def _first_verdict(self, look: Candidate, is_active: bool) -> Keep | Extend:
-        pixels, kept = look.shot.pixels, self._kept
+    def _first_verdict(self, candidate: Candidate, is_active: bool) -> Keep | Extend:
+        pixels, kept = candidate.shot.pixels, self._kept
         if kept is None:
             self._previous = pixels
-            return Keep(look, "start")
-        switch = _switch(kept.look.identity, look.identity)
-        if kept.look.shot.pixels.shape != pixels.shape:
+            return Keep(candidate, "start")
+        switch = _switch(kept.candidate.identity, candidate.identity)
+        if kept.candidate.shot.pixels.shape != pixels.shape:
             self._previous = pixels
-            return Keep(look, switch or "visual_change")
-        verdict = self._compare(kept, look)
+            return Keep(candidate, switch or "visual_change")
+        verdict = self._compare(kept, candidate)
         if switch:
-            return Keep(look, switch)
-        floor = is_active and look.due_s - kept.look.due_s >= self._idle_interval_s
+            return Keep(candidate, switch)
+        floor = is_active and candidate.due_s - kept.candidate.due_s >= self._idle_interval_s
         if floor and isinstance(verdict, Extend):
-            return Keep(look, "idle_floor")
+            return Keep(candidate, "idle_floor")
         return verdict
 
-    def _compare(self, kept: _Kept, look: Candidate) -> Keep | Extend:
-        pixels, before = look.shot.pixels, kept.look.shot.pixels
+    def _compare(self, kept: _Kept, candidate: Candidate) -> Keep | Extend:
+        pixels, before = candidate.shot.pixels, kept.candidate.shot.pixels
         is_still = self._previous is not None and same(self._previous, pixels)
         if not is_still:
             if self._previous is not None and self._previous.shape == pixels.shape:
-                self._restless.learn(changed_tiles(self._previous, pixels), pixels, look.due_s)
+                self._flicker.learn(changed_tiles(self._previous, pixels), pixels, candidate.due_s)
             self._previous = pixels
         if self._changed is None or not is_still:
             self._changed = changed_tiles(before, pixels)
         if not self._changed.any():
             self._previous = before  # equal pictures: one array is enough
             return Extend(kept.capture_id, "unchanged")
-        if self._restless.explains(self._changed, before, pixels, look.due_s):
+        if self._flicker.explains(self._changed, before, pixels, candidate.due_s):
             return Extend(kept.capture_id, "restless")
-        return Keep(look, "visual_change")
+        return Keep(candidate, "visual_change")
 
     def _is_allowed(self, keep: Keep, due_s: float) -> bool:
         if self._last_due_s is None or due_s - self._last_due_s >= self._interval_s - 1e-6:
@@ -321,7 +322,6 @@ def _switch(before: Identity, now: Identity) -> Literal["app_switch", "window_ch
     return None
 
 
-# ---- writer
 # Frames on their way to the spool: encoded and written by one thread beside the looks.
 #
 # WebP lossless, method 2, quality 20 (measured: half of what PNG takes, 22 ms for 1080p); the
@@ -366,7 +366,6 @@ class Writer:
         self._spool.put(replace(capture, sha256=hashlib.sha256(image).hexdigest()), image)
 
 
-# ---- reports
 # Reports of looks on their way to the spool; one that cannot be written now is tried again.
 
 MOST = 1000

@@ -1,8 +1,8 @@
 """The ledger of looks: every look is counted when it begins, and again by what became of it.
 
-The two counts are made apart, so that a look that got lost on the way is found by comparing them
-(lesson CAP-4): ``report.looks == sum(run.looks) + frames kept under its batch_id``. Equal
-decisions that follow each other on a monitor make one run. Nothing here knows a title or an app.
+The two counts are made apart, so that a look that got lost on the way is found by comparing them:
+``report.looks == sum(run.looks) + frames kept under its batch_id``. Equal decisions that follow each
+other on a monitor make one run. Nothing here knows a title or an app.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Ledger:
 
     def __init__(self, now_ms: int) -> None:
         self._batch = _Batch(now_ms)
-        self._going_on: dict[str, _Run] = {}  # by monitor: states that last until the next look
+        self._open_runs: dict[str, _Run] = {}  # by monitor: states that last until the next look
         self._undecided: list[str] = []
 
     @property
@@ -60,9 +60,9 @@ class Ledger:
         """A look at this monitor begins; whatever was going on there lasted until now."""
         self._batch.looks += 1
         self._undecided.append(monitor)
-        going_on = self._going_on.pop(monitor, None)
-        if going_on is not None:
-            going_on.end_ms = max(going_on.end_ms, at_ms)
+        run = self._open_runs.pop(monitor, None)
+        if run is not None:
+            run.end_ms = max(run.end_ms, at_ms)
 
     def kept(self, monitor: str) -> None:
         """The look became a frame, which carries `batch_id`: frames count themselves."""
@@ -73,14 +73,14 @@ class Ledger:
         self._decided(monitor)
         self._add(monitor, "deduped", reason, at_ms, capture_id)
 
-    def left_out(self, monitor: str, at_ms: int, decision: str, reason: str) -> None:
+    def skipped(self, monitor: str, at_ms: int, decision: str, reason: str) -> None:
         """The look was excluded, paused or failed; this goes on until the next look."""
         self._decided(monitor)
-        self._going_on[monitor] = self._add(monitor, decision, reason, at_ms, None)
+        self._open_runs[monitor] = self._add(monitor, decision, reason, at_ms, None)
 
     def slept(self, monitor: str, start_ms: int, end_ms: int, reason: str) -> None:
         """Time without looks: the machine was asleep. A run of no looks."""
-        self._going_on.pop(monitor, None)
+        self._open_runs.pop(monitor, None)
         run = self._add(monitor, "paused", reason, start_ms, None, looks=0)
         run.end_ms = max(run.end_ms, end_ms)
 
@@ -94,18 +94,18 @@ class Ledger:
         for run in self._batch.runs.get(monitor, []):
             if run.capture_id == capture_id:
                 run.decision, run.reason, run.capture_id = "failed", reason, None
-        self.left_out(monitor, at_ms, "failed", reason)
+        self.skipped(monitor, at_ms, "failed", reason)
 
     def flush(self, now_ms: int) -> LookReport | None:
         """The batch as a report, or None when nothing was looked at; a new batch begins."""
         batch = self._batch
-        for run in self._going_on.values():
+        for run in self._open_runs.values():
             run.end_ms = max(run.end_ms, now_ms)
         self._batch = _Batch(now_ms)
         # A pause goes on: the next batch takes it up where this one ends.
-        self._going_on = {
+        self._open_runs = {
             monitor: self._add(monitor, run.decision, run.reason, now_ms, None, looks=0)
-            for monitor, run in self._going_on.items()
+            for monitor, run in self._open_runs.items()
         }
         if not batch.looks and not any(
             run.end_ms > run.start_ms for runs in batch.runs.values() for run in runs

@@ -79,11 +79,10 @@ def _open_x11(display_name: str) -> Sources:
     return Sources(screens, windows, activity)
 
 
-# ---- choose
 # Which way of looking this machine gets: a pure function of its environment and its tools.
 #
 # The answer is shown in the status. A way that flashes, clicks or asks at every picture is refused
-# with a plain message, never used (lesson CAP-8).
+# with a plain message, never used.
 
 Backend = Literal["x11", "grim", "spectacle", "macos", "windows"]
 
@@ -151,15 +150,14 @@ def _on_wayland(desktops: set[str], tools: Collection[str]) -> Choice:
 
 def _desktops(environ: Mapping[str, str]) -> set[str]:
     named = f"{environ.get('XDG_CURRENT_DESKTOP', '')}:{environ.get('XDG_SESSION_DESKTOP', '')}"
-    found = {part.strip().lower() for part in named.split(":") if part.strip()}
+    names = {part.strip().lower() for part in named.split(":") if part.strip()}
     if environ.get("SWAYSOCK"):
-        found.add("sway")
+        names.add("sway")
     if environ.get("HYPRLAND_INSTANCE_SIGNATURE"):
-        found.add("hyprland")
-    return found
+        names.add("hyprland")
+    return names
 
 
-# ---- capture platforms
 # Sources of the platforms other than X11, put together from their parts.
 
 

@@ -1,9 +1,9 @@
-"""The one gate every picture passes before it is compared, kept or encoded (lessons PRI-1, PRI-2).
+"""The one gate every picture passes before it is compared, kept or encoded.
 
 Rules are decided over every window that can be seen on the monitor, not only the one in front.
 A *dropped* window costs the whole look; a *masked* one is painted over, in one colour, where it
 shows. Windows are read before and after the grab, and both readings count: what appeared in
-between may be in the picture. What cannot be read is not kept while any rule exists (PRI-3).
+between may be in the picture. What cannot be read is not kept while any rule exists.
 
 A browser window that may be private is kept with the place of its toolbar, which ingest reads before
 it stores the picture; where that cannot be seen, and was not seen before, it is painted over.
@@ -125,7 +125,7 @@ def identity_on(
     windows: Sequence[WindowInfo],
     doubtful: Sequence[WindowInfo] = (),
 ) -> Identity:
-    """The window in front on this monitor: the focused one if its home is here, else the topmost (MON-1).
+    """The window in front on this monitor: the focused one if its home is here, else the topmost.
 
     Windows that are left out, `doubtful` ones among them, stay without a name.
     """
@@ -159,7 +159,6 @@ def mask(pixels: Pixels, monitor: Monitor, areas: Iterable[Rect]) -> None:
         pixels[top:bottom, left:right, :3] = MASK_COLOUR
 
 
-# ---- toolbars
 # Where browser windows that may be private have their toolbars, for ingest to read.
 #
 # Such a window is kept only while the place where a private one says so can be seen, or was seen

@@ -23,7 +23,7 @@ WRITE_EVERY_S = 2.0
 
 
 class Status:
-    """Facts with times, kept apart (lesson HEA-3)."""
+    """Facts with times, kept apart."""
 
     def __init__(self, spool_folder: Path, now_ms: int) -> None:
         self._folder = spool_folder
@@ -45,17 +45,17 @@ class Status:
         """
         before = self._state
         self._state = replace(before, written_ms=now_ms, **change)
-        turned = (before.state, before.reason) != (self._state.state, self._state.reason)
-        if turned:
+        has_changed = (before.state, before.reason) != (self._state.state, self._state.reason)
+        if has_changed:
             log.info("capture is %s %s", self._state.state, self._state.reason)
         is_due = monotonic_s - self._written_s >= WRITE_EVERY_S
-        if turned or is_due or before.detail != self._state.detail:
+        if has_changed or is_due or before.detail != self._state.detail:
             self._written_s = monotonic_s
             try:
                 write_capture_state(self._folder, self._state)
             except OSError as error:  # a full disk: the looks themselves must go on and say so
                 log.warning("capture.json cannot be written: %s", error)
-        return turned
+        return has_changed
 
 
 _WHY_EXCLUDED = {
@@ -69,17 +69,17 @@ _WHY_EXCLUDED = {
 _EXCLUDED = "A window that a privacy rule leaves out is in view; nothing is kept while it is."
 
 
-def account(
-    hold: PauseReason | None, trouble: Backoff, blank: str, excluded: str, unknown: str = ""
+def state_of(
+    pause: PauseReason | None, backoff: Backoff, blank: str, excluded: str, unknown: str = ""
 ) -> dict[str, str]:
     """State, reason and detail: what holds capture first, then trouble, then what privacy leaves out.
 
     `unknown` says why windows are not known, when that is the reason.
     """
-    if hold:
-        return {"state": hold.state, "reason": hold.reason, "detail": hold.detail}
-    if trouble.reason:
-        return {"state": "failing", "reason": trouble.reason, "detail": trouble.detail}
+    if pause:
+        return {"state": pause.state, "reason": pause.reason, "detail": pause.detail}
+    if backoff.reason:
+        return {"state": "failing", "reason": backoff.reason, "detail": backoff.detail}
     if blank:
         return {"state": "failing", "reason": "blank_frames", "detail": blank}
     if excluded:
@@ -90,10 +90,9 @@ def account(
     return {"state": "recording"}
 
 
-# ---- holds
 # Reasons not to look at all: a pause, an absent person, a full disk.
 #
-# The floor of free disk space has slack above it, so that capture does not flap (lesson STO-5).
+# The floor of free disk space has slack above it, so that capture does not flap.
 
 _SLACK = 1.1
 _DISK_CHECK_S = 5.0
@@ -109,7 +108,7 @@ class PauseReason:
     detail: str
 
 
-def pause_hold(spool_folder: Path, now_ms: int) -> PauseReason | None:
+def ordered_pause(spool_folder: Path, now_ms: int) -> PauseReason | None:
     """The pause a person ordered, if one is in force. Costs one failed open while there is none."""
     pause = read_pause(spool_folder, now_ms)
     if pause is None:
@@ -130,7 +129,7 @@ _AWAY = {
 }
 
 
-def away_hold(activity: Activity, locker_shown: bool) -> PauseReason | None:
+def away_pause(activity: Activity, locker_shown: bool) -> PauseReason | None:
     """Locked, asleep, screen saver or another user's session."""
     away = activity.away or ("locked" if locker_shown else "")
     return PauseReason("locked", "paused", away, _AWAY[away]) if away else None
@@ -146,15 +145,15 @@ class DiskFloor:
         self._floor = min_free_gb * 1e9
         self._free_bytes = free_bytes or _free_bytes
         self._checked_s = float("-inf")
-        self._hold: PauseReason | None = None
+        self._pause: PauseReason | None = None
 
-    def hold(self, monotonic_s: float) -> PauseReason | None:
+    def pause(self, monotonic_s: float) -> PauseReason | None:
         if self._floor and monotonic_s - self._checked_s >= _DISK_CHECK_S:
             self._checked_s = monotonic_s
             free = self._free_bytes(self._folder)
-            needed = self._floor * (_SLACK if self._hold else 1.0)
-            self._hold = self._full(free) if free < needed else None
-        return self._hold
+            needed = self._floor * (_SLACK if self._pause else 1.0)
+            self._pause = self._full(free) if free < needed else None
+        return self._pause
 
     def _full(self, free: int) -> PauseReason:
         detail = (
@@ -169,7 +168,6 @@ def _free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-# ---- trouble
 # What is wrong right now, since when, and when it is tried again: 1, 2, 4 … 30 seconds.
 
 LONGEST_WAIT_S = 30.0
@@ -192,7 +190,7 @@ class Backoff:
         self.next_try_s = now_s + self.wait_s
         self.failures += 1
 
-    def over(self) -> None:
+    def clear(self) -> None:
         self.reason = self.cause = ""
         self.failures = 0
         self.next_try_s = float("-inf")

@@ -2,7 +2,7 @@
 
 Built-ins are written as ``"module:attribute"``; other packages add theirs with an entry point in
 the registry's group. What is registered is an *opener*: a callable that makes the engine from its
-arguments. Nothing is imported by naming it (lesson INS-2), so a list of engines costs nothing.
+arguments. Nothing is imported by naming it, so a list of engines costs nothing.
 """
 
 from __future__ import annotations

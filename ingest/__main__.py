@@ -45,7 +45,6 @@ from store.core.settings import load
 from store.core.times import now_ms
 from store.sources.imports import KINDS, Kind
 
-# ---- command
 # ``python -m ingest import messages|calendar|location|places FILE``.
 
 _HELP: dict[Kind, str] = {
@@ -215,7 +214,7 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
             click.echo(sentence.format(told[name]))
 
 
-# R4.30 asks for the words of the first two.
+# Scripts read the words of the first two.
 _REINDEXED = {
     "user_prompts": "Found {} user prompts",
     "documents": "Created {} documents",

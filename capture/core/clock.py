@@ -75,7 +75,6 @@ class JumpWatch:
         return Jump(last[0], slept=jump_s > self._SLEPT_S, set_back=jump_s < -self._SET_BACK_S)
 
 
-# ---- stamps
 # Whether a small file changed since it was read: one stat a look.
 
 

@@ -43,7 +43,7 @@ class PermissionRefused(SourceFailed):
 
 
 class BackendRefused(SourceFailed):
-    """The only way to look would flash, click or ask every time (lesson CAP-8)."""
+    """The only way to look would flash, click or ask every time."""
 
     reason = "backend_refused"
 

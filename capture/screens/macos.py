@@ -68,7 +68,7 @@ class MacScreens:
         )
         mode = quartz.CGDisplayCopyDisplayMode(handle)
         scale = quartz.CGDisplayModeGetPixelWidth(mode) / area.width if mode is not None else 1.0
-        # The display's id changes when it is replugged; what it is built of does not (MON-3).
+        # The display's id changes when it is replugged; what it is built of does not.
         identity = (
             quartz.CGDisplayVendorNumber(handle),
             quartz.CGDisplayModelNumber(handle),

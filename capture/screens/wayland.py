@@ -30,13 +30,13 @@ Run = Callable[[Sequence[str]], bytes]
 
 def run_tool(command: Sequence[str]) -> bytes:
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=True)
+        completed = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=True)
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip().splitlines()
-        raise DisplayLost(f"{command[0]} failed: {said[-1] if said else error.returncode}") from error
+        lines = error.stderr.decode(errors="replace").strip().splitlines()
+        raise DisplayLost(f"{command[0]} failed: {lines[-1] if lines else error.returncode}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DisplayLost(f"{command[0]} does not answer: {error}") from error
-    return done.stdout
+    return completed.stdout
 
 
 class GrimScreens:

@@ -29,12 +29,12 @@ class WindowsScreens:
         self.close()  # mss keeps its first list of monitors for good
         try:
             self._mss = self._open_mss()
-            found = self._mss.monitors[1:]
+            places = self._mss.monitors[1:]
         except _ERRORS as error:
             raise NoDisplay(f"Windows does not tell its monitors: {error}") from error
-        if not found:
+        if not places:
             raise NoDisplay("No monitor is connected", "Connect a monitor, or unlock the remote session")
-        return [_monitor(place, index) for index, place in enumerate(found, start=1)]
+        return [_monitor(place, index) for index, place in enumerate(places, start=1)]
 
     def grab(self, monitor: Monitor) -> Screenshot:
         area = monitor.area

@@ -48,13 +48,13 @@ class X11Screens:
         try:
             root = self._display.screen().root
             geometry = root.get_geometry()
-            found = self._randr_monitors() if self._has_monitors else []
+            listed = self._randr_monitors() if self._has_monitors else []
         except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
             raise self._lost(error) from error
         self._follow_size((geometry.width, geometry.height))
         whole = Rect(0, 0, geometry.width, geometry.height)
         # An area beyond the root (a monitor being unplugged) cannot be grabbed.
-        inside = [m for m in found if m.area.area and m.area.common(whole) == m.area]
+        inside = [m for m in listed if m.area.area and m.area.common(whole) == m.area]
         return inside or [Monitor("screen", whole)]
 
     def grab(self, monitor: Monitor) -> Screenshot:
@@ -74,11 +74,12 @@ class X11Screens:
             return  # it was lost already
 
     def _randr_monitors(self) -> list[Monitor]:
-        found = []
-        for m in self._display.screen().root.xrandr_get_monitors(is_active=True).monitors:
-            name = self._display.get_atom_name(m.name)
-            found.append(Monitor(name, Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels)))
-        return found
+        return [
+            Monitor(
+                self._display.get_atom_name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels)
+            )
+            for m in self._display.screen().root.xrandr_get_monitors(is_active=True).monitors
+        ]
 
     def _follow_size(self, size: tuple[int, int]) -> None:
         if self._size != size:
@@ -101,7 +102,6 @@ def _has_randr_monitors(display: xdisplay.Display) -> bool:
     return (version.major_version, version.minor_version) >= (1, 5)
 
 
-# ---- x11 grab
 # Two ways to get pixels out of an X display: mss, and Pillow where mss cannot start.
 #
 # Measured on 1080p: mss 0.4 to 1 ms over shared memory, Pillow 7 to 11 ms.

@@ -1,4 +1,4 @@
-"""Browser windows, with what the browser extension says of them (lesson PRI-5).
+"""Browser windows, with what the browser extension says of them.
 
 Chrome and its relatives do not tell other programs which of their windows are private. Their
 extension lists the ordinary ones; a window is matched to that list by its title, and one that is
@@ -26,19 +26,19 @@ _SEPARATORS = (" - ", " – ", " — ")
 
 
 class ExtensionHints:
-    """The extension's words, read again whenever their file changed; one stat while it did not."""
+    """The extension's reports, read again whenever their file changed; one stat while it did not."""
 
     def __init__(self, spool_folder: Path) -> None:
         self._folder = spool_folder
         self._stamp: object = ()
-        self._words: list[ExtensionReport] = []
+        self._reports: list[ExtensionReport] = []
 
     def __call__(self) -> list[ExtensionReport]:
         stamp = file_stamp(window_hints.extension_path(self._folder))
         if stamp != self._stamp:
             self._stamp = stamp
-            self._words = self._read()
-        return self._words
+            self._reports = self._read()
+        return self._reports
 
     def _read(self) -> list[ExtensionReport]:
         try:
@@ -59,10 +59,13 @@ class ExtensionWindows:
     """
 
     def __init__(
-        self, source: WindowSource, words: Callable[[], Sequence[ExtensionReport]], now_ms: Callable[[], int]
+        self,
+        source: WindowSource,
+        reports: Callable[[], Sequence[ExtensionReport]],
+        now_ms: Callable[[], int],
     ) -> None:
         self._source = source
-        self._words = words
+        self._reports = reports
         self._now_ms = now_ms
         self._ordinary: set[int] = set()
 
@@ -71,12 +74,12 @@ class ExtensionWindows:
         return self._source.name
 
     def windows(self) -> list[WindowInfo]:
-        windows, words = self._source.windows(), self._words()
-        if not words:
+        windows, reports = self._source.windows(), self._reports()
+        if not reports:
             return windows
-        told = {id(window): self._told(window, windows, words) for window in windows if _is_asked(window)}
-        self._ordinary = {w.window_id for w in told.values() if w.incognito is False and w.window_id}
-        return [told.get(id(window), window) for window in windows]
+        described = {id(w): self._described(w, windows, reports) for w in windows if _is_asked(w)}
+        self._ordinary = {w.window_id for w in described.values() if w.incognito is False and w.window_id}
+        return [described.get(id(window), window) for window in windows]
 
     def wait(self, timeout_s: float) -> bool:
         return self._source.wait(timeout_s)
@@ -84,14 +87,14 @@ class ExtensionWindows:
     def close(self) -> None:
         self._source.close()
 
-    def _told(
-        self, window: WindowInfo, windows: Iterable[WindowInfo], words: Sequence[ExtensionReport]
+    def _described(
+        self, window: WindowInfo, windows: Iterable[WindowInfo], reports: Sequence[ExtensionReport]
     ) -> WindowInfo:
-        about = [word for word in words if not word.browser or word.is_about(window.app_name or "")]
+        about = [r for r in reports if not r.browser or r.is_about(window.app_name or "")]
         if not about:
             return window
         now_ms = self._now_ms()
-        listed = [ordinary for word in about if not word.is_silent(now_ms) for ordinary in word.windows]
+        listed = [ordinary for r in about if not r.is_silent(now_ms) for ordinary in r.windows]
         alike = sum(1 for other in windows if other.kind == "window" and _named_alike(other, window))
         matches = [ordinary for ordinary in listed if fits(ordinary, window.window_name)]
         is_ordinary = window.window_id in self._ordinary or (bool(matches) and alike <= len(matches))

@@ -1,7 +1,7 @@
 """Whether the person is there: seconds since the last input, and locked, asleep or elsewhere.
 
-Only "how long ago", never which key or where (lesson PRI-9). Away states pause capture
-(lesson CAP-6); who looks at the windows adds screen lockers that no system service knows of.
+Only "how long ago", never which key or where. Away states pause capture;
+who looks at the windows adds screen lockers that no system service knows of.
 """
 
 from __future__ import annotations
@@ -179,12 +179,11 @@ def _escaped(label: str) -> str:
     return "".join(parts)
 
 
-# ---- inactivity
 # Stretches without keyboard or mouse input: from the last input until the next, once they are long.
 #
 # Reading needs no keys, so a stretch counts only when it has lasted `after_s`; then all of it does,
 # from its last input on (the rule of ActivityWatch's watcher). Looks go on meanwhile, and what
-# changes is kept: only the time is nobody's (lesson ACT-2). Who watches a film without touching
+# changes is kept: only the time is nobody's. Who watches a film without touching
 # anything cannot be told from who went away.
 
 _JITTER_MS = 1_000
@@ -236,11 +235,11 @@ class Inactivity:
 
     def take(self) -> list[IdleInterval]:
         """The stretches, or parts of them, that were not given before."""
-        found, self._ended = self._ended, []
+        ended, self._ended = self._ended, []
         if self._input_ms is not None and self._until_ms > self._taken_ms:
-            found.append((self._taken_ms, self._until_ms))
+            ended.append((self._taken_ms, self._until_ms))
             self._taken_ms = self._until_ms
-        return found
+        return ended
 
     def _end(self) -> None:
         if self._input_ms is None:

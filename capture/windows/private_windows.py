@@ -1,4 +1,4 @@
-"""Browser windows that are known to be private without an extension (lesson PRI-5).
+"""Browser windows that are known to be private without an extension.
 
 Three things tell. The command line of the window's own process: ``chromium --incognito`` opens
 private windows only (a launcher that hands over to a browser that runs already ends, and owns no
@@ -41,18 +41,18 @@ class ToolbarsRead:
     def __init__(self, spool_folder: Path) -> None:
         self._folder = spool_folder
         self._stamp: object = ()
-        self._words = ToolbarHints()
+        self._hints = ToolbarHints()
 
     def __call__(self) -> ToolbarHints:
         stamp = file_stamp(window_hints.toolbars_path(self._folder))
         if stamp != self._stamp:
             self._stamp = stamp
             try:
-                self._words = window_hints.read(self._folder)
+                self._hints = window_hints.read(self._folder)
             except (OSError, ValueError) as error:
                 log.error("what ingest read in toolbars cannot be read: %s", error)
-                self._words = ToolbarHints()
-        return self._words
+                self._hints = ToolbarHints()
+        return self._hints
 
 
 @dataclass(slots=True)
@@ -79,12 +79,12 @@ class PrivateWindowDetector:
     def __init__(
         self,
         source: WindowSource,
-        words: Callable[[], ToolbarHints],
+        hints: Callable[[], ToolbarHints],
         command_line: Callable[[int], tuple[str, ...]],
         started: Callable[[int], str],
     ) -> None:
         self._source = source
-        self._words = words
+        self._hints = hints
         self._command_line = command_line
         self._started = started
         self._known: OrderedDict[tuple[int, int], _Known] = OrderedDict()
@@ -94,8 +94,8 @@ class PrivateWindowDetector:
         return self._source.name
 
     def windows(self) -> list[WindowInfo]:
-        words, were_known = self._words(), bool(self._known)
-        marked = [self._marked(window, words) for window in self._source.windows()]
+        hints, were_known = self._hints(), bool(self._known)
+        marked = [self._marked(window, hints) for window in self._source.windows()]
         opened = [known for known in self._known.values() if not known.is_old]
         if not opened:
             return marked
@@ -113,7 +113,7 @@ class PrivateWindowDetector:
     def close(self) -> None:
         self._source.close()
 
-    def _marked(self, window: WindowInfo, words: ToolbarHints) -> WindowInfo:
+    def _marked(self, window: WindowInfo, hints: ToolbarHints) -> WindowInfo:
         if window.incognito is not None or not is_browser(window.app_name):
             return window
         if window.pid is None or window.window_id is None:
@@ -123,7 +123,7 @@ class PrivateWindowDetector:
             return replace(window, incognito=True if is_private else None)
         known = self._look_up(window, window.pid, window.window_id)
         known.is_private = known.is_private or (
-            known.key in words.private
+            known.key in hints.private
             or private_state(window.app_name, window.window_name) == "private"
             or is_started_private(window.app_name, window.window_name, known.command_line)
         )
@@ -131,7 +131,7 @@ class PrivateWindowDetector:
             window,
             incognito=True if known.is_private else None,
             key=known.key,
-            toolbar_seen=known.key in words.seen,
+            toolbar_seen=known.key in hints.seen,
         )
 
     def _look_up(self, window: WindowInfo, pid: int, window_id: int) -> _Known:

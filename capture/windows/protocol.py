@@ -2,7 +2,7 @@
 
 `WindowSource.windows` lists visible windows from the top of the stack to the bottom. An empty
 list means "read, and there is none"; a source that cannot read raises instead, because privacy
-treats "none" and "not known" differently (lesson PRI-3).
+treats "none" and "not known" differently.
 """
 
 from __future__ import annotations
@@ -110,8 +110,7 @@ def is_locker_shown(windows: Iterable[WindowInfo]) -> bool:
     return any(window.app_name and normalize_app_name(window.app_name) in LOCKERS for window in windows)
 
 
-# ---- guarded
-# A window source that answers in time or counts as failed (lesson PRI-3).
+# A window source that answers in time or counts as failed.
 
 TIMEOUT_S = 2.0
 
@@ -175,7 +174,7 @@ class NoWindows:
 
 
 class UnknownWindows:
-    """Where the system does not tell. While any privacy rule exists nothing is kept (PRI-3)."""
+    """Where the system does not tell. While any privacy rule exists nothing is kept."""
 
     def __init__(self, cause: str, action: str) -> None:
         self.name = "unknown"

@@ -124,14 +124,14 @@ class Pywin32Api:
         self._ctypes.windll.shcore.SetProcessDpiAwareness(2)
 
     def handles(self) -> list[int]:
-        found: list[int] = []
+        handles: list[int] = []
 
         def take(handle: int, _: None) -> bool:
-            found.append(handle)
+            handles.append(handle)
             return True  # go on
 
         self._gui.EnumWindows(take, None)
-        return found
+        return handles
 
     def is_shown(self, handle: int) -> bool:
         if not self._gui.IsWindowVisible(handle) or self._gui.IsIconic(handle):

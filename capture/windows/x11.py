@@ -162,9 +162,9 @@ class X11Windows:
 
     def _focused_child(self, focus: Any) -> Child | None:
         if self._active:
-            found = next((c for c in self._children.values() if c.client == self._active), None)
-            if found is not None:
-                return found
+            child = next((c for c in self._children.values() if c.client == self._active), None)
+            if child is not None:
+                return child
         if focus == X.PointerRoot:  # nobody set a focus: keys go to the window under the pointer
             focus = self._root.query_pointer().child
         if focus in (X.NONE, X.PointerRoot):
@@ -215,7 +215,6 @@ def _has_id(event: Any, name: str) -> bool:
     return hasattr(getattr(event, name, None), "id")
 
 
-# ---- x11 reading
 # Reads one X11 window: whose it is, what it is called, where it is.
 #
 # A child of the root is the client itself or a window manager's frame around it, so the client is
@@ -317,13 +316,13 @@ class X11Reader:
 
     def _inside(self, window: Any) -> list[Any]:
         """The window and what it holds, level by level; frames have a few dozen parts."""
-        found, level = [window], [window]
+        windows, level = [window], [window]
         for _ in range(_DEPTH_OF_FRAMES):
             level = [inner for outer in level for inner in outer.query_tree().children]
-            found += level
-            if len(found) > _BREADTH_OF_FRAMES or not level:
+            windows += level
+            if len(windows) > _BREADTH_OF_FRAMES or not level:
                 break
-        return found[:_BREADTH_OF_FRAMES]
+        return windows[:_BREADTH_OF_FRAMES]
 
     def _watch(self, child: Child, window_id: int) -> None:
         # Selected before anything is read: what changes after the reading is then reported.
@@ -331,30 +330,28 @@ class X11Reader:
         self._window(window_id).change_attributes(event_mask=X.PropertyChangeMask)
 
     def _title(self, window: Any) -> str | None:
-        found = window.get_full_property(self._atom("_NET_WM_NAME"), X.AnyPropertyType)
-        if found is None or not found.value:
-            found = window.get_full_property(Xatom.WM_NAME, X.AnyPropertyType)
-        if found is None or not found.value:
+        prop = window.get_full_property(self._atom("_NET_WM_NAME"), X.AnyPropertyType)
+        if prop is None or not prop.value:
+            prop = window.get_full_property(Xatom.WM_NAME, X.AnyPropertyType)
+        if prop is None or not prop.value:
             return None
-        if isinstance(found.value, str):
-            title = found.value
-        elif found.property_type == self._atom("COMPOUND_TEXT"):
-            title = compound_text(found.value)
+        if isinstance(prop.value, str):
+            title = prop.value
+        elif prop.property_type == self._atom("COMPOUND_TEXT"):
+            title = compound_text(prop.value)
         else:
-            title = found.value.decode(
-                "latin-1" if found.property_type == Xatom.STRING else "utf-8", "replace"
-            )
+            title = prop.value.decode("latin-1" if prop.property_type == Xatom.STRING else "utf-8", "replace")
         return title.strip("\0 ")[:_LONG_TITLE] or None
 
     def _text(self, window: Any, name: str) -> str:
-        found = window.get_full_property(self._atom(name), X.AnyPropertyType)
-        if found is None or found.format != 8:
+        prop = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        if prop is None or prop.format != 8:
             return ""
-        return found.value if isinstance(found.value, str) else found.value.decode("latin-1")
+        return prop.value if isinstance(prop.value, str) else prop.value.decode("latin-1")
 
     def numbers(self, window: Any, name: str) -> tuple[int, ...]:
-        found = window.get_full_property(self._atom(name), X.AnyPropertyType)
-        return tuple(found.value) if found is not None and found.format == 32 else ()
+        prop = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        return tuple(prop.value) if prop is not None and prop.format == 32 else ()
 
     def number(self, window: Any, name: str) -> int | None:
         return next(iter(self.numbers(window, name)), None)
@@ -363,8 +360,8 @@ class X11Reader:
         if not self._has_res:
             return None
         specs = [{"client": window_id, "mask": res.LocalClientPIDMask}]
-        ids = self._display.res_query_client_ids(specs).ids
-        return next((int(found.value[0]) for found in ids if found.value), None)
+        answers = self._display.res_query_client_ids(specs).ids
+        return next((int(answer.value[0]) for answer in answers if answer.value), None)
 
     def _is_shaped(self, window: Any) -> bool:
         return self._has_shape and bool(window.shape_query_extents().bounding_shaped)

@@ -120,7 +120,7 @@ def open_ocr(engine: str, languages: Sequence[str]) -> OcrEngine:
 
 
 def _first_available(languages: tuple[str, ...]) -> OcrEngine:
-    """An installed engine that lacks a language is passed over, never opened without it (OCR-1)."""
+    """An installed engine that lacks a language is passed over, never opened without it."""
     reasons = []
     for name in AUTO:
         try:
@@ -130,7 +130,6 @@ def _first_available(languages: tuple[str, ...]) -> OcrEngine:
     raise OcrUnavailable(reasons[0])
 
 
-# ---- lines
 # Words become lines, lines come in reading order.
 #
 # Engines answer with words in their own grouping; a cell of a table, half of a sentence and a

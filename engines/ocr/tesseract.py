@@ -225,7 +225,6 @@ def _is_junk(word: OcrWord) -> bool:
     return word.confidence < 0.3 and not any(character.isalnum() for character in word.text)
 
 
-# ---- normalise
 # A screen becomes ink on paper: dark text on white, whatever the theme.
 #
 # Tesseract was taught on scanned pages. On screens it stumbles over dark themes, coloured code, grey
@@ -360,7 +359,6 @@ def _resized(image: Image.Image, shape: tuple[int, ...]) -> Grey:
     return np.asarray(image.resize((shape[1], shape[0]), Image.Resampling.BILINEAR))
 
 
-# ---- tessdata
 # The command that installs Tesseract, or its data for a language, on this machine.
 
 
@@ -383,7 +381,6 @@ def _debian(language: str) -> str:
     return "tesseract-ocr-" + language.replace("_", "-")
 
 
-# ---- ocr tesserocr
 # Tesseract inside this process, through the tesserocr wheel.
 #
 # The wheel brings the library, not the language data; Debian's and other packages' data are found by
@@ -466,7 +463,6 @@ def folder_with(languages: Sequence[str], folders: Sequence[Path]) -> Path:
     raise OcrUnavailable(f"Tesseract has no data for {', '.join(missing)}; run: {install_command(missing)}")
 
 
-# ---- ocr tesseract
 # Tesseract as a program, through pytesseract: where the tesserocr wheel does not exist (macOS).
 #
 # Each read starts a process and goes through files, about half as fast as in-process reading.

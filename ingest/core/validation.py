@@ -1,6 +1,6 @@
 """Is this picture what it claims to be? Asked before a decoder sees a byte of it.
 
-The spool is an entrance (SEC-18): whoever can write into it can hand us a link to another file, a
+The spool is an entrance: whoever can write into it can hand us a link to another file, a
 giant, a text called PNG or a few bytes that unfold into gigabytes. So owner, size, type and
 dimensions are checked on one open file, in that order, and only then is it read.
 """
@@ -112,7 +112,6 @@ def _pillow_name(media_type: str) -> str:
     return media_type.removeprefix("image/").upper()
 
 
-# ---- records
 # Is a capture's description what its types say? JSON alone promises nothing.
 
 MAX_MS = 2**43

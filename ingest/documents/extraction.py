@@ -74,7 +74,6 @@ def _with_text(found: Extraction) -> Extraction:
     return found
 
 
-# ---- docx
 # The words of a Word document: a zip of XML, of which only the parts with text are unpacked.
 #
 # A document type is refused where it begins, so there is nothing to expand a billion times and nothing to
@@ -198,7 +197,6 @@ def _own(name: str) -> str:
     return local if namespace in _NAMESPACES else ""
 
 
-# ---- plain
 # Plain text and web pages.
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -280,7 +278,6 @@ class _plain_Reading(HTMLParser):
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-# ---- pdf
 # The words of a PDF, page by page, by pypdf.
 #
 # Pictures are not read: where a page has no words, as a scanned one, the text says so in its place.
@@ -323,7 +320,6 @@ def pdf_text(path: Path) -> tuple[str, int, bool]:
     return "\n\n".join(texts)[:MAX_CHARS], count, is_whole
 
 
-# ---- picture
 # Images: whether one is what it says, and how large.
 
 

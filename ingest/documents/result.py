@@ -42,7 +42,6 @@ def clean_text(text: str) -> str:
     return _BLANK_LINES.sub("\n\n\n", "\n".join(line.rstrip() for line in plain.split("\n"))).strip("\n")
 
 
-# ---- limits
 # What reading one file may take. Whatever goes beyond ends the reading, or the program.
 
 MAX_CHARS = 2_000_000

@@ -57,7 +57,6 @@ def offset_min(at_ms: int, zone: tzinfo) -> int | None:
     return None if offset is None else round(offset.total_seconds() / 60)
 
 
-# ---- times
 # When was this picture taken? Its name says, or its EXIF data, or the file system.
 #
 # Names win because people keep them through copies, and a copy changes the file's time. A time

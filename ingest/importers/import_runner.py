@@ -122,7 +122,6 @@ def memory_of(home: Home) -> OpenMemory:
     return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s, days)
 
 
-# ---- feeding
 # An import on its way through the spool: counted, idempotent, never past the spool's limit.
 
 _POLL_S = 0.2
@@ -226,7 +225,6 @@ class ImportFeed:
 _WORDS = {"stored": "added", "deleted": "added"}
 
 
-# ---- progress
 # Progress bars of an import: first what goes in, then what is read. Silent unless on a terminal.
 
 

@@ -60,7 +60,6 @@ def item(
     )
 
 
-# ---- zones
 # Moments as people write them, in a zone they name or in this machine's.
 
 

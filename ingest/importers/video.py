@@ -4,7 +4,7 @@ A frame is taken at its own time, start + presentation time. Where a recording h
 for longer than the interval (many recorders write only changes), the picture counts again at
 each interval: ingest folds these into one frame with its true duration, and keeps a real frame
 every 30 s. Frames are kept as lossless WebP, so that what is read and shown is exactly what the
-clip decodes to. Only the video stream is demuxed (R3.5).
+clip decodes to. Only the video stream is demuxed.
 """
 
 from __future__ import annotations

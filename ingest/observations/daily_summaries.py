@@ -124,7 +124,6 @@ def _state(connection: apsw.Connection, hour: int) -> tuple[int | None, int | No
     return daily_hours.changes(connection, hour), observations.last_deletion(connection)
 
 
-# ---- daily telling
 # An hour of a day in a chat model's words: what it is asked, and what of its answer is believed.
 #
 # The model is given the observations of the hour with lines of their frames. A sentence is kept only with a

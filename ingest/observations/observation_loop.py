@@ -185,7 +185,6 @@ def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int |
     return changes, observations.last_deletion(connection)
 
 
-# ---- tagging
 # Tags by rule for frames that came in before there were any: a few at a time, the newest first.
 
 AT_ONCE = 200

@@ -172,7 +172,6 @@ def one_line(value: object, most: int) -> str:
     return " ".join(value.encode("utf-8", "replace").decode().split())[:most]
 
 
-# ---- refining noted
 # What was seen in a model's words: texts read, the request noted before it leaves, its outcome after.
 #
 # Where something is deleted between the reading and the sending, nothing is sent.

@@ -189,11 +189,10 @@ _RULES = 1
 """Counted up when the rules change, so that a later derivation writes its words."""
 
 
-# ---- sessions
 # Summaries of capture sessions by rules: what was looked at, what is still to do, and for how long.
 #
 # A request, what was learned and what was completed cannot be seen from outside a head: these stay
-# null, and null is no document (R4.32).
+# null, and null is no document.
 
 _REACH_MS = 7 * 24 * HOUR_MS
 """A session that is longer is cut here, seen from the hour that changed."""
@@ -251,7 +250,6 @@ def _by_time(found: Sequence[Observation], names: Callable[[Observation], Sequen
     return [name for name, _ in spent.most_common()]
 
 
-# ---- daily
 # Summaries of days by rules: the points of an hour from its observations, a day's text from its hours.
 #
 # Pure functions. A point says what an observation says, a person's own words included, and names the

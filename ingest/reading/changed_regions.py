@@ -115,7 +115,6 @@ def _around(boxes: Sequence[Box]) -> Box:
     )
 
 
-# ---- scroll
 # Whether a part of the screen moved up or down, told from its rows of pixels.
 #
 # Every row that occurs once before and once now votes for the distance it moved. Strips vote

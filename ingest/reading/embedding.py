@@ -268,7 +268,7 @@ class _Memory(Generic[T]):
 
 
 def _key(text: str) -> bytes:
-    """A text that cannot be read back: deleted words stay in no memory (DEL-4)."""
+    """A text that cannot be read back: deleted words stay in no memory."""
     return blake2b(text.encode(), digest_size=16).digest()
 
 
@@ -293,7 +293,6 @@ def _text(database: Database, kind: Kind, thing_id: int) -> _Text | None:
     return _Text(reading.text, str(reading.id), (frame.captured_ms // vectors.SAME_MS, hash(window)))
 
 
-# ---- embedding noted
 # Notes the requests of an embedder that asks an endpoint in the ledger of what was sent.
 #
 # What was on the screen is not kept a second time: of these requests the ledger says when, where to,

@@ -207,7 +207,6 @@ def _moved(line: OcrLine, dx: int) -> OcrLine:
     return replace(line, words=words)
 
 
-# ---- chips
 # Does a browser's toolbar say that its window is private?
 #
 # Chrome and its relatives draw a chip at the right end of the toolbar: an icon and "Incognito",

@@ -1,7 +1,7 @@
 """Step two: stored frames get their text, in a thread of their own.
 
-Storing never waits for this: the two steps share only the database (OCR-7). A failure is a state
-with a reason and a next try, never an empty text (OCR-2). Without an engine frames are marked
+Storing never waits for this: the two steps share only the database. A failure is a state
+with a reason and a next try, never an empty text. Without an engine frames are marked
 unavailable and stay findable by app, window, address and time; once a minute the engine is tried
 again, and when it opens they are all queued.
 
@@ -251,7 +251,6 @@ def _draft(line: OcrLine) -> DraftLine:
     return DraftLine(box, line.confidence, words, line.text)
 
 
-# ---- reading
 # Reading a screen again costs only what changed on it.
 #
 # From one look to the next most of a screen stays the same. The reader remembers the last screens of
@@ -387,13 +386,12 @@ def _moved(word: OcrWord, dx: int, dy: int) -> OcrWord:
     return OcrWord(word.text, Box(box.x + dx, box.y + dy, box.w, box.h), word.confidence)
 
 
-# ---- suspect
 # A frame that kills the worker is not read for ever.
 #
 # Before a frame is read its id goes into a small file, and out of it afterwards. A file that is
 # found at start-up therefore names the frame at which the last worker died. One death proves
 # nothing (somebody may have killed it); after `DEATHS` at the same frame it counts as a failed
-# reading, and a restart loop ends (HEA-5).
+# reading, and a restart loop ends.
 
 DEATHS = 3
 

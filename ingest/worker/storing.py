@@ -116,7 +116,7 @@ class SpoolConsumer:
                 return self._later(name, f"the disk is full ({error.strerror})")
             return self._stumbled(name, entry, error)
         except Exception as error:
-            # The outermost edge: one entry must not stop the others (CAP-1).
+            # The outermost edge: one entry must not stop the others.
             return self._stumbled(name, entry, error)
         self._tries.pop(name, None)
         return True
@@ -193,12 +193,11 @@ def _count_death(folder: Path) -> int:
     return before + 1
 
 
-# ---- pipeline
 # Step one: a spool entry becomes a frame, or it is said why not.
 #
 # Everything is computed first; then one transaction writes the row, its index entry, its activity
 # and its outcome. A capture whose outcome is known changes nothing, so that any step may be cut off
-# and done again (CAP-4):
+# and done again:
 #
 # - killed before `Media.keep`: nothing has happened;
 # - killed after it: the picture lies where the next try puts it again, byte for byte, and a try
@@ -368,19 +367,18 @@ def _sweep(home: Home, capture: Capture) -> None:
         home.media.remove([path, temporary_of(path)])
 
 
-# ---- duplicates
 # Two pictures of the same screen, as far as anyone could read.
 #
 # *Exact* means the same pixels. *Near* means that no channel of any pixel differs by more than
 # `NEAR_TOLERANCE` of 255 levels: what H.264 changes on a still screen between two key frames
 # (measured: 0 to 3). Four levels are a contrast of 1.07:1 at most, where readable text begins near
-# 2:1, so a changed digit or one typed character is never near, however dense the screen (DUP-2,
-# DUP-4). There is no hash of a shrunk picture, no average, no share of changed pixels here: all of
+# 2:1, so a changed digit or one typed character is never near, however dense the screen.
+# There is no hash of a shrunk picture, no average, no share of changed pixels here: all of
 # these forgive one digit.
 #
 # Only captures that no daemon compared are asked: imports, clips, uploads. What a capture daemon
 # kept (it carries a `batch_id`) stays kept, because the daemon saw the pixels, counted the frame in
-# its ledger and owes a real frame every 30 s (DUP-3). The same debt is honoured here: a picture is
+# its ledger and owes a real frame every 30 s. The same debt is honoured here: a picture is
 # folded into an earlier frame for less than `REAL_FRAME_EVERY_MS`, then a real frame comes again.
 
 NEAR_TOLERANCE = 4

@@ -3,7 +3,7 @@
 This thread takes entries from the spool and stores them (`ingest.worker.storing`); reader threads read
 their text (`ingest.reading.reader`), one more makes memory of it
 (`ingest.observations.observation_loop`), and one gives it meaning (`ingest.reading.embedding`). An entry
-leaves the spool only after its transaction committed (CAP-3), and a reading is one transaction, so
+leaves the spool only after its transaction committed, and a reading is one transaction, so
 any of this may be killed at any instruction.
 """
 

@@ -142,7 +142,7 @@ class Bench:
         shown = screen() if picture is None else picture
         self.screens = FakeScreens(self.clock, {MONITOR.name: shown, SECOND.name: screen(seed=99)})
         self.windows = FakeWindows([window()])
-        self.person = FakePerson()
+        self.note_activity = FakePerson()
         self.spool = Spool(data_dir.spool, max_bytes=max_bytes)
         self.free_bytes = 10**12
         self.opened = 0
@@ -159,7 +159,7 @@ class Bench:
 
     def _open(self) -> Sources:
         self.opened += 1
-        return Sources(self.screens, self.windows, self.person)
+        return Sources(self.screens, self.windows, self.note_activity)
 
     def show(self, pixels: Pixels, monitor: Monitor = MONITOR) -> None:
         self.screens.pictures[monitor.name] = pixels
@@ -169,7 +169,7 @@ class Bench:
         for index in range(times):
             each(index)
             self.daemon.tick(self.clock.monotonic_s())
-            self.daemon.keeping.collect(wait=True)  # a frame is written long before the next look
+            self.daemon.recorder.collect(wait=True)  # a frame is written long before the next look
             self.clock.go(self.settings.interval_s / 2)
 
     def finish(self) -> Spooled:

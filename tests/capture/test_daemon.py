@@ -83,7 +83,7 @@ def test_ten_active_minutes_on_a_still_page_are_twenty_frames_and_no_gap(bench: 
 
 
 def test_an_absent_person_s_still_screen_is_one_frame(bench: Bench) -> None:
-    bench.person.activity = Activity(idle_s=3600)
+    bench.note_activity.activity = Activity(idle_s=3600)
     bench.look(200)
     assert len(bench.finish().frames) == 1
 
@@ -322,9 +322,9 @@ def test_ten_minutes_without_input_are_idle_though_the_screen_is_looked_at(bench
     bench.look(20)
     began_ms = bench.clock.now_ms()
     for second in range(600):
-        bench.person.activity = Activity(idle_s=second)
+        bench.note_activity.activity = Activity(idle_s=second)
         bench.look(2)
-    bench.person.activity = Activity(idle_s=0)
+    bench.note_activity.activity = Activity(idle_s=0)
     bench.look(20)
     done = bench.finish()
     runs = [run for run in done.runs if run.reason == "idle"]
@@ -339,14 +339,14 @@ def test_ten_minutes_without_input_are_idle_though_the_screen_is_looked_at(bench
 
 
 def test_idle_time_does_not_reach_into_a_pause(bench: Bench, data_dir: DataDir) -> None:
-    bench.person.activity = Activity(idle_s=300)
+    bench.note_activity.activity = Activity(idle_s=300)
     bench.look(20)
     paused_ms = bench.clock.now_ms()
     write_pause(data_dir.spool, Pause(bench.clock.now_ms(), FOREVER_MS))
     bench.look(200)
     write_pause(data_dir.spool, None)
     resumed_ms = bench.clock.now_ms()
-    bench.person.activity = Activity(idle_s=500)
+    bench.note_activity.activity = Activity(idle_s=500)
     bench.look(20)
     runs = [run for run in bench.finish().runs if run.reason == "idle"]
     assert runs
@@ -357,10 +357,10 @@ def test_idle_time_does_not_reach_into_a_pause(bench: Bench, data_dir: DataDir) 
 def test_twelve_minutes_away_are_one_pause_with_its_reason(bench: Bench, away: str) -> None:
     """CAP-6."""
     bench.look(2)
-    bench.person.activity = Activity(idle_s=5, away=away)
+    bench.note_activity.activity = Activity(idle_s=5, away=away)
     bench.look(12 * 60 * 2)
     assert (bench.daemon.state.state, bench.daemon.state.reason) == ("locked", away)
-    bench.person.activity = Activity(idle_s=0)
+    bench.note_activity.activity = Activity(idle_s=0)
     bench.look(2)
     done = bench.finish()
     runs = [run for run in done.runs if run.decision == "paused"]
@@ -417,7 +417,7 @@ def test_a_grab_that_raises_once_costs_one_look_and_the_loop_goes_on(bench: Benc
     bench.screens.pictures["DP-1"] = picture
     while len(bench.screens.grabbed) < 10:
         bench.daemon.tick(bench.clock.monotonic_s())
-        bench.daemon.keeping.collect(wait=True)
+        bench.daemon.recorder.collect(wait=True)
         bench.clock.go(1.0)
     done = bench.finish()
     assert len(done.frames) == 9
@@ -481,7 +481,7 @@ def test_a_black_screen_for_a_reason_is_no_fault(
     bench: Bench, activity: Activity, listed: list[WindowInfo]
 ) -> None:
     bench.show(np.zeros((192, 320, 4), dtype=np.uint8))
-    bench.person.activity = activity
+    bench.note_activity.activity = activity
     bench.windows.listed = listed
     bench.look(150)
     assert bench.daemon.state.state == "recording"
@@ -577,7 +577,7 @@ def test_a_window_change_wakes_the_loop_between_two_looks(bench: Bench) -> None:
     class Waking(FakeWindows):
         def wait(self, timeout_s: float) -> bool:
             waits.append(timeout_s)
-            bench.daemon.keeping.collect(wait=True)
+            bench.daemon.recorder.collect(wait=True)
             if len(waits) == 4:
                 stop.set()
             if len(waits) != 2:
@@ -599,7 +599,7 @@ def test_the_state_keeps_its_facts_apart(bench: Bench) -> None:
     """HEA-3: alive, looked, kept and held are separate facts with times."""
     bench.look(4)
     last_look = bench.clock.now_ms() - 500
-    bench.person.activity = Activity(away="locked")
+    bench.note_activity.activity = Activity(away="locked")
     bench.look(6)
     state = bench.daemon.state
     assert state.looked_ms == last_look

@@ -121,7 +121,7 @@ def test_lockers_are_known_by_name(name: str, is_locker: bool) -> None:
 def test_capture_loads_no_keyboard_clipboard_sound_or_model_library() -> None:
     """PRI-9. In a fresh process, with everything X11 needs imported."""
     code = (
-        "import sys, capture.__main__, capture.screens.protocol.x11, capture.windows.x11;"
+        "import sys, capture.__main__, capture.screens.x11, capture.windows.x11;"
         "bad = {'pynput', 'keyboard', 'pyperclip', 'sounddevice', 'pyaudio', 'apsw', 'peewee', 'flask',"
         " 'tesserocr', 'openai', 'av'} & set(sys.modules); print(sorted(bad))"
     )

@@ -29,7 +29,7 @@ def test_equal_decisions_make_one_run_per_monitor() -> None:
 def test_what_is_left_out_goes_on_until_the_next_look_and_into_the_next_batch() -> None:
     ledger = Ledger(0)
     ledger.looked("A", 0)
-    ledger.left_out("A", 0, "paused", "locked")
+    ledger.skipped("A", 0, "paused", "locked")
     first = ledger.flush(10_000)
     ledger.looked("A", 10_500)
     ledger.kept("A")
@@ -105,7 +105,7 @@ def test_looks_equal_decisions_and_frames_in_every_batch(steps: list[tuple[str, 
             ledger.deduped(monitor, at_ms, "unchanged", ID)
         elif step == "undecided":
             assert ledger.undecided == (monitor,)
-            ledger.left_out(monitor, at_ms, "failed", "look_failed")
+            ledger.skipped(monitor, at_ms, "failed", "look_failed")
         else:
-            ledger.left_out(monitor, at_ms, step, "reason")
+            ledger.skipped(monitor, at_ms, step, "reason")
         assert ledger.undecided == ()

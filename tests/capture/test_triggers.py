@@ -31,8 +31,8 @@ class Judged:
         look = Candidate(Screenshot(pixels, MONITOR, round(due_s * 1000)), identity, due_s)
         verdict = self.keeper.judge(look, is_active=active, is_writing=writing)
         if isinstance(verdict, Keep):
-            self.keeper.kept(verdict, f"capture at {verdict.look.due_s}", due_s)
-            self.kept.append((verdict.look.due_s, verdict.trigger))
+            self.keeper.kept(verdict, f"capture at {verdict.candidate.due_s}", due_s)
+            self.kept.append((verdict.candidate.due_s, verdict.trigger))
             return verdict.trigger
         if isinstance(verdict, Extend):
             return f"{verdict.reason} {verdict.capture_id}"

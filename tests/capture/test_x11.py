@@ -135,8 +135,8 @@ class Running:
 
     def kept(self) -> int:
         self.look()
-        self.daemon.keeping.collect(wait=True)
-        return self.daemon.keeping.kept
+        self.daemon.recorder.collect(wait=True)
+        return self.daemon.recorder.kept
 
     def is_still(self) -> bool:
         """Whether nothing new is kept for ten looks."""

@@ -145,7 +145,6 @@ def _written(raw: Any) -> str | None:
 _SOURCES = {_OBJECTS: _of_object, _SEGMENTS: _of_segment, _SIGNALS: _of_signal, _IOS: _of_segment}
 
 
-# ---- geojson
 # Features of a GeoJSON file (RFC 7946): points in time, or places with a name.
 #
 # Positions are longitude first. A time is in the properties; a line may have one for each of its points in
@@ -258,7 +257,6 @@ def _id_of(feature: dict[str, Any], known: dict[str, Any]) -> str:
     return name_of(str(found)) if isinstance(found, str | int) else ""
 
 
-# ---- gpx
 # Points of a GPX file, 1.0 or 1.1: of tracks, routes and waypoints, where they have a time.
 #
 # https://www.topografix.com/GPX/1/1/. Times are UTC; elevations are metres.
@@ -301,7 +299,6 @@ def _record(values: dict[str, str], options: Options) -> PointRecord:
     )
 
 
-# ---- location tables
 # Points and places of CSV files.
 #
 # time,latitude,longitude,accuracy            name,latitude,longitude,address

@@ -202,7 +202,6 @@ def _moment(found: re.Match[str], order: Dates) -> datetime:
         raise BadRecord("its time cannot be read") from error
 
 
-# ---- telegram
 # Messages of Telegram Desktop's export as JSON: of one chat, or of all of them.
 #
 # https://core.telegram.org/import-export has the fields. A chat's name and id stand before its messages.

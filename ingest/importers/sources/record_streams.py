@@ -149,7 +149,6 @@ def _is_allowed(code: int) -> bool:
     )
 
 
-# ---- json stream
 # Records of a JSON file as they come, through ijson (yajl), in flat memory.
 #
 # A path is a tuple of keys, with "[]" for the elements of an array:
@@ -235,7 +234,6 @@ def _reason(error: Exception) -> str:
     return str(error).strip().partition("\n")[0][:200]
 
 
-# ---- tables
 # Rows of a CSV file, by the names of their columns, whatever a program called them.
 #
 # Comma, semicolon and tab are told apart by the first line. Quotes as RFC 4180 has them.

@@ -221,7 +221,6 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-# ---- values
 # The values that records are made of, and how each is refused: times, positions, texts.
 
 MAX_TEXT_CHARS = 100_000
@@ -349,7 +348,6 @@ def position_written(text: object) -> tuple[float, float]:
     return position(found[1], found[2])
 
 
-# ---- telling
 # How readers tell of records that were left out, and of times that come twice.
 
 Record = TypeVar("Record")

@@ -175,7 +175,6 @@ def summary_lines(receipt: Receipt) -> Iterator[str]:
         yield f"  left out {count:,}: {reason}" + (f" (first: {first})" if first else "")
 
 
-# ---- formats
 # Which formats there are, and which one a file is in: by how it begins, not by its name.
 #
 # fitting("messages", source)  ->  the Format, or `CannotImport` with the formats there are
@@ -293,7 +292,6 @@ def detect_format(kind: Kind, source: Source, name: str | None = None) -> Format
     return found
 
 
-# ---- staging
 # Records that wait until their file was read to its end, in a file that has no name.
 #
 # Nothing is stored of a file that turns out to be damaged on its last line, the transactions that store it

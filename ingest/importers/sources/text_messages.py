@@ -118,7 +118,6 @@ def _moment(written: str) -> datetime:
         raise BadRecord("its time cannot be read") from error
 
 
-# ---- sms backup
 # Messages of SMS Backup & Restore for Android: ``<smses>`` of ``<sms …/>`` and ``<mms>``.
 #
 # The fields are described at https://www.synctech.com.au/sms-backup-restore/fields-in-xml-backup-files/.
@@ -214,7 +213,6 @@ def _known(name: str | None) -> str:
     return "" if name in _NOTHING else name_of(name)
 
 
-# ---- message table
 # Messages of a CSV file with a column for the time, one for the text, and who it was with.
 #
 # time,direction,address,name,text
