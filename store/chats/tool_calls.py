@@ -23,7 +23,7 @@ import apsw
 
 from store.chats import tool_permissions
 from store.core.database import Database, rows, scalar
-from store.frames.activity_intervals import shown_in
+from store.frames.activity_intervals import overlaps_deletion
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
 Scope = Literal["once", "chat", "always"]
@@ -338,7 +338,7 @@ where not c.is_forgotten and exists (
     from tool_calls shown
     join turns t on t.id = shown.turn_id
     where shown.shown_from_ms is not null and t.conversation_id = asked.conversation_id and t.n <= asked.n
-        and {shown_in("shown.shown_from_ms", "shown.shown_until_ms")}
+        and {overlaps_deletion("shown.shown_from_ms", "shown.shown_until_ms")}
 )
 """
 
@@ -346,7 +346,7 @@ COUNT = f"select count(*) {_AFFECTED}"
 
 
 def forget(connection: apsw.Connection) -> None:
-    """Empty the calls that may show one of the frames in ``doomed``; that they were made stays."""
+    """Empty the calls that may show one of the frames in ``deletion_scope``; that they were made stays."""
     connection.execute(
         f"""
         update tool_calls

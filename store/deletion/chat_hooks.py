@@ -1,40 +1,81 @@
-"""Answers that rest on deleted frames: what has to be forgotten of a conversation.
+"""What chats know of the frames that are deleted: answers, summaries, what was sent, and measured facts.
 
 An answer that cites a deleted frame goes as a whole, its claims with it: prose cannot be cut
 safely. An answer for which the frame was only retrieved, or a later one in the same conversation,
 goes when it still says something that only the deleted frames said: a word, or three words in a
 row, that stands in them, in no remaining frame and not in the person's own question. In doubt the
 answer goes. The question stays; it is the person's own.
+
+Call everything here inside `Database.write()`, when the index has lost the frames in ``deletion_scope``
+while their rows, their texts and the evidence are still there.
 """
 
 from __future__ import annotations
 
 import json
+from functools import cached_property
 
 import apsw
 
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import tokenizer
 from store.core.database import rows, scalar
-from store.frames.activity_intervals import MERGE_GAP_MS, shown_in
+from store.frames.activity_intervals import MERGE_GAP_MS, overlaps_deletion
 
-# ---- context forgetting
-# What has to be forgotten of the memory of chats when frames are deleted.
-#
+_RUN = 3
+
+
+def trigrams(text: str) -> set[str]:
+    """The words of a text, and every three tokens that follow each other.
+
+    One Chinese character is a token but says nothing by itself: it counts only in a run.
+    """
+    words = [token.text for token in tokenizer.tokens(text)]
+    runs = {" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
+    return runs | {word for word in words if len(word) > 1}
+
+
+class DeletedWords:
+    """What the frames in ``deletion_scope`` say, or those that meet a condition; read when it is needed."""
+
+    def __init__(self, connection: apsw.Connection, condition: str = "") -> None:
+        self._connection = connection
+        self._sql = f"""
+            select t.text, t.app_name, t.window_name, t.browser_url
+            from deletion_scope d
+            cross join frame_texts t on t.id = d.id
+            {condition}
+        """
+
+    @cached_property
+    def _phrases(self) -> set[str]:
+        texts = {text for row in rows(self._connection, self._sql) for text in row}
+        return set().union(*map(trigrams, texts))
+
+    def are_in(self, text: str, *, own: str = "") -> bool:
+        """Whether a text says something that stands on no other frame, nor in the person's `own` words."""
+        suspects = (trigrams(text) & self._phrases) - trigrams(own)
+        return any(not self._is_on_another(phrase) for phrase in sorted(suspects))
+
+    def _is_on_another(self, phrase: str) -> bool:
+        quoted = '"' + phrase.replace('"', '""') + '"'
+        sql = "select 1 from frames_fts where frames_fts match ? limit 1"
+        return scalar(self._connection, sql, (quoted,)) is not None
+
+
+# -- summaries of chats -------------------------------------------------------------------
 # A summary may say what an answer said, and an answer what a frame showed. So every session goes in whose
-# chat was shown one of the frames in ``doomed``, or was asked about their time: its summary, with the
-# digests,
-# packs and requests made of it (triggers of `chat_summaries`). What is left is summarised again a moment
-# later. Call inside `Database.write()`, while the frames' rows and the evidence are still there.
+# chat was shown one of the frames, or was asked about their time: its summary, with the digests, packs and
+# requests made of it (triggers of `chat_summaries`). What is left is summarised again a moment later.
 
-_WAS_SHOWN = shown_in("c.shown_from_ms", "c.shown_until_ms")
+_WAS_SHOWN = overlaps_deletion("c.shown_from_ms", "c.shown_until_ms")
 _CHATS = f"""
 select t.conversation_id
-from doomed d
+from deletion_scope d
 cross join evidence e on e.frame_id = d.id
 join turns t on t.id = e.turn_id
 union
-select conversation_id from anchors where frame_id in (select id from doomed)
+select conversation_id from anchors where frame_id in (select id from deletion_scope)
 union
 select t.conversation_id
 from tool_calls c
@@ -45,9 +86,9 @@ select t.conversation_id
 from turns t
 where t.start_ms is not null
     and t.conversation_id in (select conversation_id from chat_sessions)
-    and {shown_in("t.start_ms", "t.end_ms")}
+    and {overlaps_deletion("t.start_ms", "t.end_ms")}
 """
-AFFECTED_SESSIONS = f"""
+_AFFECTED_SESSIONS = f"""
 with recursive told (id) as (
     select id from chat_sessions where conversation_id in ({_CHATS})
     union
@@ -66,14 +107,14 @@ with recursive told (id) as (
 )
 select id from told
 """
-"""SQL for the sessions whose summaries may say what a doomed frame showed."""
+"""SQL for the sessions whose summaries may say what a deleted frame showed."""
 
-CHAT_SUMMARIES_COUNT = f"select count(*) from chat_summaries where session_id in ({AFFECTED_SESSIONS})"
+CHAT_SUMMARIES_COUNT = f"select count(*) from chat_summaries where session_id in ({_AFFECTED_SESSIONS})"
 
 
 def forget_chat_summaries(connection: apsw.Connection) -> int:
-    """Erase the summaries that may tell of the frames in ``doomed``; returns how many."""
-    affected = f"select session_id from chat_summaries where session_id in ({AFFECTED_SESSIONS})"
+    """Erase the summaries that may tell of the frames in ``deletion_scope``; returns how many."""
+    affected = f"select session_id from chat_summaries where session_id in ({_AFFECTED_SESSIONS})"
     connection.execute(
         f"update chat_sessions set summary_state = 'pending' where id in ({affected}) and state = 'closed'"
     )
@@ -92,44 +133,22 @@ def forget_chat_summaries(connection: apsw.Connection) -> int:
     return connection.changes()
 
 
-_RUN = 3
+# -- answers ------------------------------------------------------------------------------
 
 
 def forget_answers(connection: apsw.Connection) -> int:
-    """Forget the answers that rest on the frames in ``doomed``; returns how many.
-
-    Call when the index has lost these frames and their texts are still there.
-    """
-    gone: set[str] = set()
-    for texts in rows(connection, _TEXTS):
-        for text in texts:
-            gone |= trigrams(text)
+    """Forget the answers that rest on the frames in ``deletion_scope``; returns how many."""
+    words = DeletedWords(connection, _ARE_SHOWN_IN_CHATS)
     forgotten = 0
     for turn_id, question, answer, is_cited in rows(connection, _TURNS, {"removed": DELETED_ANSWER}):
-        suspects = (trigrams(answer) & gone) - trigrams(question)
-        if is_cited or any(not is_known(connection, phrase) for phrase in sorted(suspects)):
+        if is_cited or words.are_in(answer, own=question):
             redact_answer(connection, turn_id)
             forgotten += 1
     return forgotten
 
 
-def trigrams(text: str) -> set[str]:
-    """The words of a text, and every three tokens that follow each other.
-
-    One Chinese character is a token but says nothing by itself: it counts only in a run.
-    """
-    words = [token.text for token in tokenizer.tokens(text)]
-    runs = {" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
-    return runs | {word for word in words if len(word) > 1}
-
-
 # A tool's result may show a frame that is no evidence: a title in a summary of the time.
-
-
-_TEXTS = f"""
-select t.text, t.app_name, t.window_name, t.browser_url
-from doomed d
-cross join frame_texts t on t.id = d.id
+_ARE_SHOWN_IN_CHATS = f"""
 where exists (select 1 from evidence e where e.frame_id = d.id) or exists (
     select 1
     from tool_calls c
@@ -142,7 +161,7 @@ where exists (select 1 from evidence e where e.frame_id = d.id) or exists (
 _TURNS = f"""
 with touched as (
     select e.turn_id, max(e.n is not null) as is_cited
-    from doomed d
+    from deletion_scope d
     cross join evidence e on e.frame_id = d.id
     group by e.turn_id
 ),
@@ -158,12 +177,12 @@ chats as (
     select t.conversation_id
     from context_pack_sources o
     join turns t on t.id = o.turn_id
-    where o.session_id in ({AFFECTED_SESSIONS})
+    where o.session_id in ({_AFFECTED_SESSIONS})
     union
     select t.conversation_id
     from chat_uses u
     join turns t on t.id = u.turn_id
-    where u.session_id in ({AFFECTED_SESSIONS})
+    where u.session_id in ({_AFFECTED_SESSIONS})
 )
 select t.id, t.question, t.answer_md, coalesce(touched.is_cited, 0)
 from chats
@@ -174,21 +193,11 @@ order by t.id
 """
 
 
-def is_known(connection: apsw.Connection, phrase: str) -> bool:
-    """Whether a remaining frame says this."""
-    quoted = '"' + phrase.replace('"', '""') + '"'
-    found = scalar(connection, "select 1 from frames_fts where frames_fts match ? limit 1", (quoted,))
-    return found is not None
-
-
-# ---- sent forgetting
-# What has to be forgotten of the ledger of what was sent when frames are deleted.
-#
-# Only texts go; that something was sent stays. Call inside `Database.write()`, when the index has
-# lost the frames in ``doomed`` and their rows are still there.
+# -- what was sent ------------------------------------------------------------------------
+# Only texts go; that something was sent stays.
 
 # The text of an answer's request tells of its turn's whole range (apps are counted that no frame in
-# it shows), and repeats earlier answers of its chat. So it goes when a doomed frame lies in the
+# it shows), and repeats earlier answers of its chat. So it goes when a deleted frame lies in the
 # range of its turn or of one before it: in doubt the text goes.
 _AFFECTED = f"""
 from sent_requests request
@@ -197,9 +206,9 @@ where request.body is not null and (
         select 1
         from turns asked
         join turns t on t.conversation_id = asked.conversation_id and t.n <= asked.n
-        where asked.id = request.turn_id and {shown_in("t.start_ms", "t.end_ms")}
+        where asked.id = request.turn_id and {overlaps_deletion("t.start_ms", "t.end_ms")}
     )
-    or (request.first_ms is not null and {shown_in("request.first_ms", "(request.last_ms + 1)")})
+    or (request.first_ms is not null and {overlaps_deletion("request.first_ms", "(request.last_ms + 1)")})
 )
 """
 
@@ -207,47 +216,31 @@ EGRESS_COUNT = f"select count(*) {_AFFECTED}"
 
 
 def forget_egress(connection: apsw.Connection) -> int:
-    """Erase the texts that may show one of the frames in ``doomed``; returns how many."""
+    """Erase the texts that may show one of the frames in ``deletion_scope``; returns how many."""
     connection.execute(f"update sent_requests set body = null where id in (select request.id {_AFFECTED})")
     return connection.changes() + _forget_searches(connection)
 
 
 def _forget_searches(connection: apsw.Connection) -> int:
-    """Erase searches that say what stood on the doomed frames and stands on no other.
+    """Erase searches that say what stood on the deleted frames and stands on no other.
 
     The searches that a chat's question makes go with their turn, above.
     """
-    asked = rows(
-        connection,
-        "select id, body from sent_requests "
-        "where purpose = 'search' and body is not null and turn_id is null",
+    sql = (
+        "select id, body from sent_requests where purpose = 'search' and body is not null and turn_id is null"
     )
-    if not asked:
-        return 0
-    gone = {
-        phrase
-        for texts in rows(connection, _SENT_FORGETTING_TEXTS)
-        for text in texts
-        for phrase in trigrams(text)
-    }
-    erased = 0
-    for request_id, body in asked:
-        suspects = trigrams("\n".join(json.loads(body)["input"])) & gone
-        if any(not is_known(connection, phrase) for phrase in sorted(suspects)):
-            connection.execute("update sent_requests set body = null where id = ?", (request_id,))
-            erased += 1
-    return erased
+    words = DeletedWords(connection)
+    erased = [
+        (number,)
+        for number, body in rows(connection, sql)
+        if words.are_in("\n".join(json.loads(body)["input"]))
+    ]
+    connection.executemany("update sent_requests set body = null where id = ?", erased)
+    return len(erased)
 
 
-_SENT_FORGETTING_TEXTS = """
-select t.text, t.app_name, t.window_name, t.browser_url
-from doomed d
-cross join frame_texts t on t.id = d.id
-"""
-
-
-# ---- measured
-# What code had measured for an answer: kept with its turn, so that its claims can be judged again.
+# -- measured facts -----------------------------------------------------------------------
+# What code had measured for an answer is kept with its turn, so that its claims can be judged again.
 #
 # It is the JSON value ``measured`` of a turn's payload and names the apps, windows and sites of the
 # turn's whole range, not only those of the frames it shows. So it goes when any frame of that range
@@ -255,14 +248,14 @@ cross join frame_texts t on t.id = d.id
 
 _MEASURED_AFFECTED = f"""
 from turns t
-where json_type(t.payload, '$.measured') is not null and {shown_in("t.start_ms", "t.end_ms")}
+where json_type(t.payload, '$.measured') is not null and {overlaps_deletion("t.start_ms", "t.end_ms")}
 """
 
 MEASURED_FACTS_COUNT = f"select count(*) {_MEASURED_AFFECTED}"
 
 
 def forget_measured_facts(connection: apsw.Connection) -> None:
-    """Erase what may tell of the frames in ``doomed``."""
+    """Erase what may tell of the frames in ``deletion_scope``."""
     connection.execute(
         f"""
         update turns

@@ -5,13 +5,13 @@ range began keeps its picture, which is older than the range, and loses the time
 just before the range. A tombstone keeps the time range and counts, never content, also where
 there was nothing to delete.
 
-The order survives a crash anywhere (DEL-2): one transaction removes the rows and notes the files
+The order survives a crash anywhere: one transaction removes the rows and notes the files
 to go, then the files go, then the log is truncated. `sweep`, at every start, does what a crash
 left undone. Large deletions take several transactions, so that capture is never kept
 waiting, and erase their words by merging the index instead of one by one.
 
 What is deleted is erased, not marked: SQLite's and FTS5's secure delete are on, the write-ahead
-log is truncated at the end (DEL-5), and database copies made before a migration are dropped,
+log is truncated at the end, and database copies made before a migration are dropped,
 because they hold what was deleted.
 """
 
@@ -40,8 +40,6 @@ from store.spool.residual_files import Waiting
 from store.timeline import ledger, segments
 from store.timeline.gaps import Interval
 
-__all__ = ["Counts", "Receipt", "delete_frames", "delete_range", "delete_skipped", "preview", "sweep"]
-
 log = logging.getLogger(__name__)
 
 _FINISHED_LATER = '{"finished": "at the next start"}'
@@ -56,8 +54,8 @@ def preview(database: Database, start_ms: int, end_ms: int, app_name: str | None
     scope = range_scope(start_ms, end_ms, app_name)
     with database.read() as connection:
         last = -1
-        while scope.doom(connection, last):
-            last = int(scalar(connection, "select max(id) from doomed"))
+        while scope.select(connection, last):
+            last = int(scalar(connection, "select max(id) from deletion_scope"))
             counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
     waiting = residual_files.captures(database.data_dir, start_ms, end_ms, app_name)
     copies = residual_files.copies(database.data_dir)
@@ -82,13 +80,13 @@ def delete_range(
     with database.write() as connection:
         truncate_frames(connection, start_ms, app_name)
         if app_name is None:
-            erasure.bury(connection, [(start_ms, end_ms)])
+            erasure.add_tombstones(connection, [(start_ms, end_ms)])
     for last_round in (*(False,) * _ROUNDS, True):
         waiting = list(residual_files.captures(database.data_dir, start_ms, end_ms, app_name))
         claimed = [entry for entry in waiting if entry.is_taken]
-        erasure.refuse(waiting)
+        erasure.refuse_captures(waiting)
         erasure.remove(scope, with_tombstones=app_name is not None)
-        erasure.entries([entry for entry in waiting if last_round or not entry.is_taken])
+        erasure.discard_captures([entry for entry in waiting if last_round or not entry.is_taken])
         if not claimed:
             break
         time.sleep(_ROUND_S)
@@ -118,7 +116,7 @@ def delete_skipped(database: Database, media: Media, frame_ids: Iterable[int], r
         registry.select_frames(connection, "select value from json_each(:ids)", {"ids": ids})
         captures = rows(
             connection,
-            "select f.capture_id, f.captured_ms from doomed d cross join frames f on f.id = d.id",
+            "select f.capture_id, f.captured_ms from deletion_scope d cross join frames f on f.id = d.id",
         )
         registry.purge(connection, left_out=f"{ledger.PREFIX}{reason}")
         for capture_id, captured_ms in captures:
@@ -161,10 +159,7 @@ def sweep(database: Database, media: Media) -> int:
     return len(waiting) + len(copies) + len(trash)
 
 
-# ---- erasure
-# One deletion under way: its tombstones, its counts, its receipt.
-#
-# `store.deletion.deletion` says what is deleted and in which order; this does it, chunk by chunk.
+# -- one deletion under way ---------------------------------------------------------------
 
 FRAMES_AT_ONCE = 1_000
 
@@ -182,8 +177,8 @@ class Scope:
     source: str
     parameters: dict[str, int | str | None]
 
-    def doom(self, connection: apsw.Connection, after_id: int = -1) -> int:
-        """Doom the next `FRAMES_AT_ONCE` frames above an id; returns how many."""
+    def select(self, connection: apsw.Connection, after_id: int = -1) -> int:
+        """Put the next `FRAMES_AT_ONCE` frames above an id into ``deletion_scope``; returns how many."""
         return registry.select_frames(
             connection,
             f"select f.id {self.source} and f.id > :after_id order by f.id limit :limit",
@@ -265,9 +260,9 @@ class Erasure:
         self._ids: list[int] = []
         self._paths: list[str] = []
 
-    def bury(self, connection: apsw.Connection, stretches: Iterable[Interval]) -> None:
-        """Mark stretches as deleted, as far as they lie in the past."""
-        for start_ms, end_ms in stretches:
+    def add_tombstones(self, connection: apsw.Connection, intervals: Iterable[Interval]) -> None:
+        """Mark intervals as deleted, as far as they lie in the past."""
+        for start_ms, end_ms in intervals:
             connection.execute(
                 "insert into deletions (start_ms, end_ms, deleted_ms, receipt) values (?, ?, ?, ?)",
                 (
@@ -280,7 +275,7 @@ class Erasure:
             if self._tombstone is None:
                 self._tombstone = connection.last_insert_rowid()
 
-    def refuse(self, waiting: Iterable[Waiting]) -> None:
+    def refuse_captures(self, waiting: Iterable[Waiting]) -> None:
         """Say of captures that no frame has come of yet that none ever will."""
         with self._database.write() as connection:
             for entry in waiting:
@@ -310,11 +305,11 @@ class Erasure:
     def _remove_some(self, scope: Scope, with_tombstones: bool, merge_later: bool) -> bool:
         """One transaction; False when there was nothing left to do."""
         with self._database.write() as connection:
-            if not scope.doom(connection):
+            if not scope.select(connection):
                 return False
             if with_tombstones:
-                self.bury(connection, registry.intervals(connection, CONTINUOUS_MS))
-            for frame_id, path, _ in rows(connection, _DOOMED):
+                self.add_tombstones(connection, registry.intervals(connection, CONTINUOUS_MS))
+            for frame_id, path, _ in rows(connection, _SELECTED):
                 self._ids.append(frame_id)
                 self._paths += [path] if path else []
             size = picture_bytes(connection)
@@ -322,7 +317,7 @@ class Erasure:
             self._counts = self._counts.plus({**counts, "bytes": size})
         return True
 
-    def entries(self, waiting: list[Waiting]) -> None:
+    def discard_captures(self, waiting: list[Waiting]) -> None:
         """Remove captures from the spool."""
         self._freed += residual_files.discard(self._data_dir, waiting)
         self._counts = self._counts.plus({"spool": len(waiting)})
@@ -366,7 +361,7 @@ class Erasure:
 
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"
 _TRASH = "insert or ignore into media_trash (path) values (?)"
-_DOOMED = "select f.id, f.media_path, f.size_bytes from doomed d cross join frames f on f.id = d.id"
+_SELECTED = "select f.id, f.media_path, f.size_bytes from deletion_scope d cross join frames f on f.id = d.id"
 
 
 def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> Scope:
@@ -440,4 +435,4 @@ def is_refused(connection: apsw.Connection, capture_id: str) -> bool:
 
 
 def picture_bytes(connection: apsw.Connection) -> int:
-    return sum(size for _, path, size in rows(connection, _DOOMED) if path)
+    return sum(size for _, path, size in rows(connection, _SELECTED) if path)

@@ -1,15 +1,15 @@
-"""Where something of a frame may live: one table, each place with its purge (DEL-4).
+"""Where something of a frame may live: one table, each place with its purge.
 
 `PLACES` holds everything inside the database and runs in the transaction that removes the frames;
 files go after it (`store.deletion.deletion`). A table that refers to frames and is not listed here fails a
-test that finds such tables in the schema by itself (DEL-1). Thumbnails, crops and previews are
+test that finds such tables in the schema by itself. Thumbnails, crops and previews are
 made on request and kept nowhere.
 
 Titles and addresses are also kept once each, for filters (`store.search.filters`); triggers on `frames`
 remove those of no frame in the same transaction.
 
-The frames to delete are in the temporary table ``doomed``. Everything goes by their rowids, which
-are also the index's (DEL-6).
+The frames to delete are in the temporary table ``deletion_scope``. Everything goes by their rowids, which are
+also the index's.
 """
 
 from __future__ import annotations
@@ -50,6 +50,15 @@ def _sql(statement: str) -> Callable[[apsw.Connection], None]:
     return purge
 
 
+def _rows_of_frames(name: str, table: str, key: str = "frame_id", condition: str = "true") -> Place:
+    """The rows of a table whose `key` is a frame, where `condition` holds."""
+    return Place(
+        name,
+        f"select count(*) from deletion_scope d cross join {table} t on {condition} and t.{key} = d.id",
+        _sql(f"delete from {table} where {condition} and {key} in (select id from deletion_scope)"),
+    )
+
+
 def _fold_again(connection: apsw.Connection) -> None:
     for start_ms, end_ms in rows(connection, "select start_ms, end_ms from touched order by start_ms"):
         segments.rebuild(connection, start_ms, end_ms)
@@ -69,13 +78,13 @@ PLACES = (
     # The index first: to take a row out it must be shown the words, which go with the reading.
     Place(
         "index_rows",
-        "select count(*) from doomed d where d.id in (select id from frames_fts_docsize) "
+        "select count(*) from deletion_scope d where d.id in (select id from frames_fts_docsize) "
         "or d.id in (select id from frames_fts_next_docsize)",
         text_index.remove_deleted,
     ),
     Place(
         "answers",
-        "select count(distinct e.turn_id) from doomed d cross join evidence e on e.frame_id = d.id "
+        "select count(distinct e.turn_id) from deletion_scope d cross join evidence e on e.frame_id = d.id "
         "where e.n is not null",
         chat_hooks.forget_answers,
     ),
@@ -92,84 +101,59 @@ PLACES = (
     Place("summaries", daily_summaries.COUNT, daily_summaries.forget),
     # Facts and entities that were learned from them.
     Place("knowledge", memory_hooks.KNOWLEDGE_COUNT, memory_hooks.forget_knowledge),
-    Place("tags", memory_hooks.TAGS_COUNT, memory_hooks.forget_tags),
+    _rows_of_frames("tags", "frame_tags"),
     Place(
         "quotes",
-        "select count(*) from doomed d cross join evidence e on e.frame_id = d.id",
+        "select count(*) from deletion_scope d cross join evidence e on e.frame_id = d.id",
         _sql(
             """
             update evidence
             set frame_id = null, reading_id = null, app_name = null, window_name = null, focused = null,
                 browser_url = null, snippet = '', quote = '', boxes = '[]', state = 'deleted',
                 needs_check = 0, checked_ms = null, confidence = null
-            where frame_id in (select id from doomed)
+            where frame_id in (select id from deletion_scope)
             """
         ),
     ),
     Place(
         "captures",
-        "select count(*) from doomed d cross join ingest_records r on r.frame_id = d.id",
+        "select count(*) from deletion_scope d cross join ingest_records r on r.frame_id = d.id",
         # The id stays, so that the same capture sent again is not stored again.
         _sql(
             """
             update ingest_records
             set outcome = 'deleted', frame_id = null, reason = null
-            where frame_id in (select id from doomed)
+            where frame_id in (select id from deletion_scope)
             """
         ),
     ),
     Place(
         "pictures",
-        "select count(f.media_path) from doomed d cross join frames f on f.id = d.id",
+        "select count(f.media_path) from deletion_scope d cross join frames f on f.id = d.id",
         _sql(
             """
             insert or ignore into media_trash (path)
             select f.media_path
-            from doomed d
+            from deletion_scope d
             cross join frames f on f.id = d.id
             where f.media_path is not null
             """
         ),
     ),
-    Place(
-        "readings",
-        "select count(*) from doomed d cross join readings r on r.frame_id = d.id",
-        _sql("delete from readings where frame_id in (select id from doomed)"),
-    ),
-    Place(
-        "vectors",
-        "select count(*) from doomed d cross join vectors v on v.kind = 'frame' and v.thing_id = d.id",
-        _sql("delete from vectors where kind = 'frame' and thing_id in (select id from doomed)"),
-    ),
-    Place(
-        "embedding_queue",
-        "select count(*) from doomed d cross join embedding_queue q "
-        "on q.kind = 'frame' and q.thing_id = d.id",
-        _sql("delete from embedding_queue where kind = 'frame' and thing_id in (select id from doomed)"),
-    ),
-    Place(
-        "urls",
-        "select count(*) from doomed d cross join frame_urls u on u.frame_id = d.id",
-        _sql("delete from frame_urls where frame_id in (select id from doomed)"),
-    ),
+    _rows_of_frames("readings", "readings"),
+    _rows_of_frames("vectors", "vectors", "thing_id", "kind = 'frame'"),
+    _rows_of_frames("embedding_queue", "embedding_queue", "thing_id", "kind = 'frame'"),
+    _rows_of_frames("urls", "frame_urls"),
     # A pin guards against retention, never against a deletion that is asked for.
-    Place(
-        "pins",
-        "select count(*) from doomed d cross join pins p on p.frame_id = d.id",
-        _sql("delete from pins where frame_id in (select id from doomed)"),
-    ),
+    _rows_of_frames("pins", "pins"),
     # Which of them say what nothing else says is only known by looking.
-    Place("saved_searches", "select 0", saved_searches.forget_doomed),
-    Place(
-        "frames",
-        "select count(*) from doomed d cross join frames f on f.id = d.id",
-        _sql("delete from frames where id in (select id from doomed)"),
-    ),
+    Place("saved_searches", "select 0", saved_searches.forget_deleted),
+    _rows_of_frames("frames", "frames", "id"),
     # Derived from what is left: folded again where frames went.
     Place(
         "segments",
-        "select count(*) from segments where first_frame_id in (select id from doomed) "
-        "or last_frame_id in (select id from doomed)",
+        "select count(*) from segments where first_frame_id in (select id from deletion_scope) "
+        "or last_frame_id in (select id from deletion_scope)",
         _fold_again,
     ),
     Place("apps", "select 0", _forget_apps),
@@ -177,14 +161,14 @@ PLACES = (
 
 
 def select_frames(connection: apsw.Connection, select: str, parameters: dict[str, int | str | None]) -> int:
-    """Put the frame ids that `select` gives into ``doomed``; returns how many there are.
+    """Put the frame ids that `select` gives into ``deletion_scope``; returns how many there are.
 
     The table is this connection's own and lives in memory.
     """
-    connection.execute("create temp table if not exists doomed (id integer primary key)")
-    connection.execute("delete from doomed")
-    connection.execute(f"insert into doomed (id) {select}", parameters)
-    return int(scalar(connection, "select count(*) from doomed"))
+    connection.execute("create temp table if not exists deletion_scope (id integer primary key)")
+    connection.execute("delete from deletion_scope")
+    connection.execute(f"insert into deletion_scope (id) {select}", parameters)
+    return int(scalar(connection, "select count(*) from deletion_scope"))
 
 
 def count(connection: apsw.Connection) -> dict[str, int]:
@@ -193,15 +177,16 @@ def count(connection: apsw.Connection) -> dict[str, int]:
 
 
 def intervals(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
-    """When the doomed frames were on the screen; stretches at most `apart_ms` apart are one."""
+    """When the deleted frames were on the screen; stretches at most `apart_ms` apart are one."""
     shown = rows(
-        connection, "select f.captured_ms, f.ended_ms + 1 from doomed d cross join frames f on f.id = d.id"
+        connection,
+        "select f.captured_ms, f.ended_ms + 1 from deletion_scope d cross join frames f on f.id = d.id",
     )
     return merge_intervals([(start, end) for start, end in shown], apart_ms)
 
 
 def purge(connection: apsw.Connection, *, merge_later: bool = False, left_out: str = "") -> dict[str, int]:
-    """Remove the doomed frames from every place in the database; returns counts by place.
+    """Remove the deleted frames from every place in the database; returns counts by place.
 
     With `merge_later` the words are only marked as deleted in the index, which is 30 times as
     fast, and `text_index.merge` has to follow to erase them. Call inside `Database.write()`.
@@ -230,15 +215,15 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False, left_out: s
 
 
 def leftovers(connection: apsw.Connection) -> list[str]:
-    """Names of the places in which something of the doomed frames can still be found."""
+    """Names of the places in which something of the deleted frames can still be found."""
     return [name for name, number in count(connection).items() if number]
 
 
-# A frame that a batch counted as kept leaves a count in its place (CAP-4).
+# A frame that a batch counted as kept leaves a count in its place: what was looked at adds up as before.
 _KEEP_COUNTS = """
 insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
 select f.batch_id, f.monitor, 'kept', f.source, min(f.captured_ms), max(f.captured_ms), count(*)
-from doomed d
+from deletion_scope d
 join frames f on f.id = d.id
 where f.batch_id is not null
 group by f.batch_id, f.monitor, f.source
@@ -247,6 +232,6 @@ group by f.batch_id, f.monitor, f.source
 _EXCLUDE = """
 insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
 select f.batch_id, f.monitor, 'excluded', :reason, f.captured_ms, f.ended_ms, 1
-from doomed d
+from deletion_scope d
 join frames f on f.id = d.id
 """

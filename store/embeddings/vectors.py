@@ -185,7 +185,7 @@ def request_beside(connection: apsw.Connection, stretches: Iterable[tuple[int, i
             insert or ignore into embedding_queue (kind, thing_id)
             select 'frame', f.id from frames f
             where f.id >= ? and f.id < ? and f.reading_state = 'read'
-                and f.id not in (select id from doomed)
+                and f.id not in (select id from deletion_scope)
             """,
             (low, high),
         )

@@ -119,28 +119,22 @@ def window(part: ShownFrame | Segment) -> tuple[str | None, str | None, str | No
     return part.app_name, part.window_name, part.browser_url
 
 
-# ---- doomed
-# Which things made from a span of time may show a frame that is being deleted.
-#
-# SQL over the temporary table ``doomed`` (`store.deletion.registry`), for use inside `Database.write()` while
-# the frames' rows are still there.
-
 _DAY_MS = 86_400_000
 
 
-def shown_in(start: str, end: str) -> str:
-    """Whether something made from ``[start, end)``, SQL for milliseconds, may show a doomed frame.
+def overlaps_deletion(start: str, end: str) -> str:
+    """SQL: whether something made from ``[start, end)`` (SQL for milliseconds) may show a deleted frame.
 
-    A frame that was on the screen before a range began may still count in it, for as long as the
-    line of activity bridges (`store.frames.activity_intervals`).
+    The frames are in ``deletion_scope`` (`store.deletion.registry`) and their rows still there. One that was
+    on the screen before the range began may count in it, for as long as the line of activity bridges.
     """
     return f"""(
         exists (
-            select 1 from doomed d where d.id >= {start} * {ID_STEP} and d.id < {end} * {ID_STEP}
+            select 1 from deletion_scope d where d.id >= {start} * {ID_STEP} and d.id < {end} * {ID_STEP}
         )
         or exists (
             select 1
-            from doomed d
+            from deletion_scope d
             cross join frames f on f.id = d.id
             where d.id >= ({start} - {_DAY_MS}) * {ID_STEP} and d.id < {start} * {ID_STEP}
                 and f.ended_ms >= {start} - {MERGE_GAP_MS}

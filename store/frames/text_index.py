@@ -42,11 +42,11 @@ def remove(connection: apsw.Connection, frame_id: int) -> None:
 
 
 def remove_deleted(connection: apsw.Connection) -> None:
-    """Remove the words of all frames in ``doomed`` (`store.deletion.registry`)."""
+    """Remove the words of all frames in ``deletion_scope`` (`store.deletion.registry`)."""
     reached = _reached(connection)
     sql = f"""
         select 'delete', t.id, {", ".join(f"t.{name}" for name in _COLUMNS.split(", "))}
-        from doomed d
+        from deletion_scope d
         cross join frame_texts t on t.id = d.id
     """
     connection.execute(f"insert into frames_fts (frames_fts, rowid, {_COLUMNS}) {sql}")

@@ -16,7 +16,7 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database, clean_text, rows, scalar
-from store.frames.activity_intervals import shown_in
+from store.frames.activity_intervals import overlaps_deletion
 from store.memory.observations import HOUR_MS
 
 Source = Literal["none", "rule", "model"]
@@ -239,17 +239,17 @@ def _points(points: str, quotes: str) -> tuple[Point, ...]:
 
 # -- forgetting ---------------------------------------------------------------------------
 
-COUNT = "select count(distinct q.hour) from doomed d cross join daily_quotes q on q.frame_id = d.id"
+COUNT = "select count(distinct q.hour) from deletion_scope d cross join daily_quotes q on q.frame_id = d.id"
 
 _AFFECTED = f"""
 select h.hour from daily_hours h
-where {shown_in(f"h.hour * {HOUR_MS}", f"(h.hour + 1) * {HOUR_MS}")}
-    or h.hour in (select q.hour from doomed d cross join daily_quotes q on q.frame_id = d.id)
+where {overlaps_deletion(f"h.hour * {HOUR_MS}", f"(h.hour + 1) * {HOUR_MS}")}
+    or h.hour in (select q.hour from deletion_scope d cross join daily_quotes q on q.frame_id = d.id)
 """
 
 
 def forget(connection: apsw.Connection) -> list[int]:
-    """Remove the hours that may tell of a frame in ``doomed``; they are derived again from what is left.
+    """Remove the hours that may tell of a deleted frame; they are derived again from what is left.
 
     Call while the frames' rows are still there. Returns the hours.
     """

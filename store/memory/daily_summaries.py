@@ -15,7 +15,7 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database, clean_text, rows, scalar
-from store.frames.activity_intervals import shown_in
+from store.frames.activity_intervals import overlaps_deletion
 from store.memory import daily_hours, retrievers
 from store.memory.observations import HOUR_MS
 from store.memory.retrievers import Question, RetrievalQuery, TextStrategy
@@ -171,13 +171,13 @@ select max(
     ({daily_hours.COUNT}),
     (select count(*) from daily_summaries s where not exists (
         select 1 from daily_hours h where h.hour * {HOUR_MS} >= s.start_ms and h.hour * {HOUR_MS} < s.end_ms
-    ) and {shown_in("s.start_ms", "s.end_ms")})
+    ) and {overlaps_deletion("s.start_ms", "s.end_ms")})
 )
 """
 
 
 def forget(connection: apsw.Connection) -> int:
-    """Remove the days that may show one of the frames in ``doomed``, and their hours; returns the days.
+    """Remove the days that may show a deleted frame, and their hours; returns the days.
 
     They are told again from what is left.
     """
@@ -190,7 +190,7 @@ _DELETE = f"""
 delete from daily_summaries
 where id in (
     select s.id from daily_summaries s
-    where {shown_in("s.start_ms", "s.end_ms")} or exists (
+    where {overlaps_deletion("s.start_ms", "s.end_ms")} or exists (
         select 1 from json_each(:hours) h
         where h.value * :size < s.end_ms and (h.value + 1) * :size > s.start_ms
     )

@@ -203,13 +203,13 @@ def typed(database: Database, column: Literal["window_name", "browser_url"], nee
 
 
 def is_doomed(connection: apsw.Connection, column: str, needle: str) -> bool:
-    """Whether frames in ``doomed``, and no others, have a name that contains `needle`."""
+    """Whether frames in ``deletion_scope``, and no others, have a name that contains `needle`."""
     condition, value = contains(f"f.{column}", "needle", needle)
     bound = {"needle": value}
-    sql = f"select 1 from doomed d cross join frames f on f.id = d.id where {condition} limit 1"
+    sql = f"select 1 from deletion_scope d cross join frames f on f.id = d.id where {condition} limit 1"
     if not scalar(connection, sql, bound):
         return False
-    kept = "exists (select 1 from frames f where f.{} = {} and f.id not in (select id from doomed))"
+    kept = "exists (select 1 from frames f where f.{} = {} and f.id not in (select id from deletion_scope))"
     if column == "app_name":
         sql = f"select {kept.format('app_name', ':name collate nocase')}"
         return not any(scalar(connection, sql, {"name": name}) for name in apps(connection, needle))

@@ -53,8 +53,8 @@ def is_search(address: str) -> bool:
     return address.startswith("/search?") and "\n" not in address and len(address) <= _MAX_CHARS
 
 
-def forget_doomed(connection: apsw.Connection) -> int:
-    """Forget those whose filter names what only frames in ``doomed`` had; returns how many.
+def forget_deleted(connection: apsw.Connection) -> int:
+    """Forget those whose filter names what only frames in ``deletion_scope`` had; returns how many.
 
     Call while these frames are still there (`store.deletion.registry`).
     """
