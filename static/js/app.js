@@ -3,7 +3,7 @@
 import * as chat from './chat.js'
 import * as citations from './citations.js'
 import * as copy from './copy.js'
-import * as dialogs from './dialogs.js'
+import './dialogs.js'
 import { all } from './dom.js'
 import { listen } from './events.js'
 import * as keys from './keys.js'
@@ -20,7 +20,7 @@ const prompts = {
     if (all(root, '[data-prompt]').length) import('./editing/prompts.js').then(module => module.enhance(root))
   },
 }
-const components = [citations, copy, dialogs, pictures, range, strip, timeline, chat, phrasing, prompts]
+const components = [citations, copy, pictures, range, strip, timeline, chat, phrasing, prompts]
 
 zone.agree()
 keys.listen()
