@@ -9,7 +9,6 @@ export function listen(given) {
   enhance = given
   enhance(document)
   document.addEventListener('htmx:load', event => enhance(event.detail.elt))
-  document.addEventListener('htmx:beforeSwap', event => keepPicture(event.detail.target))
   document.addEventListener('htmx:afterSettle', event => {
     focusFirstNew(event)
     tell('page:settled', { elt: event.detail.elt })
@@ -37,27 +36,6 @@ export function morph(piece, html) {
 
 function tell(name, detail) {
   document.dispatchEvent(new CustomEvent(name, { detail }))
-}
-
-// The old frame stays on the stage until the new one is decoded: a cut, never a flash.
-let kept = null
-
-function keepPicture(target) {
-  if (target?.id !== 'stage') return
-  kept = target.querySelector('.screen img:not(.under-image)')
-  document.addEventListener('htmx:afterSwap', layUnder, { once: true })
-}
-
-function layUnder() {
-  const fresh = document.querySelector('#stage .shot img')
-  if (!fresh || !kept || fresh.complete) return
-  kept.className = 'under-image'
-  kept.alt = ''
-  fresh.before(kept)
-  const old = kept
-  const done = () => old.remove()
-  fresh.addEventListener('load', done, { once: true })
-  fresh.addEventListener('error', done, { once: true })
 }
 
 // After a pressed "Load more" the first new item has the focus; an automatic load moves nothing.

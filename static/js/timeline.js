@@ -127,7 +127,7 @@ async function open(place, id) {
   running = true
   try {
     const address = place.dataset.address.replace('ID', id)
-    await swapIn(address, '#stage', 'outerHTML')
+    await swapIn(address, '#stage', 'morph') // the old picture stays until the new one is there
   } finally {
     running = false
     if (queued !== null) {

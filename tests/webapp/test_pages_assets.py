@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "static"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 HTMX = "htmx-2.0.11.min.js"
-IDIOMORPH = "idiomorph-0.8.0.min.js"
+IDIOMORPH = "idiomorph-ext-0.8.0.min.js"
 
 
 def compressed(*files: Path) -> int:
