@@ -34,8 +34,8 @@ from ingest.importers.sources.source_file import (
     Source,
     decoded,
     local_ms,
-    made,
     name_of,
+    record_or_skipped,
     sensible_ms,
     text_of,
 )
@@ -95,7 +95,7 @@ def read(source: Source, options: Options) -> Iterator[EventRecord | Skipped]:
             calendar.learn(name, text)
             continue
         has_any = True
-        event = made(f"line {line}", calendar.event, text)
+        event = record_or_skipped(f"line {line}", calendar.event, text)
         if isinstance(event, Skipped):
             yield event
         elif event.keys() & _REPEATS:

@@ -1,28 +1,28 @@
-"""Google's location history, old and new: positions with a time.
+"""Positions with a time and places with a name: Google's history, GeoJSON, GPX and CSV.
 
-``Records.json`` of Takeout until 2024, its ``Semantic Location History``, and what the phone exports since:
-``Timeline.json`` of Android and ``location-history.json`` of iOS. Google publishes no schema; the fields
-are those collected at https://locationhistoryformat.com/.
+Of Google ``Records.json`` of Takeout until 2024, its ``Semantic Location History``, and what the phone
+exports since: ``Timeline.json`` of Android and ``location-history.json`` of iOS. Google publishes no schema;
+the fields are those collected at https://locationhistoryformat.com/.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.importers.items import CannotImport, Skipped
-from ingest.importers.sources.record_streams import End, Start, csv_rows, json_records, xml_elements
+from ingest.importers.sources.record_streams import Start, csv_rows, json_records, xml_elements
 from ingest.importers.sources.source_file import (
     BadRecord,
     Options,
     Source,
-    made,
     name_of,
     optional_number,
     parse_number,
     past_ms,
     position,
     position_written,
+    record_or_skipped,
     text_of,
     written_ms,
 )
@@ -47,52 +47,32 @@ def read_takeout(source: Source, options: Options) -> Iterator[PointRecord | Ski
         if not isinstance(raw, dict):
             yield Skipped(where, "it is no record of a position")
         elif path == _RECORDS:
-            yield made(where, _of_record, raw, options)
+            yield record_or_skipped(where, _of_record, raw, options)
         else:
-            yield from _several(where, _SOURCES[path](raw), options)
+            for part in _SOURCES[path](raw):  # records of another kind (Wi-Fi, motion) have no position
+                yield record_or_skipped(where, _of_part, part, options)
     if not count:
         raise CannotImport("there is no location history in it; see what Google calls Timeline")
 
 
-def _several(where: str, parts: Iterator[_Part], options: Options) -> Iterator[PointRecord | Skipped]:
-    """A record for each position of a segment. One of another kind (Wi-Fi, motion) has none."""
-    for part in parts:
-        yield made(where, _of_part, part, options)
-
-
 def _of_part(part: _Part, options: Options) -> PointRecord:
     at, time, accuracy, altitude = part
-    return _point(position_written(at), _ms(time, options), accuracy, altitude, options)
+    return _point(position_written(at), _part_ms(time, options), accuracy, altitude, "google", options)
 
 
 def _of_record(raw: dict[str, Any], options: Options) -> PointRecord:
     old = raw.get("timestampMs")
-    at_ms = _ms(raw.get("timestamp"), options) if old is None else parse_number(old, "its time")
+    at_ms = _part_ms(raw.get("timestamp"), options) if old is None else parse_number(old, "its time")
     latitude = parse_number(raw.get("latitudeE7"), "latitude") / _E7
     longitude = parse_number(raw.get("longitudeE7"), "longitude") / _E7
     at = position(latitude, longitude)
-    return _point(at, at_ms, raw.get("accuracy"), raw.get("altitude"), options)
+    return _point(at, at_ms, raw.get("accuracy"), raw.get("altitude"), "google", options)
 
 
-def _point(
-    at: tuple[float, float], at_ms: float, accuracy: Any, altitude: Any, options: Options
-) -> PointRecord:
-    return PointRecord(
-        at_ms=past_ms(at_ms, options),
-        latitude=at[0],
-        longitude=at[1],
-        accuracy_m=optional_number(accuracy),
-        altitude_m=optional_number(altitude),
-        source="google",
-    )
-
-
-def _ms(time: Any, options: Options) -> float:
+def _part_ms(time: Any, options: Options) -> float:
     if isinstance(time, tuple):  # a start, and minutes after it
         return written_ms(str(time[0]), options.zone) + parse_number(time[1], "its time") * 60_000
-    if not isinstance(time, str):
-        raise BadRecord("it has no time")
-    return written_ms(time, options.zone)
+    return _ms(time if isinstance(time, str) else None, options)
 
 
 def _deep(raw: Any, *keys: str) -> Any:
@@ -102,18 +82,19 @@ def _deep(raw: Any, *keys: str) -> Any:
 
 
 def _of_signal(raw: dict[str, Any]) -> Iterator[_Part]:
-    if isinstance(found := raw.get("position"), dict):
-        at = found.get("LatLng") or found.get("latLng")
-        yield at, found.get("timestamp"), found.get("accuracyMeters"), found.get("altitudeMeters")
+    if isinstance(signal := raw.get("position"), dict):
+        at = signal.get("LatLng") or signal.get("latLng")
+        yield at, signal.get("timestamp"), signal.get("accuracyMeters"), signal.get("altitudeMeters")
 
 
 def _of_segment(raw: dict[str, Any]) -> Iterator[_Part]:
     """Of Android and iOS: a path, a visit, or a way from one place to another."""
     start, end = raw.get("startTime"), raw.get("endTime")
     path = raw.get("timelinePath")
-    for each in path if isinstance(path, list) else ():
-        offset = _deep(each, "durationMinutesOffsetFromStartTime")
-        yield _deep(each, "point"), (start, offset) if offset is not None else _deep(each, "time"), None, None
+    for point in path if isinstance(path, list) else ():
+        offset = _deep(point, "durationMinutesOffsetFromStartTime")
+        time = (start, offset) if offset is not None else _deep(point, "time")
+        yield _deep(point, "point"), time, None, None
     if "visit" in raw:
         at = _deep(raw, "visit", "topCandidate", "placeLocation")
         yield at if isinstance(at, str) else _deep(at, "latLng"), start, None, None
@@ -135,10 +116,7 @@ def _of_object(raw: dict[str, Any]) -> Iterator[_Part]:
 
 def _written(raw: Any) -> str | None:
     """A position in E7 as the newer files write one; what is no number is refused where it is read."""
-    latitude, longitude = (
-        optional_number(_deep(raw, "latitudeE7")),
-        optional_number(_deep(raw, "longitudeE7")),
-    )
+    latitude, longitude = (optional_number(_deep(raw, key)) for key in ("latitudeE7", "longitudeE7"))
     return None if latitude is None or longitude is None else f"{latitude / _E7:.7f},{longitude / _E7:.7f}"
 
 
@@ -153,8 +131,14 @@ _SOURCES = {_OBJECTS: _of_object, _SEGMENTS: _of_segment, _SIGNALS: _of_signal, 
 _FEATURES = ("features", "[]")
 _TIMES = ("time", "timestamp", "datetime", "date", "when", "recorded_at")
 _LINE_TIMES = ("coordTimes", "times")
-_NAMES = ("name", "Name", "title", "Title")
-_MAX_LINE = 200_000
+_PLACE_PROPERTIES = {
+    "name": ("name", "Name", "title", "Title"),
+    "category": ("category", "type", "kind"),
+    "address": ("address", "Address"),
+    "note": ("note", "description", "Comment", "comment"),
+    "radius": ("radius_m", "radius"),
+    "id": ("google_maps_url", "id"),
+}
 
 
 def read_geojson_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
@@ -163,12 +147,12 @@ def read_geojson_points(source: Source, options: Options) -> Iterator[PointRecor
         if geometry.get("type") == "LineString":
             yield from _line(where, geometry, properties, options)
         else:
-            yield made(where, _geojson_point, geometry, properties, options)
+            yield record_or_skipped(where, _feature_point, geometry, properties, options)
 
 
 def read_geojson_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
     for where, feature in _features(source):
-        yield made(where, _place, feature)
+        yield record_or_skipped(where, _feature_place, feature)
 
 
 def _features(source: Source) -> Iterator[tuple[str, Any]]:
@@ -190,30 +174,22 @@ def _first(properties: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _coordinates(geometry: dict[str, Any]) -> list[Any]:
-    found = geometry.get("coordinates")
-    if geometry.get("type") != "Point" or not isinstance(found, list) or len(found) < 2:
+    coordinates = geometry.get("coordinates")
+    if geometry.get("type") != "Point" or not isinstance(coordinates, list) or len(coordinates) < 2:
         raise BadRecord("it is not a point")
-    return found
+    return coordinates
 
 
-def _geojson_point(geometry: dict[str, Any], properties: dict[str, Any], options: Options) -> PointRecord:
+def _feature_point(geometry: dict[str, Any], properties: dict[str, Any], options: Options) -> PointRecord:
     return _timed(_coordinates(geometry), _first(properties, _TIMES), properties, options)
 
 
 def _timed(at: Any, time: Any, properties: dict[str, Any], options: Options) -> PointRecord:
     if not isinstance(at, list) or len(at) < 2:
         raise BadRecord("it has no position")
-    if time is None:
-        raise BadRecord("it has no time")
-    latitude, longitude = position(at[1], at[0])
-    return PointRecord(
-        at_ms=past_ms(written_ms(str(time), options.zone), options),
-        latitude=latitude,
-        longitude=longitude,
-        accuracy_m=optional_number(_first(properties, ("accuracy", "horizontal_accuracy"))),
-        altitude_m=optional_number(at[2] if len(at) > 2 else properties.get("altitude")),
-        source="geojson",
-    )
+    accuracy = _first(properties, ("accuracy", "horizontal_accuracy"))
+    altitude = at[2] if len(at) > 2 else properties.get("altitude")
+    return _point(position(at[1], at[0]), _ms(time, options), accuracy, altitude, "geojson", options)
 
 
 def _line(
@@ -226,35 +202,19 @@ def _line(
         yield Skipped(where, "it is a line without a time for each of its points")
         return
     for at, time in zip(places, times, strict=True):
-        yield made(where, _timed, at, time, {}, options)
+        yield record_or_skipped(where, _timed, at, time, {}, options)
 
 
-def _place(feature: Any) -> PlaceRecord:
+def _feature_place(feature: Any) -> PlaceRecord:
     geometry, properties = _parts(feature)
     at = _coordinates(geometry)
-    latitude, longitude = position(at[1], at[0])
     # Google's "Saved Places" keep name and address one level deeper.
     inner = properties.get("location")
     known = {**(inner if isinstance(inner, dict) else {}), **properties}
-    name = name_of(_first(known, _NAMES))
-    if not name:
-        raise BadRecord("it has no name")
-    radius = optional_number(_first(known, ("radius_m", "radius")))
-    return PlaceRecord(
-        name=name,
-        latitude=latitude,
-        longitude=longitude,
-        category=name_of(_first(known, ("category", "type", "kind"))),
-        address=name_of(_first(known, ("address", "Address"))),
-        note=text_of(_first(known, ("note", "description", "Comment", "comment"))),
-        radius_m=radius if radius and radius > 0 else RADIUS_M,
-        external_id=_id_of(feature, known),
-    )
-
-
-def _id_of(feature: dict[str, Any], known: dict[str, Any]) -> str:
-    found = feature.get("id") or _first(known, ("google_maps_url", "id"))
-    return name_of(str(found)) if isinstance(found, str | int) else ""
+    values = {name: _first(known, names) for name, names in _PLACE_PROPERTIES.items()}
+    external_id = feature.get("id") or values["id"]
+    values["id"] = str(external_id) if isinstance(external_id, str | int) else ""
+    return _place(position(at[1], at[0]), values)
 
 
 # Points of a GPX file, 1.0 or 1.1: of tracks, routes and waypoints, where they have a time.
@@ -268,34 +228,28 @@ def read_gpx(source: Source, options: Options) -> Iterator[PointRecord | Skipped
     count = 0
     point: dict[str, str] | None = None
     is_first = True
-    for each in xml_elements(source):
-        if is_first and each.name != "gpx":
-            raise CannotImport(f"this is no GPX file: it begins with <{each.name[:40]}>")
+    for element in xml_elements(source):
+        if is_first and element.name != "gpx":
+            raise CannotImport(f"this is no GPX file: it begins with <{element.name[:40]}>")
         is_first = False
-        if isinstance(each, Start):
-            if each.name in _POINTS:
+        if isinstance(element, Start):
+            if element.name in _POINTS:
                 count += 1
-                point = dict(each.values)
-        elif isinstance(each, End) and point is not None:
-            if each.name in _POINTS:
-                yield made(f"record {count}", _record, point, options)
+                point = dict(element.values)
+        elif point is not None:
+            if element.name in _POINTS:
+                yield record_or_skipped(f"record {count}", _gpx_point, point, options)
                 point = None
-            elif each.name in ("time", "ele"):
-                point[each.name] = each.text
+            elif element.name in ("time", "ele"):
+                point[element.name] = element.text
     if not count:
         raise CannotImport("there are no points in it")
 
 
-def _record(values: dict[str, str], options: Options) -> PointRecord:
-    if "time" not in values:
-        raise BadRecord("it has no time")
-    latitude, longitude = position(values.get("lat"), values.get("lon"))
-    return PointRecord(
-        at_ms=past_ms(written_ms(values["time"], options.zone), options),
-        latitude=latitude,
-        longitude=longitude,
-        altitude_m=optional_number(values.get("ele")),
-        source="gpx",
+def _gpx_point(values: dict[str, str], options: Options) -> PointRecord:
+    at_ms = _ms(values.get("time"), options)
+    return _point(
+        position(values.get("lat"), values.get("lon")), at_ms, None, values.get("ele"), "gpx", options
     )
 
 
@@ -326,39 +280,58 @@ PLACE_NEEDED = ("name", "latitude", "longitude")
 
 def read_csv_points(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
     for line, row in csv_rows(source, POINT_COLUMNS, POINT_NEEDED):
-        yield made(f"line {line}", _location_tables_point, row, options)
+        yield record_or_skipped(f"line {line}", _row_point, row, options)
 
 
 def read_csv_places(source: Source, options: Options) -> Iterator[PlaceRecord | Skipped]:
     for line, row in csv_rows(source, PLACE_COLUMNS, PLACE_NEEDED):
-        yield made(f"line {line}", _location_tables_place, row)
+        yield record_or_skipped(f"line {line}", _row_place, row)
 
 
-def _location_tables_point(row: dict[str, str], options: Options) -> PointRecord:
-    latitude, longitude = position(row["latitude"], row["longitude"])
+def _row_point(row: dict[str, str], options: Options) -> PointRecord:
+    at = position(row["latitude"], row["longitude"])
+    return _point(at, _ms(row["time"], options), row["accuracy"], row["altitude"], "csv", options)
+
+
+def _row_place(row: dict[str, str]) -> PlaceRecord:
+    return _place(position(row["latitude"], row["longitude"]), row)
+
+
+# What all of these become.
+
+
+def _point(
+    at: tuple[float, float], at_ms: float, accuracy: Any, altitude: Any, source: str, options: Options
+) -> PointRecord:
     return PointRecord(
-        at_ms=past_ms(written_ms(row["time"], options.zone), options),
-        latitude=latitude,
-        longitude=longitude,
-        accuracy_m=optional_number(row["accuracy"]),
-        altitude_m=optional_number(row["altitude"]),
-        source="csv",
+        at_ms=past_ms(at_ms, options),
+        latitude=at[0],
+        longitude=at[1],
+        accuracy_m=optional_number(accuracy),
+        altitude_m=optional_number(altitude),
+        source=source,
     )
 
 
-def _location_tables_place(row: dict[str, str]) -> PlaceRecord:
-    name = name_of(row["name"])
+def _place(at: tuple[float, float], values: Mapping[str, Any]) -> PlaceRecord:
+    """`values` by the names of `PLACE_COLUMNS`."""
+    name = name_of(values["name"])
     if not name:
         raise BadRecord("it has no name")
-    latitude, longitude = position(row["latitude"], row["longitude"])
-    radius = optional_number(row["radius"])
+    radius = optional_number(values["radius"])
     return PlaceRecord(
         name=name,
-        latitude=latitude,
-        longitude=longitude,
-        category=name_of(row["category"]),
-        address=name_of(row["address"]),
-        note=text_of(row["note"]),
+        latitude=at[0],
+        longitude=at[1],
+        category=name_of(values["category"]),
+        address=name_of(values["address"]),
+        note=text_of(values["note"]),
         radius_m=radius if radius and radius > 0 else RADIUS_M,
-        external_id=name_of(row["id"]),
+        external_id=name_of(values["id"]),
     )
+
+
+def _ms(time: Any, options: Options) -> float:
+    if time in (None, ""):
+        raise BadRecord("it has no time")
+    return written_ms(str(time), options.zone)

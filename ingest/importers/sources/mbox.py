@@ -23,9 +23,9 @@ from ingest.importers.sources.source_file import (
     Options,
     Source,
     local_ms,
-    made,
     name_of,
     past_ms,
+    record_or_skipped,
     text_of,
 )
 from store.sources.messages import MessageRecord
@@ -45,7 +45,7 @@ _SENT_LABELS = {"sent", "gesendet", "enviados", "messages envoyés", "posta invi
 
 def read(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     for count, raw in enumerate(_messages(source), 1):
-        yield made(f"record {count}", _record, raw, options)
+        yield record_or_skipped(f"record {count}", _record, raw, options)
 
 
 def _messages(source: Source) -> Iterator[bytes]:
@@ -116,7 +116,7 @@ def _is_outgoing(sender: str, message: email.message.Message, options: Options) 
         return sender.casefold() in options.me
     labels = _header(message, "X-Gmail-Labels")
     if labels:
-        return any(each.strip().casefold() in _SENT_LABELS for each in labels.split(","))
+        return any(label.strip().casefold() in _SENT_LABELS for label in labels.split(","))
     raise CannotImport("this file does not say who you are; say your e-mail address with --me")
 
 
@@ -144,14 +144,14 @@ def _header(message: email.message.Message, name: str) -> str:
 
 def _body(message: email.message.Message, body: bytes) -> str:
     """The plain text, else the words of the HTML."""
-    found: dict[str, str] = {}
+    bodies: dict[str, str] = {}
     for part, kind, content in _leaves(message, body, _MAX_DEPTH):
-        if kind in ("text/plain", "text/html") and kind not in found and not part.get_filename():
-            found[kind] = _words(part, content)
-            if found.get("text/plain", "").strip():
+        if kind in ("text/plain", "text/html") and kind not in bodies and not part.get_filename():
+            bodies[kind] = _words(part, content)
+            if bodies.get("text/plain", "").strip():
                 break
-    plain = found.get("text/plain", "").strip()
-    return plain or _without_markup(found.get("text/html", "")).strip()
+    plain = bodies.get("text/plain", "").strip()
+    return plain or _without_markup(bodies.get("text/html", "")).strip()
 
 
 def _leaves(

@@ -1,4 +1,6 @@
-"""Messages of WhatsApp's "Export chat", as Android and iOS write it: a line begins with a time.
+"""Messages of WhatsApp and Telegram, as their own exports have them.
+
+In WhatsApp's "Export chat" of Android and iOS a message begins with a time:
 
     21/11/2026, 14:03 - Anna: Words            [21.11.26, 14:03:07] Anna: Words
 
@@ -24,11 +26,13 @@ from ingest.importers.sources.source_file import (
     DuplicateCounter,
     Options,
     Source,
+    hour_of_day,
+    line_blocks,
     local_ms,
-    made,
     name_of,
     parse_number,
     past_ms,
+    record_or_skipped,
     text_of,
     written_ms,
 )
@@ -44,12 +48,11 @@ WHATSAPP_LINE = re.compile(
 _SENDER = re.compile(r"([^:\n]{1,100}?): ?(.*)", re.DOTALL)
 _TITLE = re.compile(r"WhatsApp[ _]Chat(?: (?:with|mit|con|avec|com|met|z|-) | - )(.+)", re.IGNORECASE)
 _MAX_SENDERS = 2_000
-_MAX_LINES = 20_000
 _ORDERS: tuple[Dates, ...] = ("dmy", "mdy", "ymd")
 
 
 @dataclass(slots=True)
-class _Looked:
+class _Chat:
     """What was found out about the whole file."""
 
     dates: Dates
@@ -63,84 +66,66 @@ class _Looked:
 
 
 def read_whatsapp(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
-    looked = _look(source, options)
+    chat = _look_through(source, options)
     source.rewind()
     occurrences = DuplicateCounter()
-    start: tuple[int, re.Match[str]] | None = None
-    more: list[str] = []
-
-    def message() -> MessageRecord | Skipped:
-        assert start is not None
-        number, found = start
-        return made(f"line {number}", _record, found, more, looked, occurrences, options)
-
-    for number, found, line in _lines(source):
-        if found:
-            if start:
-                yield message()
-            start, more = (number, found), []
-        elif start:
-            more.append(line)
-            if len(more) > _MAX_LINES:
-                raise CannotImport(f"the message of line {start[0]} has more than {_MAX_LINES:,} lines")
-        elif line.strip():
-            yield Skipped(f"line {number}", "it stands before the first message")
-    if start:
-        yield message()
+    for block in line_blocks(_lines(source), lambda line: False, "it stands before the first message"):
+        if isinstance(block, Skipped):
+            yield block
+        else:
+            number, start, more = block
+            yield record_or_skipped(f"line {number}", _record, start, more, chat, occurrences, options)
 
 
-def _lines(source: Source) -> Iterator[tuple[int, re.Match[str] | None, str]]:
-    for number, line in enumerate(source.lines(), 1):
+def _lines(source: Source) -> Iterator[tuple[re.Match[str] | None, str]]:
+    for line in source.lines():
         plain = line.translate(_MARKS) if not line.isascii() else line
-        yield number, WHATSAPP_LINE.match(plain), plain
+        yield WHATSAPP_LINE.match(plain), plain
 
 
 def _record(
-    found: re.Match[str], more: list[str], looked: _Looked, occurrences: DuplicateCounter, options: Options
+    start: re.Match[str], more: list[str], chat: _Chat, occurrences: DuplicateCounter, options: Options
 ) -> MessageRecord:
-    said = _SENDER.match(found[9])
-    if said is None:
+    signed = _SENDER.match(start[9])
+    if signed is None:
         raise BadRecord("it is a notice, not a message")
-    sender = name_of(said[1])
-    body = "".join([said[2], *more]).strip()
+    sender = name_of(signed[1])
+    body = "".join([signed[2], *more]).strip()
     if not body:
         raise BadRecord("it has no text")
-    sent_ms = past_ms(local_ms(_moment(found, looked.dates), options.zone), options)
-    is_outgoing = sender.casefold() in looked.me
+    sent_ms = past_ms(local_ms(_moment(start, chat.dates), options.zone), options)
+    is_outgoing = sender.casefold() in chat.me
     other = sender
     if is_outgoing:  # to a group, or to the one other
-        other = "" if looked.is_group else next(iter(looked.others), looked.title)
+        other = "" if chat.is_group else next(iter(chat.others), chat.title)
     return MessageRecord(
         service="whatsapp",
         sent_ms=sent_ms,
         is_outgoing=is_outgoing,
         body=text_of(body),
         name=other,
-        conversation=looked.title if looked.is_group else "",
+        conversation=chat.title if chat.is_group else "",
         occurrence=occurrences.of(sent_ms, sender, body),
     )
 
 
-# -- looking at the whole file ------------------------------------------------------------
-
-
-def _look(source: Source, options: Options) -> _Looked:
+def _look_through(source: Source, options: Options) -> _Chat:
     senders: dict[str, None] = {}
     possible = {options.dates} if options.dates else set(_ORDERS)
     backwards = dict.fromkeys(_ORDERS, 0)
     last: dict[Dates, datetime] = {}
     count = 0
-    for _, found, _ in _lines(source):
-        if not found:
+    for start, _ in _lines(source):
+        if not start:
             continue
         count += 1
-        if said := _SENDER.match(found[9]):
-            senders[name_of(said[1])] = None
+        if signed := _SENDER.match(start[9]):
+            senders[name_of(signed[1])] = None
             if len(senders) > _MAX_SENDERS:
                 raise CannotImport(f"more than {_MAX_SENDERS:,} people write in it; this is no such chat")
         for order in tuple(possible):
             try:
-                at = _moment(found, order)
+                at = _moment(start, order)
             except BadRecord:
                 if len(possible) > 1:
                     possible.discard(order)
@@ -151,7 +136,7 @@ def _look(source: Source, options: Options) -> _Looked:
         raise CannotImport("there is no message in it; in WhatsApp choose Export chat")
     title = _title(source.name)
     me, others = _people(list(senders), title, options)
-    return _Looked(_order(possible, backwards), others, me, title)
+    return _Chat(_order(possible, backwards), others, me, title)
 
 
 def _order(possible: set[Dates], backwards: dict[Dates, int]) -> Dates:
@@ -164,39 +149,35 @@ def _order(possible: set[Dates], backwards: dict[Dates, int]) -> Dates:
 
 def _people(senders: list[str], title: str, options: Options) -> tuple[frozenset[str], frozenset[str]]:
     """(me, the others). Who is who: `--me`, or a chat of two that is called by the other one."""
-    mine = [each for each in senders if each.casefold() in options.me]
-    others = [each for each in senders if each not in mine]
-    if not mine and len(senders) == 2 and title in senders:
-        mine, others = [each for each in senders if each != title], [title]
-    elif not mine and senders != [title]:
-        shown = ", ".join(each[:40] for each in senders[:10])
+    own = [name for name in senders if name.casefold() in options.me]
+    others = [name for name in senders if name not in own]
+    if not own and len(senders) == 2 and title in senders:
+        own, others = [name for name in senders if name != title], [title]
+    elif not own and senders != [title]:
+        shown = ", ".join(name[:40] for name in senders[:10])
         raise CannotImport(f"say who of these you are with --me: {shown}")
-    return frozenset(each.casefold() for each in mine), frozenset(others)
+    return frozenset(name.casefold() for name in own), frozenset(others)
 
 
 def _title(name: str) -> str:
     stem = name_of(PurePath(name).stem)
-    found = _TITLE.fullmatch(stem)
-    return found[1] if found else stem
+    titled = _TITLE.fullmatch(stem)
+    return titled[1] if titled else stem
 
 
-def _moment(found: re.Match[str], order: Dates) -> datetime:
-    first, second, third = int(found[1]), int(found[3]), int(found[4])
-    if len(found[1]) == 4:
+def _moment(start: re.Match[str], order: Dates) -> datetime:
+    first, second, third = int(start[1]), int(start[3]), int(start[4])
+    if len(start[1]) == 4:
         order = "ymd"
     elif order == "ymd":
         raise BadRecord("its date cannot be read")
     day, month, year = {"dmy": (first, second, third), "mdy": (second, first, third)}.get(
         order, (third, second, first)
     )
-    hour = int(found[5])
-    if found[8]:
-        if not 1 <= hour <= 12:
-            raise BadRecord("its time cannot be read")
-        hour = hour % 12 + (12 if found[8] in "Pp" else 0)
+    hour = hour_of_day(int(start[5]), start[8] or "")
     try:
         return datetime(
-            year + 2000 if year < 100 else year, month, day, hour, int(found[6]), int(found[7] or 0)
+            year + 2000 if year < 100 else year, month, day, hour, int(start[6]), int(start[7] or 0)
         )
     except ValueError as error:
         raise BadRecord("its time cannot be read") from error
@@ -208,29 +189,26 @@ def _moment(found: re.Match[str], order: Dates) -> datetime:
 # Whose messages are one's own is said by ``personal_information`` in an export of everything; in one of a
 # single private chat they are those of whoever the chat is not with.
 
-_EVERY = ("chats", "list", "[]")
-_LEFT = ("left_chats", "list", "[]")
-_CHATS = ((), _EVERY, _LEFT)
+_CHATS: tuple[tuple[str, ...], ...] = ((), ("chats", "list", "[]"), ("left_chats", "list", "[]"))
 _ABOUT = ("name", "type", "id")
 _OWN_ID = ("personal_information", "user_id")
 
 
 def read_telegram(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
-    wanted = {
+    paths = {
         _OWN_ID,
-        *(each for each in _CHATS if each),
         *((*chat, name) for chat in _CHATS for name in _ABOUT),
         *((*chat, "messages", "[]") for chat in _CHATS),
-    } - {_EVERY, _LEFT}
+    }
     own_id = ""
     chat: dict[str, str] = {}
     count = 0
-    for path, value in json_records(source, wanted):
+    for path, value in json_records(source, paths):
         if path == _OWN_ID:
             own_id = f"user{value}"
         elif path[-1] == "[]":
             count += 1
-            yield made(f"record {count}", _telegram_record, value, chat, own_id, options)
+            yield record_or_skipped(f"record {count}", _telegram_record, value, chat, own_id, options)
         else:
             if path[-1] == "name":
                 chat = {}  # the first of a chat

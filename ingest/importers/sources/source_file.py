@@ -12,7 +12,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -38,6 +38,7 @@ _MAX_MEMBERS = 10_000
 _SHOWN_NAMES = 5
 
 Dates = Literal["dmy", "mdy", "ymd"]
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +232,7 @@ EARLIEST_MS = 86_400_000
 """1970-01-02: what is earlier is a time that was never set."""
 LATEST_MS = 4_102_444_800_000
 """2100-01-01."""
+_MAX_BLOCK_LINES = 20_000
 _AHEAD_MS = 86_400_000
 """How far the clock of another device may be ahead."""
 
@@ -318,6 +320,15 @@ def written_ms(text: str, zone: tzinfo) -> float:
     return local_ms(at, zone)
 
 
+def hour_of_day(hour: int, half: str) -> int:
+    """Of a clock with twelve hours; `half` begins with A or P, or is "" on one of twenty-four."""
+    if not half:
+        return hour
+    if not 1 <= hour <= 12:
+        raise BadRecord("its time cannot be read")
+    return hour % 12 + (12 if half[0] in "Pp" else 0)
+
+
 def local_ms(at: datetime, zone: tzinfo) -> float:
     """Epoch milliseconds of a moment, of the first of two where a clock was set back."""
     try:
@@ -348,17 +359,41 @@ def position_written(text: object) -> tuple[float, float]:
     return position(found[1], found[2])
 
 
-# How readers tell of records that were left out, and of times that come twice.
-
-Record = TypeVar("Record")
-
-
-def made(where: str, make: Callable[..., Record], *values: Any) -> Record | Skipped:
+def record_or_skipped(where: str, make: Callable[..., Record], *values: Any) -> Record | Skipped:
     """The record that `make` makes of the values, or why there is none. `where`: as short as ``line 12``."""
     try:
         return make(*values)
     except BadRecord as error:
         return Skipped(where, str(error))
+
+
+Block = tuple[int, re.Match[str], list[str]]
+"""A message in lines: where it begins, its first line as it was matched, and the lines after it."""
+
+
+def line_blocks(
+    lines: Iterable[tuple[re.Match[str] | None, str]], is_notice: Callable[[str], object], stray: str = ""
+) -> Iterator[Block | Skipped]:
+    """Messages of a file in which each begins with a line that matches, and notices end the one before.
+
+    `stray` is why a line that belongs to no message is left out; such lines are passed over without it.
+    """
+    block: Block | None = None
+    for number, (start, line) in enumerate(lines, 1):
+        if start or is_notice(line):
+            if block:
+                yield block
+            block = (number, start, []) if start else None
+            if not start:
+                yield Skipped(f"line {number}", "it is a notice, not a message")
+        elif block:
+            block[2].append(line)
+            if len(block[2]) > _MAX_BLOCK_LINES:
+                raise CannotImport(f"the message of line {block[0]} has more than {_MAX_BLOCK_LINES:,} lines")
+        elif stray and line.strip():
+            yield Skipped(f"line {number}", stray)
+    if block:
+        yield block
 
 
 class DuplicateCounter:

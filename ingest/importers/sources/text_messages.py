@@ -1,4 +1,6 @@
-"""Messages of the iMessage text export that imessage-exporter writes: a file for each conversation.
+"""Messages of iMessage, SMS Backup & Restore and CSV files.
+
+For iMessage the text that imessage-exporter writes, a file for each conversation:
 
     May 17, 2022  5:29:42 PM (Read by you after 1 hour)
     +15558675309
@@ -22,11 +24,13 @@ from ingest.importers.sources.source_file import (
     DuplicateCounter,
     Options,
     Source,
+    hour_of_day,
+    line_blocks,
     local_ms,
-    made,
     name_of,
     parse_number,
     past_ms,
+    record_or_skipped,
     text_of,
     written_ms,
 )
@@ -40,34 +44,18 @@ _NESTED = re.compile(rf" {{4,}}{_TIME}")
 _MARKS = ("Tapbacks:", "Reactions:")
 _REPLY = "This message responded to an earlier message."
 _ALONE = re.compile(r"\+?[\d() .-]{3,20}|[^@\s]+@[^@\s]+")
-_MAX_LINES = 20_000
 
 
 def read_imessage(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     stem = name_of(PurePath(source.name).stem)
     occurrences = DuplicateCounter()
-    start: tuple[int, str] | None = None
-    lines: list[str] = []
-
-    def block() -> MessageRecord | Skipped:
-        assert start is not None
-        number, written = start
-        return made(f"line {number}", _record, written, lines, stem, occurrences, options)
-
-    for number, line in enumerate(source.lines(), 1):
-        found = IMESSAGE_STARTS.match(line)
-        if found or _NOTICE.match(line):
-            if start:
-                yield block()
-            start, lines = ((number, found[1]) if found else None), []
-            if not found:
-                yield Skipped(f"line {number}", "it is a notice, not a message")
-        elif start:
-            lines.append(line.rstrip("\r\n"))
-            if len(lines) > _MAX_LINES:
-                raise CannotImport(f"the message of line {start[0]} has more than {_MAX_LINES:,} lines")
-    if start:
-        yield block()
+    lines = ((IMESSAGE_STARTS.match(line), line.rstrip("\r\n")) for line in source.lines())
+    for block in line_blocks(lines, _NOTICE.match):
+        if isinstance(block, Skipped):
+            yield block
+        else:
+            number, start, more = block
+            yield record_or_skipped(f"line {number}", _record, start[1], more, stem, occurrences, options)
 
 
 def _record(
@@ -109,10 +97,8 @@ def _moment(written: str) -> datetime:
     """By hand: `strptime` reads the names of months in the system's language."""
     month, day, year, clock, half = written.replace(",", "").split()
     hour, minute, second = (int(part) for part in clock.split(":"))
-    if not 1 <= hour <= 12:
-        raise BadRecord("its time cannot be read")
+    hour = hour_of_day(hour, half)
     try:
-        hour = hour % 12 + (12 if half == "PM" else 0)
         return datetime(int(year), _MONTHS.index(month) + 1, int(day), hour, minute, second)
     except ValueError as error:
         raise BadRecord("its time cannot be read") from error
@@ -136,23 +122,23 @@ def read_sms_backup(source: Source, options: Options) -> Iterator[MessageRecord 
     texts: list[str] = []
     senders: list[str] = []
     is_first = True
-    for each in xml_elements(source):
+    for element in xml_elements(source):
         if is_first:
-            _check_root(each.name)
+            _check_root(element.name)
             is_first = False
-        if isinstance(each, Start):
-            if each.name == "sms":
+        if isinstance(element, Start):
+            if element.name == "sms":
                 count += 1
-                yield made(f"record {count}", _sms, each.values, options)
-            elif each.name == "mms":
+                yield record_or_skipped(f"record {count}", _sms, element.values, options)
+            elif element.name == "mms":
                 count += 1
-                mms, texts, senders = each.values, [], []
-            elif each.name == "part" and each.values.get("ct", "").startswith("text/plain"):
-                texts.append(each.values.get("text", ""))
-            elif each.name == "addr" and each.values.get("type") == _FROM:
-                senders.append(each.values.get("address", ""))
-        elif each.name == "mms" and mms is not None:
-            yield made(f"record {count}", _mms, mms, texts, senders, options)
+                mms, texts, senders = element.values, [], []
+            elif element.name == "part" and element.values.get("ct", "").startswith("text/plain"):
+                texts.append(element.values.get("text", ""))
+            elif element.name == "addr" and element.values.get("type") == _FROM:
+                senders.append(element.values.get("address", ""))
+        elif element.name == "mms" and mms is not None:
+            yield record_or_skipped(f"record {count}", _mms, mms, texts, senders, options)
             mms = None
 
 
@@ -168,7 +154,7 @@ def _sms(values: dict[str, str], options: Options) -> MessageRecord:
         service="sms",
         sent_ms=past_ms(parse_number(values.get("date"), "its date"), options),
         is_outgoing=_is_outgoing(values.get("type")),
-        body=_said([values.get("body", "")]),
+        body=_body_of([values.get("body", "")]),
         address=name_of(values.get("address")),
         name=_known(values.get("contact_name")),
         subject=_known(values.get("subject")),
@@ -177,21 +163,21 @@ def _sms(values: dict[str, str], options: Options) -> MessageRecord:
 
 def _mms(values: dict[str, str], texts: list[str], senders: list[str], options: Options) -> MessageRecord:
     is_outgoing = _is_outgoing(values.get("msg_box"))
-    others = [each for each in values.get("address", "").split("~") if each]
+    others = [other for other in values.get("address", "").split("~") if other]
     is_group = len(others) > 1
-    sender = next((each for each in senders if each not in (_OWN, "")), "")
+    sender = next((address for address in senders if address not in (_OWN, "")), "")
     address = others[0] if others else sender
     if is_group:
         address = "" if is_outgoing else sender
-    known = _known(values.get("contact_name"))
+    contact = _known(values.get("contact_name"))
     return MessageRecord(
         service="sms",
         sent_ms=past_ms(parse_number(values.get("date"), "its date"), options),
         is_outgoing=is_outgoing,
-        body=_said(texts),
+        body=_body_of(texts),
         address=name_of(address),
-        name="" if is_group else known,
-        conversation=(known or name_of(", ".join(others))) if is_group else "",
+        name="" if is_group else contact,
+        conversation=(contact or name_of(", ".join(others))) if is_group else "",
         subject=_known(values.get("sub")),
     )
 
@@ -202,7 +188,7 @@ def _is_outgoing(box: str | None) -> bool:
     return box == _SENT
 
 
-def _said(texts: list[str]) -> str:
+def _body_of(texts: list[str]) -> str:
     body = "\n".join(text for text in texts if text and text != "null")
     if not body.strip():
         raise BadRecord("it has no text (a picture or a sound)")
@@ -240,16 +226,14 @@ _YES, _NO = {"1", "true", "yes"}, {"0", "false", "no"}
 def read_csv_messages(source: Source, options: Options) -> Iterator[MessageRecord | Skipped]:
     occurrences = DuplicateCounter()
     for line, row in csv_rows(source, MESSAGE_COLUMNS, MESSAGE_NEEDED):
-        yield made(f"line {line}", _message_table_record, row, occurrences, options)
+        yield record_or_skipped(f"line {line}", _row_record, row, occurrences, options)
 
 
-def _message_table_record(
-    row: dict[str, str], occurrences: DuplicateCounter, options: Options
-) -> MessageRecord:
+def _row_record(row: dict[str, str], occurrences: DuplicateCounter, options: Options) -> MessageRecord:
     if not row["text"].strip():
         raise BadRecord("it has no text")
     sent_ms = past_ms(written_ms(row["time"], options.zone), options)
-    is_outgoing = _message_table_is_outgoing(row, options)
+    is_outgoing = _row_is_outgoing(row, options)
     # Where only the sender is named, one's own message does not say whom it went to.
     is_own_name = is_outgoing and bool({row["name"].casefold(), row["address"].casefold()} & options.me)
     address, name = ("", "") if is_own_name else (name_of(row["address"]), name_of(row["name"]))
@@ -267,12 +251,12 @@ def _message_table_record(
     )
 
 
-def _message_table_is_outgoing(row: dict[str, str], options: Options) -> bool:
-    said, flag = row["direction"].strip().casefold(), row["outgoing"].strip().casefold()
-    if said in _OUTGOING or flag in _YES:
+def _row_is_outgoing(row: dict[str, str], options: Options) -> bool:
+    direction, flag = row["direction"].strip().casefold(), row["outgoing"].strip().casefold()
+    if direction in _OUTGOING or flag in _YES:
         return True
-    if said in _INCOMING or flag in _NO:
+    if direction in _INCOMING or flag in _NO:
         return False
-    if options.me and not said:
+    if options.me and not direction:
         return bool({row["name"].casefold(), row["address"].casefold()} & options.me)
     raise BadRecord("it does not say whether it was sent or received (use the words sent and received)")
