@@ -8,10 +8,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
-PARALLEL ?= --numprocesses auto --maxprocesses 4
+PARALLEL ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
-.PHONY: run test unit lint bench install clean lock
+.PHONY: run test unit fuzz lint bench install clean lock
 
 run: $(VENV)/.run
 	@exec $(BIN)/recollect up $(ARGS)
@@ -21,6 +21,9 @@ test: lint
 
 unit: $(VENV)/.test
 	$(BIN)/pytest $(PARALLEL) -m "not end_to_end" $(ARGS)
+
+fuzz: $(VENV)/.test
+	$(BIN)/pytest --hypothesis-profile fuzz --timeout 0 tests/webapp/api/test_openapi.py $(ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

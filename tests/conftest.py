@@ -13,23 +13,19 @@ import pytest
 
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from tests import demo_week, parallel
+from tests import demo_week
 from tests.demo_week import DemoHome
 from tests.factories import CASES
 
 # Times are measured by `make bench`, never in a test; in CI the same examples run every time.
 hypothesis.settings.register_profile("recollect", deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.register_profile("fuzz", hypothesis.settings.get_profile("recollect"), max_examples=4_000)
 hypothesis.settings.load_profile("recollect")
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> parallel.Pieces:
-    config.option.loadscopereorder = False  # they are in their order already
-    return parallel.Pieces(config, log)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput"):  # one of several processes
-        items.sort(key=lambda item: parallel.rank(item.nodeid))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that no process of several is left with one of them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("end_to_end") is None)
 
 
 @pytest.fixture(autouse=True)

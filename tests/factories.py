@@ -17,8 +17,7 @@ from store.frames import frames, media
 from store.ocr import readings
 from store.spool.queue import Capture
 
-_SHARED = Path(__file__).resolve().parents[2] / "shared" / "cases"
-CASES = _SHARED if _SHARED.is_dir() else Path(__file__).parent / "cases"
+CASES = Path(__file__).parent / "cases"
 
 NOON_MS = 1_795_176_000_000  # 2026-11-20 12:00:00 UTC
 

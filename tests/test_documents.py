@@ -7,9 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from store.core.settings import describe
+from tests.tables import for_each
 from webapp.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +54,7 @@ def test_the_two_commands_of_the_readme_are_targets() -> None:
         assert re.search(rf"^{target}:", makefile, flags=re.M), target
 
 
-@pytest.mark.parametrize("document", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+@for_each("document", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
 def test_links_between_documents_lead_somewhere(document: str) -> None:
     path = ROOT / document
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +31,7 @@ from assistant.turns.plan import TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from store.core.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS
+from tests.tables import for_each
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMS = ("", "functionary", "command-r", "llama31")
@@ -82,7 +82,7 @@ def test_evidence_mode_has_blocks_1_2_3_6_and_8() -> None:
     ]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_the_blocks_stand_in_their_order(form: str) -> None:
     blocks = prompts.tool_blocks(PLAN, TOOLS, 3, form)
     assert [block.number for block in blocks] == [1, 2, 3, 4, *([5] if form else []), 6, 7, 8]
@@ -121,7 +121,7 @@ def test_what_was_sent_is_taken_apart_into_the_very_blocks(names: list[str], dat
 # -- R2.5: the beginning stays the same ---------------------------------------------------
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_r2_5_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None:
     first, second = (prompts.tool_blocks(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
     assert first != second
@@ -134,9 +134,9 @@ def test_r2_5_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None
 # -- R0.1 to R0.16: the two blocks of a generation ----------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["evidence", "agent"])
-@pytest.mark.parametrize("identity", ["neutral", "persona"])
-@pytest.mark.parametrize("model_prompt", ["without", "with"])
+@for_each("mode", ["evidence", "agent"])
+@for_each("identity", ["neutral", "persona"])
+@for_each("model_prompt", ["without", "with"])
 def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str, model_prompt: str) -> None:
     """C23: a model's prompt does not suppress the neutral default. RECOLLECT_REFRESH=1 writes anew."""
     plan = replace(
@@ -165,7 +165,7 @@ def test_r0_3_the_neutral_default() -> None:
     )
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_r0_4_r0_5_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
     blocks = [*prompts.tool_blocks(PLAN, TOOLS, 5, form), *prompts.evidence_blocks(PLAN)]
     for block in blocks:
@@ -196,7 +196,7 @@ def test_r0_14_r0_15_owner_and_examples_stand_last_and_only_when_set() -> None:
     assert prompts.guidance(TOOLS, 5, " ", "\n") == plain
 
 
-@pytest.mark.parametrize("missing", SOURCES)
+@for_each("missing", SOURCES)
 def test_r0_16_a_tool_that_is_off_is_not_named(missing: str) -> None:
     left = [name for name in SOURCES if name != missing]
     text = prompts.guidance(named(*left), 5)
@@ -212,7 +212,7 @@ def test_r0_16_a_line_without_any_of_its_tools_is_left_out() -> None:
         assert words not in text
 
 
-@pytest.mark.parametrize("missing", [tool.name for tool in TOOLS])
+@for_each("missing", [tool.name for tool in TOOLS])
 def test_r0_16_no_tool_of_ours_is_named_when_it_is_off(missing: str) -> None:
     left = [tool for tool in TOOLS if tool.name != missing]
     words = re.findall(r"\w+", prompts.guidance(left, 5))

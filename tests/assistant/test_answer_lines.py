@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assistant.retrieval.answer_lines import AnswerType, Screen, answer_type, answering, fitness, terms
+from tests.tables import for_each
 
 
 def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
     return [line.text for line in answering(question, [Screen("e1", title, "\n".join(lines))])]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "kind"),
     [
         ("How long did the build take?", AnswerType.DURATION),
@@ -35,7 +34,7 @@ def test_a_question_tells_what_it_asks_for(question: str, kind: AnswerType) -> N
     assert answer_type(question) is kind
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "better", "worse"),
     [
         ("How long did it take?", "done in 6.04 s", "done by 5 people"),

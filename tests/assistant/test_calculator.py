@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from assistant.tools import general
 from assistant.tools.general import MAX_BITS, CannotCalculate, calculate
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "value"),
     [
         ("2*(3+4)", 14),
@@ -43,7 +44,7 @@ def test_it_calculates(expression: str, value: float) -> None:
     assert calculate(expression) == value
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "", "   ", "1/0", "0**-1", "9**9**9", "9**9**9**9", "factorial(10**9)", "10**100000", "(2**4000)**2",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from assistant.evidence.claims import check
 from assistant.language.figures import figures, of_moment
 from assistant.language.statements import split_statements
 from assistant.retrieval.measured_facts import TOTAL, MeasuredDuration, MeasuredFacts
+from tests.tables import for_each
 
 
 def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState = "found") -> EvidenceItem:
@@ -21,7 +21,7 @@ def item(n: int, quote: str = "retention set to 14 days", state: EvidenceState =
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "sentences"),
     [
         ("You wrote code. You read mail.", ["You wrote code.", "You read mail."]),
@@ -56,7 +56,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "state"),
     [
         ("You set retention to 14 days [1].", "found"),
@@ -87,7 +87,7 @@ def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> 
     assert claim.state == state
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "words"),
     [
         ("14:32, 2pm, 下午2点半", {"clock 14:32", "clock 14:00", "clock 14:30"}),
@@ -119,7 +119,7 @@ def test_a_moment_is_told_in_many_ways() -> None:
     assert figures("14:00, 2 pm, 2026-11-20, Nov 20") <= of_moment("2026-11-20T14:00:08+08:00")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "cut"),
     [
         ("You\nwrote. Then left.", [("You\nwrote.", "sentence"), ("Then left.", "sentence")]),
@@ -139,7 +139,7 @@ def test_an_answer_is_cut_as_it_is_drawn(text: str, cut: list[tuple[str, str]]) 
     assert [(text[said.start : said.end], said.kind) for said in split_statements(text)] == cut
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "missing"),
     [
         ("Anna set retention to 14 days [1].", ("Anna",)),
@@ -157,7 +157,7 @@ def test_what_no_quote_shows_is_named(text: str, missing: tuple[str, ...]) -> No
     assert (claim.state, claim.missing) == ("not_found" if missing else "found", missing)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "open_"),
     [
         ("The retention of 14 days was rejected [1].", ("rejected",)),
@@ -171,7 +171,7 @@ def test_what_may_be_said_in_other_words_is_not_checked_rather_than_not_found(
     assert (claim.state, claim.missing) == ("not_checked", open_)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quote", "said", "state"),
     [
         (
@@ -213,7 +213,7 @@ def test_what_is_said_in_other_words(quote: str, said: str, state: str) -> None:
     assert claim.state == state, claim.missing
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "state"),
     [
         ("You used Code for 25 min.", "measured"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assistant.evidence.outcomes import (
     contrasts,
     exceptions,
@@ -13,6 +11,7 @@ from assistant.evidence.outcomes import (
     unproven_reason,
 )
 from assistant.evidence.relations import contradictions, wrong_speakers
+from tests.tables import for_each
 
 CHAT = """#harbour
 Finance
@@ -25,7 +24,7 @@ Me, until 18:00.
 - Data engineer: done in the second commit."""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "quoted", "is_contradicted"),
     [
         ("145 tests failed and 1 passed", "1 failed, 145 passed in 6.12s", True),
@@ -46,7 +45,7 @@ def test_what_is_joined_otherwise_is_a_contradiction(said: str, quoted: str, is_
     assert bool(list(contradictions(said, [quoted], quoted))) == is_contradicted
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "quote", "wrong"),
     [
         ("Finance explained that steel went up", "Steel went up by 8 %", ["finance"]),

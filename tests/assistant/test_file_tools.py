@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assistant.tools.files import CannotRead, list_folder, read_text
+from tests.tables import for_each
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors of folders are POSIX")
 
@@ -55,9 +56,7 @@ def test_a_long_file_is_cut_at_a_character(root: Path) -> None:
     assert (found.text, found.is_whole, found.size_bytes) == ("é" * 499, False, 2 * MAX_BYTES)
 
 
-@pytest.mark.parametrize(
-    "path", ["picture.png", "latin.txt", "pipe", "notes", "/dev/zero", "/dev/stdin", "missing"]
-)
+@for_each("path", ["picture.png", "latin.txt", "pipe", "notes", "/dev/zero", "/dev/stdin", "missing"])
 def test_what_is_no_text_file_is_refused(root: Path, path: str) -> None:
     with pytest.raises(CannotRead):
         read_text([root], path, MAX_BYTES)

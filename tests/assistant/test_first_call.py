@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assistant.formats.parsing import parse
 from assistant.turns.tool_execution import WantedCall, call_as_text
+from tests.tables import for_each
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
 
 
-@pytest.mark.parametrize("form", ["functionary", "command-r", "llama31"])
-@pytest.mark.parametrize(
-    "arguments", [{"path": '/notes/计划 "a".txt', "lines": 3}, {"path": "</function>```\n"}, {}]
-)
+@for_each("form", ["functionary", "command-r", "llama31"])
+@for_each("arguments", [{"path": '/notes/计划 "a".txt', "lines": 3}, {"path": "</function>```\n"}, {}])
 def test_a_written_call_reads_as_itself(form: str, arguments: dict[str, object]) -> None:
     text = call_as_text(WantedCall("again_1", "read_file", arguments), form)
     parsed = parse(text, form, {"read_file": SCHEMA})

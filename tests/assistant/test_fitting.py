@@ -16,6 +16,7 @@ from store.core.database import Database
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import Afternoon
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 TOO_LONG = "This model's maximum context length is 4096 tokens"
 
@@ -37,7 +38,7 @@ def of(words: int) -> str:
     return json.dumps({"text": "word " * words})
 
 
-@pytest.mark.parametrize("is_text", [False, True])
+@for_each("is_text", [False, True])
 def test_the_oldest_results_go_first_and_the_newest_keep_their_beginnings(is_text: bool) -> None:
     messages = rounds(of(900), of(900), of(900), is_text=is_text)
     one = fit(messages, size(messages) - 100)

@@ -19,6 +19,7 @@ from store.core.settings import ChatModelSettings, ChatSettings
 from store.egress import providers
 from store.egress.providers import Provider
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 LOCAL = ChatModelSettings("local", "http://127.0.0.1:11434/v1", "qwen3:8b", context_tokens=4096)
 CLOUD = ChatModelSettings("cloud", "https://user:pw@api.example/v1?k=sk-3", "big", api_key_env="BIG_KEY")
@@ -61,14 +62,12 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         ChatModels(ChatSettings(**DEFAULT), {}).get("yours")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "half", [{"model": "gpt-5"}, {"base_url": "http://localhost:8000/v1"}, {"api_key": "sk-1"}]
-)
+@for_each("half", [{"model": "gpt-5"}, {"base_url": "http://localhost:8000/v1"}, {"api_key": "sk-1"}])
 def test_half_an_endpoint_sends_nothing_anywhere(half: dict[str, str]) -> None:
     assert ChatModels(ChatSettings(**half), {}).default == "extractive"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "entry",
     [
         ChatModelSettings("a", "", "m"),

@@ -34,6 +34,7 @@ from store.search.sample import SampledFrame
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 GOLDEN = Path(__file__).parent / "golden"
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -92,7 +93,7 @@ def test_a_line_longer_than_the_limit_is_cut_between_words_around_its_match() ->
     assert found.startswith("word ") and found.endswith("word")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "words"),
     [
         ("总结一下我今天 14:00-17:00 做了什么", ()),
@@ -125,8 +126,8 @@ def retrieval(count: int, text: str = ENGLISH, **columns: Any) -> Retrieval:
     return Retrieval(Filters(START_MS, NOW_MS), tuple(entries), count * 10, (), None, None)
 
 
-@pytest.mark.parametrize("budget", [2_000, 8_000, 32_000])
-@pytest.mark.parametrize("text", [ENGLISH, CHINESE * 6])
+@for_each("budget", [2_000, 8_000, 32_000])
+@for_each("text", [ENGLISH, CHINESE * 6])
 def test_the_pack_fits_its_budget_and_counts_what_was_left_out(budget: int, text: str) -> None:
     found = retrieval(100, text)  # CHAT-6
     packed = pack(found, "What did I do?", ZONE, budget)

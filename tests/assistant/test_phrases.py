@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.language.time_phrases import MOMENT_MARGIN_MS, Calendar, Found, Refusal, in_field, in_message
 from store.core import times
 from tests.factories import CASES
+from tests.tables import for_each
 
 DOCUMENT = json.loads((CASES / "time_phrases.json").read_text(encoding="utf-8"))
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -81,7 +81,7 @@ def in_ms(expect: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.parametrize(
+@for_each(
     "case", [*DOCUMENT["cases"], *repeated()], ids=lambda case: f"{case['phrase']}-{case['tz']}-{case['now']}"
 )
 def test_a_phrase_means_what_the_vector_says(case: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ def is_typed(case: dict[str, Any]) -> bool:
 TYPED = [case for case in LOCAL_DAYS["ranges"] if is_typed(case)]
 
 
-@pytest.mark.parametrize("case", TYPED, ids=lambda case: f"{case['tz']}-{case['start_wall']}")
+@for_each("case", TYPED, ids=lambda case: f"{case['tz']}-{case['start_wall']}")
 def test_a_typed_clock_range_takes_the_walls_as_the_vector_says(case: dict[str, Any]) -> None:
     date, start = case["start_wall"].split("T")
     later = Calendar(ms("2030-01-01T00:00:00+00:00"), ZoneInfo(case["tz"]))
@@ -113,7 +113,7 @@ def test_a_typed_clock_range_takes_the_walls_as_the_vector_says(case: dict[str, 
         assert (found.start_ms, found.end_ms) == (case["expect"]["start_ms"], case["expect"]["end_ms"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "phrase"),
     [
         ("总结一下我今天 14:00-17:00 做了什么", "今天 14:00-17:00"),
@@ -133,7 +133,7 @@ def test_a_message_shows_the_phrase_it_was_read_by(message: str, phrase: str) ->
     assert found.phrase == phrase
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         "what did I do after lunch?",

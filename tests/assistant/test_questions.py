@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assistant.turns.evidence_mode import needs_sound
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         "What was discussed in the meeting?",
@@ -24,7 +23,7 @@ def test_what_was_said_needs_sound(message: str) -> None:
     assert needs_sound(message)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "message",
     [
         "What does the handbook say about travel?",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.evidence.quotes import find, stands_in
+from tests.tables import for_each
 
 TEXT = "File  Edit View\nretention set to 14 days\n总 结 一 下 今天 的工作\nCafé ＡＢＣ 2014 start of the art"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quote", "found"),
     [
         ("retention set to 14 days", ["retention set to 14 days"]),
@@ -43,8 +43,8 @@ def test_a_quote_is_found_where_it_stands(quote: str, found: list[str]) -> None:
     assert [TEXT[start:end] for start, end in find(TEXT, quote)] == found
 
 
-@pytest.mark.parametrize("at", range(24))
-@pytest.mark.parametrize("other", ["9", "#", "z"])
+@for_each("at", range(24))
+@for_each("other", ["9", "#", "z"])
 def test_changing_any_letter_or_figure_breaks_the_quote(at: int, other: str) -> None:
     quote = "retention set to 14 days"
     changed = quote[:at] + other + quote[at + 1 :]
@@ -52,7 +52,7 @@ def test_changing_any_letter_or_figure_breaks_the_quote(at: int, other: str) -> 
     assert bool(find(TEXT, changed)) == (quote[at] == " " and other == "#")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("read", "quoted", "is_same"),
     [
         ("« Mend the clock of buoy 7", "• Mend the clock of buoy 7.", True),

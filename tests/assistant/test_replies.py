@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from assistant.evidence.citations import number, without_numbers
 from assistant.evidence.replies import Reply, read_reply
 from engines.chat.protocol import ModelMalformed
+from tests.tables import for_each
 
 ONE = Reply("I read it [[e1]].", (("e1", "words"),))
 OBJECT = '{"answer_md": "I read it [[e1]].", "evidence": [{"id": "e1", "quote": "words"}]}'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "reply"),
     [
         (OBJECT, ONE),
@@ -43,9 +44,7 @@ def test_a_reply_is_read_with_tolerance(text: str, reply: Reply) -> None:
     assert read_reply(text) == reply
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  ", '{"evidence": []}', '{"answer_md": ""}', "<think>so long", '{"answer_md": 3}']
-)
+@for_each("text", ["", "  ", '{"evidence": []}', '{"answer_md": ""}', "<think>so long", '{"answer_md": 3}'])
 def test_what_holds_no_answer_is_malformed(text: str) -> None:
     with pytest.raises(ModelMalformed):
         read_reply(text)
@@ -60,7 +59,7 @@ def test_any_text_is_a_reply_or_malformed(text: str) -> None:
 KNOWN = {"e1", "e2", "e3"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "numbered", "order", "unknown"),
     [
         ("Two [[e3]] and one [[e1]], again [[e3]].", "Two [1] and one [2], again [1].", ("e3", "e1"), 0),

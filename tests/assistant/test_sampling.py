@@ -17,6 +17,7 @@ from store.search.filters import Filters
 from store.search.sample import count, ends_per_bucket
 from tests.assistant.helpers import insert_bare_frames
 from tests.factories import CASES
+from tests.tables import for_each
 
 CASE_LIST = json.loads((CASES / "sampler.json").read_text(encoding="utf-8"))["cases"]
 
@@ -35,7 +36,7 @@ def frame_ids(times_ms: list[int]) -> list[int]:
     return ids
 
 
-@pytest.mark.parametrize("case", CASE_LIST, ids=lambda case: case["id"])
+@for_each("case", CASE_LIST, ids=lambda case: case["id"])
 def test_the_rule_selects_what_the_case_says(case: dict[str, Any]) -> None:
     rule = Rule(case["default_bucket_seconds"], case["frames_per_bucket"], case["max_frames"])
     start, end = ms(case["start"]), ms(case["end"])

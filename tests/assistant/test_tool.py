@@ -13,6 +13,7 @@ from pydantic import Field
 
 from assistant.tools import general
 from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invalid_arguments, tool
+from tests.tables import for_each
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 
@@ -69,7 +70,7 @@ def test_a_call_gives_json() -> None:
     assert json.loads(result.output) == {"frame_id": 4, "note": None, "size": 3, "long": ""}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "words"),
     [
         ({}, "frame_id: Field required"),

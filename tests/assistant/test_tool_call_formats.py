@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from assistant.core.texts import neutralized
 from assistant.formats.parsing import FORMATS, MAX_BYTES, Parsed, parse, parse_message, shown
 from tests.factories import CASES as FOLDER
+from tests.tables import for_each
 
 CASES = json.loads((FOLDER / "tool_calls.json").read_text(encoding="utf-8"))
 TOOLS: dict[str, Any] = CASES["tools"]
@@ -45,13 +46,13 @@ def check(found: Parsed, expect: dict[str, Any]) -> None:
         assert len(found.prose) == expect["prose_chars"]
 
 
-@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["id"])
+@for_each("case", CASES["cases"], ids=lambda case: case["id"])
 def test_the_shared_cases(case: dict[str, Any]) -> None:
     """R2.12, R2.20, R2.52."""
     check(parse(output(case), case["format"], known(case)), case["expect"])
 
 
-@pytest.mark.parametrize("case", CASES["native_cases"], ids=lambda case: case["id"])
+@for_each("case", CASES["native_cases"], ids=lambda case: case["id"])
 def test_the_native_cases(case: dict[str, Any]) -> None:
     check(parse_message(case["message"], known(case)), case["expect"])
 
@@ -80,8 +81,8 @@ def test_no_text_raises_and_no_unknown_tool_is_called(form: str, text: str) -> N
     assert all(isinstance(call.arguments, dict) for call in found.calls)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("piece", ["[", '{"a":', "<function=get_frame>{", "`", "<invoke name=", '"\\'])
+@for_each("form", FORMATS)
+@for_each("piece", ["[", '{"a":', "<function=get_frame>{", "`", "<invoke name=", '"\\'])
 def test_the_largest_output_is_read_in_linear_time(form: str, piece: str) -> None:
     text = (piece * MAX_BYTES)[:MAX_BYTES]
     for opening in ("", "<function_calls>", "<|python_tag|>", "<|START_ACTION|>["):
@@ -106,7 +107,7 @@ def test_only_markup_is_made_neutral() -> None:
 SHORT = [case for case in CASES["cases"] if len(output(case)) < 2_000]
 
 
-@pytest.mark.parametrize("case", SHORT, ids=lambda case: case["id"])
+@for_each("case", SHORT, ids=lambda case: case["id"])
 def test_what_was_shown_stays_the_beginning_of_the_prose(case: dict[str, Any]) -> None:
     text, form = output(case), case["format"]
     prose = parse(text, form, known(case)).prose

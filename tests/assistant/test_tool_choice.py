@@ -19,6 +19,7 @@ from store.core.settings import ToolsSettings
 from store.egress import egress_log
 from tests.assistant.agents import agent_deps, run
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from tests.webapp.voices import FORMS, written
 
 TOOLS: list[Tool] = registry(
@@ -70,7 +71,7 @@ def test_there_are_enough_questions_in_both_languages() -> None:
     assert sum(not case.right for case in CASES) >= 5
 
 
-@pytest.mark.parametrize("case", ASKED, ids=lambda case: case.id)
+@for_each("case", ASKED, ids=lambda case: case.id)
 def test_what_is_called_right_is_possible(case: Case) -> None:
     """A call made as each rule wants it fits the tool's own schema, and passes."""
     for right in case.right:
@@ -128,7 +129,7 @@ AT_TWO = {"at": "2026-11-20T14:00:00+08:00", "within_s": 60}
 SEARCH = Case("one", "en", "?", (Right("search_ocr", {"query": {"any": ["invoice"]}, "start": AT_TWO}),))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("called", "outcome", "why"),
     [
         (("search_ocr", {"query": "Invoice no", "start": 1795154400}), "right", ""),

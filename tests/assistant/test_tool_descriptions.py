@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool, invalid_arguments, tool
 from store.core.settings import ToolsSettings
 from tests.assistant.examples import EXAMPLES, examples_of
+from tests.tables import for_each
 
 EVERY_TOOL = registry(ToolsSettings(read_file_roots=(str(Path("/")),)))
 NAMES = {each.name for each in EVERY_TOOL.list()} | {"describe_frame", "web_search"}
@@ -61,12 +60,12 @@ EVERY_FIELD = {name for each in EVERY_TOOL.list() for name in each.parameters["p
 }
 
 
-@pytest.mark.parametrize("each", EVERY_TOOL.list(), ids=lambda each: each.name)
+@for_each("each", EVERY_TOOL.list(), ids=lambda each: each.name)
 def test_r0_55_r0_56_every_description_keeps_the_convention(each: Tool) -> None:
     assert problems(each) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "problem"),
     [
         ("Searches things.", "when to call"),
@@ -93,7 +92,7 @@ def test_r0_57_r0_58_examples_stand_exactly_where_they_are_wanted() -> None:
         assert ("xample" in each.description) == (each.name in having)
 
 
-@pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=str)
+@for_each(("name", "example"), EXAMPLES, ids=str)
 def test_examples_fit_the_schema(name: str, example: dict[str, object]) -> None:
     each = EVERY_TOOL.get(name)
     assert each is not None

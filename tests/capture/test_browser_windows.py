@@ -11,6 +11,7 @@ from capture.windows.protocol import WindowInfo
 from store.spool import window_hints
 from store.spool.window_hints import SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
 from tests.capture.fakes import FakeWindows, window
+from tests.tables import for_each
 
 NEWS = OrdinaryWindow("News", "https://news.example/")
 NOW_MS = 1_000_000
@@ -119,7 +120,7 @@ def test_words_are_read_again_when_they_change(tmp_path: Path) -> None:
     assert words() == [said()]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("title", "shown", "is_it"),
     [
         ("News", "News - Chromium", True),

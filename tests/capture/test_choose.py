@@ -8,12 +8,13 @@ from capture.platforms import choose, open_sources, parse_source
 from store.core.errors import SettingsError
 from store.core.settings import CaptureSettings
 from tests.capture.fakes import FakeClock
+from tests.tables import for_each
 
 ALL_TOOLS = {"grim", "spectacle", "gnome-screenshot", "swaymsg", "hyprctl"}
 WAYLAND = {"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("platform", "environ", "tools", "expected"),
     [
         ("darwin", {}, set(), "macos"),
@@ -52,13 +53,13 @@ def test_gnome_s_flash_is_named_in_the_refusal() -> None:
     assert "Xorg" in choice.action
 
 
-@pytest.mark.parametrize("source", ["", "screen:1", "folder", "folder:", "video:", "audio:x", "Screen"])
+@for_each("source", ["", "screen:1", "folder", "folder:", "video:", "audio:x", "Screen"])
 def test_an_unknown_source_is_refused_with_the_known_ones(source: str) -> None:
     with pytest.raises(SettingsError, match="screen, folder:DIR or video:FILE"):
         parse_source(source)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "expected"),
     [
         ("screen", ("screen", "")),

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -14,9 +13,10 @@ from PIL import Image
 from capture.difference import TILE, FlickerFilter, changed_tiles, is_uniform, same
 from capture.screens.protocol import Pixels, bgrx
 from tests.capture.fakes import draw, screen
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("x", "y", "tiles"),
     [
         (0, 0, {(0, 0)}),
@@ -32,7 +32,7 @@ def test_a_changed_character_changes_its_tiles(x: int, y: int, tiles: set[tuple[
     assert not same(before, after)
 
 
-@pytest.mark.parametrize("size", [(320, 192), (321, 193), (1, 1), (33, 31), (1366, 768)])
+@for_each("size", [(320, 192), (321, 193), (1, 1), (33, 31), (1366, 768)])
 def test_any_size_of_screen_is_compared_to_its_last_pixel(size: tuple[int, int]) -> None:
     before = screen(*size)
     after = before.copy()

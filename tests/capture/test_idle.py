@@ -12,6 +12,7 @@ from jeepney import HeaderFields, MessageType
 from capture.windows.idle import Activity, LinuxActivity, Logind
 from capture.windows.protocol import is_locker_shown
 from tests.capture.fakes import window
+from tests.tables import for_each
 
 
 class FakeBus:
@@ -36,7 +37,7 @@ class FakeBus:
         return
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "expected"),
     [
         ({"PreparingForSleep": False, "LockedHint": False, "Active": True}, ""),
@@ -83,7 +84,7 @@ def test_a_bus_that_breaks_is_opened_again() -> None:
     assert logind.away() == "locked"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("activity", "active"),
     [
         (Activity(idle_s=0), True),
@@ -111,7 +112,7 @@ def test_idle_and_away_are_put_together() -> None:
     assert LinuxActivity(None, None).read() == Activity(None, "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "is_locker"), [("i3lock", True), ("LockApp.exe", True), ("XScreenSaver", True), ("Slack", False)]
 )
 def test_lockers_are_known_by_name(name: str, is_locker: bool) -> None:

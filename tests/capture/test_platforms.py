@@ -31,6 +31,7 @@ from capture.windows.wayland import ToolWindows, hyprland_windows, sway_windows
 from capture.windows.windows import WindowsActivity, WindowsWindows
 from tests.capture.fakes import screen
 from tests.factories import picture
+from tests.tables import for_each
 
 # -- Wayland --------------------------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ def test_spectacle_writes_into_a_private_folder() -> None:
         SpectacleScreens(lambda _: b"").monitors()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "said"),
     [
         (["recollect-has-no-such-tool"], "does not answer"),
@@ -284,7 +285,7 @@ def test_mac_windows_carry_owner_title_focus_and_the_wish_not_to_be_captured() -
         MacWindows(quartz, workspace).windows()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("session", "away"),
     [
         ({"kCGSSessionOnConsoleKey": True}, ""),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from capture.core.geometry import Rect
 from capture.privacy import MASK_COLOUR, Rules, judge, mask
@@ -13,6 +12,7 @@ from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule, RuleSet, save_rules
 from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
+from tests.tables import for_each
 
 MASKED = RuleSet((Rule(app="Vault", action="mask"),))
 DROPPED = RuleSet((Rule(app="Vault", action="drop"),))
@@ -58,7 +58,7 @@ def test_a_monitor_that_is_masked_all_over_is_not_kept() -> None:
     assert verdict(MASKED, window("Vault", rect=MONITOR.area))[0] == "rule:app"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "expected"),
     [
         (RuleSet(), "unknown_window"),
@@ -102,7 +102,7 @@ def test_masks_follow_the_monitor_s_place_and_scale() -> None:
 SHELL_THERE = window("XTerm", "shell", rect=SECOND.area, focused=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("windows", "monitor", "expected"),
     [
         ((EDITOR, SHELL_THERE), MONITOR, Identity("Code", "main.py", None, True, 1)),

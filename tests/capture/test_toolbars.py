@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from capture.core.geometry import Rect
 from capture.privacy import Verdict, judge
 from capture.screens.protocol import Monitor
@@ -13,6 +11,7 @@ from capture.windows.protocol import WindowInfo
 from store.privacy.rules import RuleSet
 from store.spool.window_hints import Toolbar
 from tests.capture.fakes import window
+from tests.tables import for_each
 
 DESK = Monitor("DP-1", Rect(0, 0, 1920, 1080), scale=1.0)
 RIGHT = Monitor("DP-2", Rect(1920, 0, 1920, 1080), scale=2.0)
@@ -39,7 +38,7 @@ def test_on_a_dense_monitor_it_is_in_pixels_of_the_picture() -> None:
     assert verdict(moved, monitor=RIGHT).toolbars == (Toolbar("7.1.a", "Chromium", 20, 20, 2000, 200),)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "window",
     [
         window("Chromium", "News - Chromium", incognito=False),  # the extension says so

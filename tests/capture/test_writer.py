@@ -6,7 +6,6 @@ import hashlib
 import io
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from capture.frame_recorder import Writer, encode
@@ -15,9 +14,10 @@ from store.core.paths import DataDir
 from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
 from tests.factories import capture
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize("size", [(320, 192), (33, 1), (1, 1), (1366, 3)])
+@for_each("size", [(320, 192), (33, 1), (1, 1), (1366, 3)])
 def test_every_colour_survives_and_the_unused_byte_goes(size: tuple[int, int]) -> None:
     pixels = screen(*size)
     pixels[..., 3] = 17

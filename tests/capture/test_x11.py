@@ -34,6 +34,7 @@ from store.core.settings import CaptureSettings, PrivacySettings
 from store.privacy.rules import Rule, save_rules
 from store.spool.queue import Spool
 from tests.capture.fakes import Spooled, spooled
+from tests.tables import for_each
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux"
@@ -270,7 +271,7 @@ def test_a_change_of_windows_wakes_the_waiting(display: Display, windows: X11Win
     until(lambda: titles(windows) == ["renamed"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "expected"),
     [
         (b"plain caf\xe9", "plain café"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engines.chat.network import host_of, is_local, problem_of, public_url
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "local"),
     [
         ("http://127.0.0.1:1234/v1", True),
@@ -25,7 +24,7 @@ def test_local_means_this_machine(url: str, local: bool) -> None:
     assert is_local(url) is local
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     ["http://127.0.0.1:11434/v1", "https://api.example/v1", "http://[::1]:8080/v1", "HTTPS://API.example"],
 )
@@ -33,7 +32,7 @@ def test_an_address_of_the_web_may_be_used(url: str) -> None:
     assert problem_of(url) == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "", "api.example", "file:///etc/passwd", "ftp://api.example", "gopher://x", "javascript:alert(1)",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-import pytest
-
 from engines.chat.endpoint_check import Report, check
 from engines.chat.protocol import (
     ModelNoKey,
@@ -16,6 +14,7 @@ from engines.chat.protocol import (
     OutgoingRequest,
 )
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 READY = {"ready": True}
 
@@ -43,7 +42,7 @@ def test_one_small_call_finds_out_what_works() -> None:
         assert len(sent[0].body) < 600
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "reply", "differs"),
     [
         ({"streams": False}, READY, {"streaming": "failed"}),

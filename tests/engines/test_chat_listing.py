@@ -18,6 +18,7 @@ from engines.chat.protocol import (
     ModelUnreachable,
 )
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 
 def port_of(stub: StubModel) -> int:
@@ -57,7 +58,7 @@ def test_a_redirect_is_not_followed_with_the_key() -> None:
         assert elsewhere.listed == []
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"data": 1}', b"[" * 100_000])
+@for_each("body", [b"<html>", b"[]", b"{}", b'{"data": 1}', b"[" * 100_000])
 def test_what_is_no_list_is_malformed(body: bytes) -> None:
     with Raw(_ok(body)) as url, pytest.raises(ModelMalformed):
         list_models(url)
@@ -68,9 +69,7 @@ def test_what_is_no_http_is_unreachable() -> None:
         list_models(url)
 
 
-@pytest.mark.parametrize(
-    "url", ["file:///etc", "ftp://127.0.0.1/v1", "http://u:p@127.0.0.1/v1", "no address"]
-)
+@for_each("url", ["file:///etc", "ftp://127.0.0.1/v1", "http://u:p@127.0.0.1/v1", "no address"])
 def test_only_the_web_is_asked(url: str) -> None:
     with pytest.raises(ModelRefused):
         list_models(url)
@@ -82,7 +81,7 @@ def test_this_machine_is_asked_without_a_detour(monkeypatch: pytest.MonkeyPatch)
         assert list_models(stub.base_url)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("owner", "kind", "window"),
     [
         ("library", "Ollama", OLLAMA_CONTEXT_TOKENS),

@@ -31,6 +31,7 @@ from engines.chat.protocol import (
     Usage,
 )
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 QUESTION = [Message("system", "Be brief."), Message("user", "What did I do?")]
 SCHEMA = {"type": "object", "properties": {"answer_md": {"type": "string"}}}
@@ -71,7 +72,7 @@ def test_the_model_fulfils_the_protocol() -> None:
     assert isinstance(OpenAIChatModel("a", "http://127.0.0.1:9/v1", "m"), ChatModel)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("refuses", "last_format"),
     [
         ((), "json_schema"),

@@ -28,6 +28,7 @@ from store.core.errors import StoreBusy
 from tests.fake_embedder import FakeEmbedder
 from tests.relevance.paraphrases import KINDS
 from tests.stub_embeddings import Endpoint
+from tests.tables import for_each
 
 LINES = ["the login system", "lunch at noon", "def main() -> int:", "价格 42", "", "a" * 3000, "x y " * 900]
 
@@ -88,7 +89,7 @@ def test_closed_twice_it_embeds_no_more(embedder: Embedder) -> None:
 # -- opening ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("engine", "said"),
     [("off", "switched off"), ("nonsense", "known: local, openai"), ("openai", "embedding.base_url")],
 )
@@ -139,7 +140,7 @@ def test_rows_without_a_direction_are_refused() -> None:
 # -- MiniLM -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "near"),
     [
         ("authentication setup", ["login system"]),
@@ -174,7 +175,7 @@ def test_weights_do_not_stay_with_the_process() -> None:
     assert np.array_equal(model.embed(["the login system"]), first)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "is_read"),
     [("login system", True), ("Übergröße déjà", True), ("今天天气很好", True), ("Привет", True),
      ("git 提交", True), ("日本語のテスト", True), ("한국어", True), ("ภาษาไทย", True), ("مرحبا", True),
@@ -224,9 +225,7 @@ def test_damaged_multilingual_model_is_told(monkeypatch: pytest.MonkeyPatch, tmp
     embedder.close()
 
 
-@pytest.mark.parametrize(
-    ("kind", "first", "among_five"), [("zh", 0.6, 0.85), ("en to zh", 0.45, 0.8), ("en", 0.5, 0.85)]
-)
+@for_each(("kind", "first", "among_five"), [("zh", 0.6, 0.85), ("en to zh", 0.45, 0.8), ("en", 0.5, 0.85)])
 def test_paraphrases_are_found_among_all_others(kind: str, first: float, among_five: float) -> None:
     """Shares of questions whose line comes first, or among five, of the lines of all languages."""
     embedder = open_embedder("local")

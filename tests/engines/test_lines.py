@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from engines.ocr.protocol import Box, OcrWord, line_of, lines_of
 from engines.ocr.tesseract import passes, words_from_tsv
+from tests.tables import for_each
 
 
 def word(text: str, x: int, y: int, w: int | None = None, h: int = 10, confidence: float = 0.9) -> OcrWord:
@@ -60,7 +61,7 @@ def test_a_heading_comes_before_the_columns_under_it() -> None:
     assert texts([*columns, *heading])[0] == "Winter timetable"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parts", "text"),
     [
         (["潮", "汐", "表"], "潮汐表"),

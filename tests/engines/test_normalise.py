@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
 from engines.ocr.tesseract import normalise
+from tests.tables import for_each
 
 Colour = tuple[int, int, int]
 
@@ -23,7 +23,7 @@ def ink(image: Image.Image) -> np.ndarray:
     return np.asarray(image) < 128
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("background", "text"),
     [
         ((255, 255, 255), (0, 0, 0)),

@@ -15,6 +15,7 @@ from engines.ocr import rapidocr, tesseract
 from engines.ocr.protocol import OCR_ENGINES, Box, OcrEngine, OcrError, OcrLine, OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from tests.golden.truth import TrueWord, compare, golden, overlap
+from tests.tables import for_each
 
 LANGUAGES = ("eng", "chi_sim")
 # A part of a frame with a few lines: enough to keep a promise, cheap enough to read often.
@@ -94,18 +95,18 @@ def test_the_same_picture_gives_the_same_lines(engine: OcrEngine) -> None:
     assert engine.read(image) == engine.read(image) != []
 
 
-@pytest.mark.parametrize("size", [(1, 1), (3, 200), (200, 3), (64, 64)])
+@for_each("size", [(1, 1), (3, 200), (200, 3), (64, 64)])
 def test_an_empty_picture_has_no_lines(engine: OcrEngine, size: tuple[int, int]) -> None:
     assert engine.read(Image.new("RGB", size, "#1e1f22")) == []
 
 
-@pytest.mark.parametrize("mode", ["L", "RGBA", "P"])
+@for_each("mode", ["L", "RGBA", "P"])
 def test_any_mode_of_picture_is_read(engine: OcrEngine, mode: str) -> None:
     image = part(*ENGLISH)[0].crop((0, 0, 420, 160))
     assert "low" in " ".join(line.text for line in engine.read(image.convert(mode))).lower()
 
 
-@pytest.mark.parametrize("name", installed())
+@for_each("name", installed())
 def test_a_closed_engine_refuses_to_read(name: str) -> None:
     engine = open_ocr(name, ["eng"])
     engine.close()
@@ -114,7 +115,7 @@ def test_a_closed_engine_refuses_to_read(name: str) -> None:
         engine.read(Image.new("RGB", (50, 50)))
 
 
-@pytest.mark.parametrize("name", ["tesserocr", "tesseract", "rapidocr"])
+@for_each("name", ["tesserocr", "tesseract", "rapidocr"])
 def test_missing_language_data_is_said_at_opening(name: str) -> None:  # OCR-1
     with pytest.raises(OcrUnavailable, match=r"\bxyz\b.*; run: .*xyz"):
         open_ocr(name, ["eng", "xyz"])
@@ -180,7 +181,7 @@ def test_the_tesseract_program_uses_one_thread() -> None:
     assert os.environ["OMP_THREAD_LIMIT"] == "1"
 
 
-@pytest.mark.parametrize("name", ["settings_light15", "docs_light_hidpi15", "article_light_hidpi2"])
+@for_each("name", ["settings_light15", "docs_light_hidpi15", "article_light_hidpi2"])
 def test_boxes_fit_their_words_at_every_scale(name: str) -> None:  # OCR-5
     frame = golden(name)
     engine = open_ocr("tesserocr", ["eng"])

@@ -6,6 +6,7 @@ import pytest
 
 from engines.chat.client import MAX_WAIT_S, WAITS_S, with_retries
 from engines.chat.protocol import ModelBusy, ModelError, ModelRateLimited, ModelTimeout, ModelUnauthorized
+from tests.tables import for_each
 
 
 class Endpoint:
@@ -40,7 +41,7 @@ def test_the_endpoints_own_word_for_the_pause_counts() -> None:
     assert ask(Endpoint(ModelRateLimited("a", retry_after_s=7.0))) == [7.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "left_s"),
     [
         (ModelUnauthorized("key"), 60.0),

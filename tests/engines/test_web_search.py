@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engines.chat.protocol import OutgoingRequest
 from engines.web_search import MAX_BYTES, SearchFailed, WebHit, WebSearch, problem_of_endpoint
 from tests.stub_search import Answer, StubSearch, dripping, raw, whole
+from tests.tables import for_each
 
 HIT = {"title": "Retention", "url": "https://example.org/a", "content": "Ninety days."}
 
@@ -63,7 +64,7 @@ def test_an_endpoint_may_have_a_place_for_the_query(stub: StubSearch, path: str,
     assert stub.requests[0].split(b"\r\n")[0] == line
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "", "searx.example/search", "ftp://searx.example/", "file:///etc/passwd", "http://", "http:///search",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.embeddings.local import minilm_folder
 from engines.embeddings.tokenization import WordPiece, words
+from tests.tables import for_each
 
 PIECES = (minilm_folder() / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
 TOKENS = WordPiece(PIECES)
@@ -17,7 +17,7 @@ def pieces(text: str, at_most: int = 100) -> list[str]:
     return [PIECES[number] for number in TOKENS.ids(text, at_most)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("", ""),

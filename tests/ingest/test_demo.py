@@ -32,6 +32,7 @@ from store.verify.verify import verify
 from tests import demo_week
 from tests.demo_week import DemoHome
 from tests.ingest.conftest import queue, taken
+from tests.tables import for_each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FRIDAY = date(2026, 11, 20)
@@ -68,7 +69,7 @@ def test_a_day_has_no_holes_and_no_two_pictures_at_one_moment() -> None:
             assert all(m.captured_ms < m.ended_ms for m in moments)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("zone", "expected"),
     [("Europe/Berlin", "2026-10-25T01:00:00+00:00"), ("America/New_York", "2026-11-01T06:00:00+00:00"),
      ("Australia/Lord_Howe", "2026-10-03T15:30:00+00:00"), ("Africa/Cairo", "2026-10-29T21:00:00+00:00")],

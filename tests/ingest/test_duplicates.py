@@ -11,6 +11,7 @@ from ingest.core.home import Home
 from ingest.worker import storing
 from store.frames import frames
 from tests.factories import NOON_MS, capture, picture, store_frame
+from tests.tables import for_each
 
 FONTS = [
     "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
@@ -31,11 +32,9 @@ def screen(text: str, size: int = 12, ink: str = "#111", paper: str = "#fff") ->
 SHEET = "\n".join("  ".join(f"{(row * 7 + column) * 1013:,}" for column in range(6)) for row in range(18))
 
 
-@pytest.mark.parametrize("size", [8, 12, 16])
-@pytest.mark.parametrize(
-    ("ink", "paper"), [("#111", "#fff"), ("#ddd", "#1e1e1e"), ("#999", "#aaa"), ("#2b2b2b", "#1e1e1e")]
-)
-@pytest.mark.parametrize(
+@for_each("size", [8, 12, 16])
+@for_each(("ink", "paper"), [("#111", "#fff"), ("#ddd", "#1e1e1e"), ("#999", "#aaa"), ("#2b2b2b", "#1e1e1e")])
+@for_each(
     ("before", "after"),
     [("1,013", "1,018"), ("2,026", "2,026."), ("3,039", "3;039"), ("4,052", "4 052")],
 )
@@ -103,7 +102,7 @@ def test_a_gone_picture_equals_nothing(home: Home) -> None:
     assert frames.get(home.database, frame.id) == frame
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "batch_id", "expected"),
     [("screen", None, False), ("folder", "a-batch", False), ("import", None, True), ("upload", None, True)],
 )

@@ -15,6 +15,7 @@ from PIL import Image
 from ingest.core import validation
 from ingest.core.validation import InvalidImage
 from tests.factories import picture, webp
+from tests.tables import for_each
 
 
 def encoded(kind: str, image: Image.Image | None = None) -> bytes:
@@ -75,7 +76,7 @@ def test_a_misfit_is_refused_before_it_is_decoded(
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize("media_type", GOOD)
+@for_each("media_type", GOOD)
 def test_a_picture_cut_short_is_refused(media_type: str) -> None:
     content = GOOD[media_type]
     with pytest.raises(InvalidImage) as refused:

@@ -25,6 +25,7 @@ from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import ScriptedEngine, opener
+from tests.tables import for_each
 
 SIZE = (96, 64)
 
@@ -129,7 +130,7 @@ def test_a_picture_that_a_clip_holds_counts_for_as_long_as_it_is_shown(home: Hom
     assert [(at, stayed) for at, stayed, _ in stored(home)] == [(0, 0), (1, 29), (31, 9), (41, 0)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("frame_times", "interval_s", "expected"),
     [
         ([0, 1, 2, 3], 1, [0, 1, 2, 3]),

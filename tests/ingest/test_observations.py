@@ -28,6 +28,7 @@ from store.timeline import ledger
 from store.verify.verify import verify
 from tests.factories import NOON_MS, text_draft
 from tests.ingest.remembering import MINUTE, Clock, Scripted, Shoot
+from tests.tables import for_each
 
 EDITOR = "retention.py - recall - Visual Studio Code"
 SECRET = "xylophonequark"
@@ -110,7 +111,7 @@ def test_an_hour_ends_an_observation(database: Database, shoot: Shoot, clock: Cl
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("titles", "lines", "expected"),
     [
         (["Retention"], [], ["retention"]),
@@ -127,7 +128,7 @@ def test_concepts_stand_out(titles: list[str], lines: list[str], expected: list[
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("retention.py - recall", ["retention.py"]),
@@ -144,7 +145,7 @@ def test_files_are_told_from_other_words(text: str, expected: list[str]) -> None
     assert places.files([text]) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("title", "app", "expected"),
     [
         ("(3) Inbox - Mozilla Thunderbird", "Thunderbird", "Inbox"),
@@ -440,7 +441,7 @@ def test_the_screen_cannot_end_its_own_quotation(database: Database, shoot: Shoo
     assert len(refinement.prompt(one, {frame.id: "x" * 5_000}, 1_000)) < 1_200
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     ["", "[]", "{", '{"title": ""}', '{"title": "t", "narrative": 7}', '{"title": "t"}', "[" * 10_000],
 )
@@ -461,7 +462,7 @@ def test_parts_that_are_not_what_they_should_be_are_left_out() -> None:
 LOCAL, CLOUD = "http://127.0.0.1:8080/v1", "https://api.example.com/v1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("urls", "refine", "expected"),
     [
         ([LOCAL], "local", LOCAL),

@@ -12,6 +12,7 @@ from PIL import Image
 
 from ingest.importers.images import from_name, taken_ms
 from ingest.importers.items import CannotImport, moment_ms, zone_named
+from tests.tables import for_each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -24,7 +25,7 @@ AT = berlin(2026, 11, 20, 14, 30, 5)
 UTC_AT = round(datetime(2026, 11, 20, 14, 30, 5, tzinfo=UTC).timestamp() * 1000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "expected"),
     [
         ("2026-11-20_14-30-05", AT),
@@ -106,7 +107,7 @@ def test_the_name_wins_then_exif_then_the_file(tmp_path: Path) -> None:
     assert taken_ms(broken, BERLIN) == 1_000_000_000_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("1795185005.25", 1_795_185_005_250),
@@ -120,9 +121,7 @@ def test_the_start_of_a_recording(text: str, expected: int) -> None:
     assert moment_ms(text, BERLIN) == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["", "soon", "nan", "inf", "-5", "0", "1795185005000", "2026-13-01", "0001-01-01"]
-)
+@for_each("text", ["", "soon", "nan", "inf", "-5", "0", "1795185005000", "2026-13-01", "0001-01-01"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(CannotImport, match="is not a time"):
         moment_ms(text, BERLIN)

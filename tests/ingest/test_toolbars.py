@@ -26,6 +26,7 @@ from store.timeline import ledger
 from store.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import ScriptedEngine, queue, taken
+from tests.tables import for_each
 
 STRIPS = Path(__file__).parent / "toolbars"
 DAY_MS = 86_400_000
@@ -54,7 +55,7 @@ def says(
     return shows_incognito([TAB, ADDRESS, line(text, x, y, h)], 1280, labels)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "labels"),
     [
         ("Incognito", ("Incognito",)),
@@ -73,7 +74,7 @@ def test_a_chip_at_the_right_end_of_the_toolbar(text: str, labels: tuple[str, ..
     assert says(text, labels=labels)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("where", "text", "x", "y", "h"),
     [
         ("a tab's title", "Incognito", 1150, 15, 12),
@@ -99,7 +100,7 @@ def engine() -> Iterator[OcrEngine]:
     engine.close()
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in STRIPS.glob("*.webp")))
+@for_each("name", sorted(path.stem for path in STRIPS.glob("*.webp")))
 def test_toolbars_of_a_real_chromium(engine: OcrEngine, name: str) -> None:
     """Themes, widths, scale factors; pages and tabs that say the word themselves."""
     with Image.open(STRIPS / f"{name}.webp") as strip:

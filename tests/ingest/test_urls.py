@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.ocr.protocol import Box, OcrLine, OcrWord
 from ingest.reading import urls
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("see https://example.com/a/b?c=d#e.", ["https://example.com/a/b?c=d"]),
@@ -54,7 +54,7 @@ def line(*texts: str, y: int = 60, confidence: float = 0.95) -> OcrLine:
     return OcrLine(" ".join(texts), Box(100, y, 400, 16), confidence, words)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lines", "expected"),
     [
         ([line("example.com/news/today")], "https://example.com/news/today"),

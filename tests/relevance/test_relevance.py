@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from store.core.database import Database
 from store.search.search import search
 from tests.factories import NOON_MS
@@ -11,6 +9,7 @@ from tests.relevance import held_out
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.screens import relevance_set
 from tests.store.searching import ALWAYS, add_frame
+from tests.tables import for_each
 
 
 def test_the_set_is_large_the_same_each_time_and_in_two_languages() -> None:
@@ -32,7 +31,7 @@ def test_no_two_questions_are_the_same() -> None:
     assert len(texts) == len(set(texts))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ranked", "expected"),
     [
         ([1, 2, 3], (0.3, 1.0, 1.0)),

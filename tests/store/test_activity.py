@@ -20,6 +20,7 @@ from store.timeline import gaps, segments
 from store.timeline.segments import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS
 from store.timeline.totals import Kind, Total, intervals, of_segments, site
 from tests.factories import NOON_MS, capture
+from tests.tables import for_each
 
 SECOND = 1_000
 MINUTE = 60_000
@@ -195,7 +196,7 @@ def test_the_intervals_of_a_total_are_its_sum(database: Database) -> None:
             assert (parts[0].start_ms, parts[-1].end_ms) == (total.first_ms, total.last_ms)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "name"),
     [
         ("https://www.News.example:8443/a?b#c", "news.example"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from store.frames import apps
 from store.frames.apps import SLOTS, free_slot, preferred_slot
 from tests.factories import NOON_MS
 from tests.store.test_activity import SECOND, put
+from tests.tables import for_each
 
 COMMON = [
     "Code", "Google Chrome", "Firefox", "Slack", "Terminal", "Zoom", "Mail", "Finder", "Notion", "Spotify",
@@ -31,7 +31,7 @@ def test_reference_hash_is_the_published_one() -> None:
     assert fnv1a("foobar") == 0xBF9CF968
 
 
-@pytest.mark.parametrize("name", COMMON)
+@for_each("name", COMMON)
 def test_wish_is_the_hash_of_the_normalised_name(name: str) -> None:
     assert preferred_slot(name) == fnv1a(name.casefold()) % SLOTS
     assert preferred_slot(f" {name.upper()}.exe ") == preferred_slot(name)

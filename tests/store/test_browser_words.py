@@ -9,6 +9,7 @@ import pytest
 
 from store.spool import window_hints
 from store.spool.window_hints import MAX_COPIES, SILENT_AFTER_MS, ExtensionReport, OrdinaryWindow
+from tests.tables import for_each
 
 NEWS = OrdinaryWindow("News", "https://news.example/")
 
@@ -61,7 +62,7 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, content: bytes) -> N
         window_hints.read_reports(tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("browser", "app", "same"),
     [
         ("Chromium", "Chromium", True),

@@ -8,6 +8,7 @@ from store.core.database import Database
 from store.sources import entities, fact_curation
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS
+from tests.tables import for_each
 
 
 def groups(database: Database, *said: tuple[str, str]) -> list[set[str]]:
@@ -55,7 +56,7 @@ def test_the_same_object_in_other_words_is_no_clash(database: Database) -> None:
     assert groups(database, ("works_at", "Contoso Ltd"), ("Works at", "contoso  ltd.")) == []
 
 
-@pytest.mark.parametrize("text", ["", "is", "has", "the", "_", "…", "a_", "\0"])
+@for_each("text", ["", "is", "has", "the", "_", "…", "a_", "\0"])
 def test_any_text_has_a_key(text: str) -> None:
     relation, verb = fact_curation.predicate_key(text)
     assert verb == "" and isinstance(relation, str)

@@ -14,6 +14,7 @@ from store.core.database import Database, rows
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.store.plans import plans
+from tests.tables import for_each
 
 
 def ask(database: Database, chat_id: int, question: str = "What did I do?", now_ms: int = 10) -> StoredTurn:
@@ -186,7 +187,7 @@ def test_id_of_a_deleted_chat_is_not_used_again(database: Database) -> None:
     assert conversations.create(database, "next", 6) != chat_id
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "title"),
     [
         ("What did I do?", "What did I do?"),

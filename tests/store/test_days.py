@@ -7,18 +7,18 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from store.core import times
 from tests.factories import CASES
+from tests.tables import for_each
 
 VECTORS = json.loads((CASES / "local_days.json").read_text(encoding="utf-8"))
 ZONES = sorted({case["tz"] for case in VECTORS["days"]})
 
 
-@pytest.mark.parametrize("case", VECTORS["days"], ids=lambda c: f"{c['tz']}-{c['date']}-{c['day_start']}")
+@for_each("case", VECTORS["days"], ids=lambda c: f"{c['tz']}-{c['date']}-{c['day_start']}")
 def test_a_local_day_has_the_bounds_of_the_vector(case: dict[str, Any]) -> None:
     hours, minutes = map(int, case["day_start"].split(":"))
     found = times.day(date.fromisoformat(case["date"]), ZoneInfo(case["tz"]), hours * 60 + minutes)
@@ -30,7 +30,7 @@ def test_a_local_day_has_the_bounds_of_the_vector(case: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("case", VECTORS["walls"], ids=lambda c: f"{c['tz']}-{c['wall']}")
+@for_each("case", VECTORS["walls"], ids=lambda c: f"{c['tz']}-{c['wall']}")
 def test_a_wall_time_starts_early_and_ends_late(case: dict[str, Any]) -> None:
     wall, zone = datetime.fromisoformat(case["wall"]), ZoneInfo(case["tz"])
     found = (times.wall_to_ms(wall, zone), times.wall_to_ms(wall, zone, later=True))
@@ -54,7 +54,7 @@ def test_every_instant_lies_in_the_day_found_for_it(ms: int, zone: str) -> None:
     assert found.start_ms <= ms < found.end_ms
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("zone", "on", "marks"),
     [
         ("America/New_York", date(2026, 3, 8), 24),

@@ -21,6 +21,7 @@ from store.search.search import BadCursor, Filters, Page, search
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.store.searching import ALWAYS, add_frame, ids
+from tests.tables import for_each
 
 EMBEDDER = FakeEmbedder()
 
@@ -271,10 +272,10 @@ def walk(database: Database, text: str, filters: Filters = ALWAYS, **options: An
     return pages
 
 
-@pytest.mark.parametrize("text", ["login", "authentication", "pizza system", "error 12", "search"])
-@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
-@pytest.mark.parametrize("limit", [1, 3, 7, 100])
-@pytest.mark.parametrize("app", [None, "mail"])
+@for_each("text", ["login", "authentication", "pizza system", "error 12", "search"])
+@for_each("mode", ["hybrid", "semantic"])
+@for_each("limit", [1, 3, 7, 100])
+@for_each("app", [None, "mail"])
 def test_walk_sees_every_hit_once(many: Database, text: str, mode: Any, limit: int, app: str | None) -> None:
     """SEA-2, R3.78: and the total is what the pages hold."""
     pages = walk(many, text, replace(ALWAYS, app_name=app), mode=mode, limit=limit)
@@ -285,7 +286,7 @@ def test_walk_sees_every_hit_once(many: Database, text: str, mode: Any, limit: i
     assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("offset", [0, 2, 6, 9, 30])
+@for_each("offset", [0, 2, 6, 9, 30])
 def test_offset_skips_that_many(many: Database, offset: int) -> None:
     whole = [hit.frame_id for page in walk(many, "login", limit=4) for hit in page.hits]
     assert ids(ask(many, "login", limit=4, offset=offset)) == whole[offset : offset + 4]

@@ -23,6 +23,7 @@ from store.memory.search import MemoryPage
 from tests.factories import CASES, NOON_MS
 from tests.memories import draft, put_observation, put_session
 from tests.store.plans import plans
+from tests.tables import for_each
 
 DAY_MS = 86_400_000
 MODEL = "fake"
@@ -152,7 +153,7 @@ def test_r4_7_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is
     assert document_ids(database) == set()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("obs_7_facts", DocumentId("observation", 7, "facts")),

@@ -21,6 +21,7 @@ from tests.factories import CASES, NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.sources import message, put_messages
 from tests.store.plans import plans
+from tests.tables import for_each
 
 _SHARED = json.loads((CASES / "search_queries.json").read_text(encoding="utf-8"))
 DAY_MS = 86_400_000
@@ -70,7 +71,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Data
         database.close_thread()
 
 
-@pytest.mark.parametrize("case", _SHARED["cases"], ids=lambda case: case["id"])
+@for_each("case", _SHARED["cases"], ids=lambda case: case["id"])
 def test_c24_every_query_finds_what_the_cases_say(corpora: dict[str, Database], case: dict[str, Any]) -> None:
     texts = _SHARED["corpora"][case["corpus"]]
     page = messages.search_messages(corpora[case["corpus"]], RetrievalQuery(query_of(case)), limit=100)

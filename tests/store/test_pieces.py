@@ -15,13 +15,14 @@ from store.search.query import Query
 from store.search.search import ListedSearch
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
+from tests.tables import for_each
 
 
 def cut(text: str) -> Query | None:
     return fuzzy.split_ngrams(query.parse(text))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ways"),
     [
         ("青禾账单", ["青禾|账单"]),
@@ -40,7 +41,7 @@ def test_a_run_is_cut_in_every_way_into_pieces_of_two_and_three(text: str, ways:
     assert (found.reading, found.whole) == ("pieces", query.parse(text).tree)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "", "  ", "!", "账单", "服务器", "青禾 账单", '"青禾账单"', "青禾账单*", "青禾账单 OR 发票",

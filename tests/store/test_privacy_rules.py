@@ -25,6 +25,7 @@ from store.privacy.rules import (
     save_rules,
     validate,
 )
+from tests.tables import for_each
 
 PLAIN = WindowFacts("XTerm", "shell")
 
@@ -34,7 +35,7 @@ def decide(window: WindowFacts, *rules: Rule, defaults: bool = False) -> tuple[s
     return decision.action, decision.reason
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "match", "name", "fits"),
     [
         ("KeePassXC", "auto", "KeePassXC", True),
@@ -58,7 +59,7 @@ def test_an_app_is_compared_by_its_whole_name(pattern: str, match: str, name: st
     assert rule.fits(WindowFacts(name, "title")) is fits
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "match", "title", "fits"),
     [
         ("bank", "auto", "My Bank - Firefox", True),
@@ -78,7 +79,7 @@ def test_a_title_is_compared_by_whole_words(pattern: str, match: str, title: str
     assert rule.fits(WindowFacts("Firefox", title)) is fits
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "match", "url", "fits"),
     [
         ("chase.com", "auto", "https://chase.com/login", True),
@@ -113,7 +114,7 @@ def test_all_parts_of_a_rule_must_fit() -> None:
     assert not rule.fits(WindowFacts("Thunderbird", "Inbox (3)"))
 
 
-@pytest.mark.parametrize("name", PASSWORD_MANAGERS)
+@for_each("name", PASSWORD_MANAGERS)
 def test_password_managers_are_left_out_from_the_start(name: str) -> None:
     """PRI-7: they need not have been seen before."""
     assert decide(WindowFacts(name, "Vault"), defaults=True) == ("drop", "rule:app")
@@ -143,7 +144,7 @@ PRIVATE_TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("app", "title", "incognito", "expected"), PRIVATE_TABLE)
+@for_each(("app", "title", "incognito", "expected"), PRIVATE_TABLE)
 def test_private_windows_by_browser_and_title(
     app: str | None, title: str | None, incognito: bool | None, expected: str
 ) -> None:
@@ -160,7 +161,7 @@ def test_a_private_window_is_dropped_and_the_extension_counts_first() -> None:
     assert decide(spoken_for, defaults=True) == ("keep", "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("window", "rules", "defaults", "expected"),
     [
         (WindowFacts(None), (), True, ("mask", "unknown_window")),
@@ -200,7 +201,7 @@ def test_reasons_and_documents_name_the_kind_of_rule_only() -> None:
     assert "diary" in decision.detail  # for the person who asks, not for the ledger
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "field"),
     [
         ({}, "rule"),
@@ -239,7 +240,7 @@ def test_a_choice_in_the_app_counts_more_than_the_settings(data_dir: DataDir) ->
     assert load_rules(data_dir, settings) == RuleSet()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("window", "rules", "expected"),
     [
         (WindowFacts("Chromium", "News"), RuleSet(), ("keep", "")),

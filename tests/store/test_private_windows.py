@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from store.privacy.defaults import is_started_private, private_toolbar_words
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("app", "title", "command", "expected"),
     [
         ("Chromium", "News - Chromium", "chromium --no-sandbox --incognito", True),

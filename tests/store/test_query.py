@@ -15,6 +15,7 @@ from store.core import full_text, tokenizer
 from store.core.full_text import And, Condition, Near, Node, Not, Or, Phrase
 from store.search import query
 from tests.factories import CASES
+from tests.tables import for_each
 
 _SHARED = json.loads((CASES / "search_queries.json").read_text())
 
@@ -23,12 +24,12 @@ def word(text: str) -> Phrase:
     return Phrase((text,))
 
 
-@pytest.mark.parametrize("name", _SHARED["limits"])
+@for_each("name", _SHARED["limits"])
 def test_limits_are_those_of_the_shared_cases(name: str) -> None:
     assert getattr(query, name.upper()) == _SHARED["limits"][name]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "reading", "tree"),
     [
         ("report status", "words", And((word("report"), word("status")))),
@@ -58,7 +59,7 @@ def test_how_a_text_is_read(text: str, reading: str, tree: Node | None) -> None:
     assert (asked.reading, asked.tree, asked.is_browse) == (reading, tree, False)
 
 
-@pytest.mark.parametrize("text", ["", "  \t\n\u3000", "\x00\x1b", "\u200b\ufeff", "\ud800"])
+@for_each("text", ["", "  \t\n\u3000", "\x00\x1b", "\u200b\ufeff", "\ud800"])
 def test_blank_text_is_a_browse(text: str) -> None:
     assert query.parse(text).is_browse
 

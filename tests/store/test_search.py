@@ -20,6 +20,7 @@ from store.search import hits
 from store.search.search import Filters, search
 from tests.factories import CASES, NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
+from tests.tables import for_each
 
 _SHARED = json.loads((CASES / "search_queries.json").read_text())
 DAY_MS = 86_400_000
@@ -51,8 +52,8 @@ def text_of(case: dict[str, Any]) -> str:
     return "".join(part if isinstance(part, str) else part["repeat"] * part["times"] for part in parts)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in _SHARED["cases"]])
-@pytest.mark.parametrize("order", ["oldest", "relevance"])
+@for_each("case", [pytest.param(case, id=case["id"]) for case in _SHARED["cases"]])
+@for_each("order", ["oldest", "relevance"])
 def test_shared_case(
     corpora: dict[str, tuple[Database, list[int]]], case: dict[str, Any], order: Any
 ) -> None:

@@ -20,6 +20,7 @@ from store.search.hits import Cursor
 from store.search.search import BadCursor, Filters, Order, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, ids, walk
+from tests.tables import for_each
 
 FRAMES = 90
 
@@ -181,7 +182,7 @@ def test_frames_deleted_between_two_pages_hide_no_other(database: Database) -> N
 # -- cursors --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "changes", "order"),
     [
         ("alpha", {}, "newest"),
@@ -220,7 +221,7 @@ def test_a_damaged_cursor_is_refused(many: Database, text: str) -> None:
         search(many, "alpha", ALWAYS, cursor=text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "changes",
     [
         {"weights": ()},

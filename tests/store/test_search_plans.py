@@ -14,6 +14,7 @@ from store.core.paths import DataDir
 from store.search.search import Filters, Order, search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame
+from tests.tables import for_each
 
 APPS = ("Code", "WeChat", "Zoom")
 # A subquery that only counts, or hands on a set of ids, reads no table by itself. The different
@@ -61,9 +62,9 @@ def plan(database: Database, sql: str, bindings: Any) -> list[str]:
     return [row[3] for row in database.connection().execute(f"explain query plan {sql}", bindings)]
 
 
-@pytest.mark.parametrize("order", [None, "newest", "oldest"])
-@pytest.mark.parametrize("text", ["", "words", '"some words" OR c++'])
-@pytest.mark.parametrize(
+@for_each("order", [None, "newest", "oldest"])
+@for_each("text", ["", "words", '"some words" OR c++'])
+@for_each(
     "changes",
     [
         {},
@@ -100,7 +101,7 @@ def test_a_browse_walks_the_range_of_ids(filled: Database) -> None:
     assert rows_of(filled, ALWAYS) == ["SEARCH f USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "index"),
     [
         ({"app_name": "code"}, "frames_by_app (app_name=?"),
@@ -115,7 +116,7 @@ def test_a_browse_of_one_value_walks_its_index(filled: Database, changes: dict[s
     assert step == f"SEARCH f USING COVERING INDEX {index} AND id>? AND id<?)"
 
 
-@pytest.mark.parametrize("changes", [{"app_name": "o"}, {"window_name": "page"}])
+@for_each("changes", [{"app_name": "o"}, {"window_name": "page"}])
 def test_a_browse_of_several_names_walks_the_index_of_each(filled: Database, changes: dict[str, Any]) -> None:
     """A name that was last seen a million frames ago costs what a recent one costs."""
     steps = rows_of(filled, replace(ALWAYS, **changes))
@@ -123,7 +124,7 @@ def test_a_browse_of_several_names_walks_the_index_of_each(filled: Database, cha
     assert any("=? AND id>? AND id<?)" in step for step in steps)
 
 
-@pytest.mark.parametrize("text", ["words", "some words"])
+@for_each("text", ["words", "some words"])
 def test_a_word_is_looked_up_within_the_range_of_ids(filled: Database, text: str) -> None:
     """Technology: by a joined time column 87 ms, by a range of rowids 5 ms."""
     steps = [

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from store.core import tokenizer
 from store.search import query
 from store.search.hits import SNIPPET_CHARS, snippet, spans
+from tests.tables import for_each
 
 FILLER = "and so the page went on with many more words " * 20
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "asked", "marked"),
     [
         ("The report, the REPORT.", "report", ["report", "REPORT"]),

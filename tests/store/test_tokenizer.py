@@ -15,6 +15,7 @@ from store.core.tokenizer import normalise, tokens
 from store.ocr import readings
 from tests.factories import NOON_MS, text_draft
 from tests.store.searching import add_frame, add_texts
+from tests.tables import for_each
 
 # Letters, marks, joiners, jamo and signs of many scripts, so that odd neighbours meet often.
 _ODD = (
@@ -25,7 +26,7 @@ _ODD = (
 odd_texts = st.text(st.sampled_from(_ODD) | st.characters(), max_size=30)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("Hello, World_2!", [("hello", "Hello"), ("world", "World"), ("2", "2")]),

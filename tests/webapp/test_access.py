@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-import pytest
-
 from store.core.paths import DataDir
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 from webapp.core.services import Services
 from webapp.security.access import (
@@ -50,13 +49,13 @@ def test_a_launch_code_is_good_until_it_expires() -> None:
     assert check_launch_code("token", code, 1_000 + LAUNCH_LIFETIME_MS) is None
 
 
-@pytest.mark.parametrize("spoil", [lambda c: c[:-1], lambda c: "9" + c, lambda c: c + "0", lambda c: ""])
+@for_each("spoil", [lambda c: c[:-1], lambda c: "9" + c, lambda c: c + "0", lambda c: ""])
 def test_a_launch_code_that_was_touched_is_refused(spoil: object) -> None:
     assert callable(spoil)
     assert check_launch_code("token", spoil(make_launch_code("token", 1_000)), 1_000) is None
 
 
-@pytest.mark.parametrize("code", ["", ".", "..", "a.b.c", "é", "9" * 500, "1.\x00.f"])
+@for_each("code", ["", ".", "..", "a.b.c", "é", "9" * 500, "1.\x00.f"])
 def test_nonsense_is_no_launch_code(code: str) -> None:
     assert check_launch_code("token", code, 0) is None
 

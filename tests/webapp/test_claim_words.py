@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assistant.core.records import Claim, ClaimState
+from tests.tables import for_each
 from webapp.views.turns import claim_spans
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("state", "missing", "expected"),
     [
         ("found", (), None),

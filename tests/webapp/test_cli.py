@@ -23,6 +23,7 @@ from store.spool.process_state import read_pause
 from store.spool.queue import Spool
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from webapp.cli import COMMANDS, run
 from webapp.cli.common import parse_moment
 from webapp.security.access import load_token
@@ -148,7 +149,7 @@ def test_a_database_that_is_none_is_one_line(recollect: Recollect, data_dir: Dat
 # -- times ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "ms"),
     [
         ("1795176000", 1_795_176_000_000),
@@ -174,7 +175,7 @@ def test_a_time_without_a_zone_is_local(monkeypatch: pytest.MonkeyPatch) -> None
         time.tzset()
 
 
-@pytest.mark.parametrize("text", ["", "nan", "inf", "-1", "1e12", "14:00", "tomorrow", "2026-13-01"])
+@for_each("text", ["", "nan", "inf", "-1", "1e12", "14:00", "tomorrow", "2026-13-01"])
 def test_other_words_are_no_times(text: str) -> None:
     with pytest.raises(ValueError):
         parse_moment(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import for_each
 
 TOKENS = (Path(__file__).parents[2] / "static" / "css" / "tokens.css").read_text(encoding="utf-8")
 PAIR = re.compile(r"--([\w-]+):\s*light-dark\((#[0-9a-f]{6}),\s*(#[0-9a-f]{6})\)")
@@ -43,8 +43,8 @@ def contrast(one: float, other: float) -> float:
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("above", "below", "needed"), NEEDS)
+@for_each("theme", ["light", "dark"])
+@for_each(("above", "below", "needed"), NEEDS)
 def test_a_colour_can_be_read_on_its_ground(theme: str, above: str, below: str, needed: float) -> None:
     colours = THEMES[theme]
     assert contrast(luminance(colours[above]), luminance(colours[below])) >= needed

@@ -9,6 +9,7 @@ from flask import Flask
 
 from store.core import preferences
 from store.core.preferences import zone_named
+from tests.tables import for_each
 from webapp.core import formatting
 from webapp.core.parameters import clock_on, end_moment, moment
 from webapp.core.services import viewer
@@ -19,7 +20,7 @@ FRI_1432 = 1_795_156_328_000  # 2026-11-20 14:32:08 +08:00
 HOUR = 3_600_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("zone", "expected"),
     [
         (SHANGHAI, ("2026-11-20T14:32:08+08:00", "14:32:08", "Fri 20 Nov 2026, 14:32:08", "UTC+08:00")),
@@ -41,7 +42,7 @@ def test_the_repeated_hour_carries_its_offset() -> None:
     assert stamps == ["2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("start", "end", "expected"),
     [
         (FRI_1432, FRI_1432 + HOUR, "Today 14:32–15:32"),
@@ -56,7 +57,7 @@ def test_a_range_reads_as_a_person_would_write_it(start: int, end: int, expected
     assert formatting.span(start, end, SHANGHAI, FRI_1432) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ms", "expected"),
     [
         (-5, "0 s"),
@@ -76,9 +77,7 @@ def test_counts_and_sizes_are_grouped() -> None:
     assert (formatting.size(38_200_000_000), formatting.size(999)) == ("38.2 GB", "999 B")
 
 
-@pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "/etc/localtime", "Nowhere/City", "", "a" * 300, "UTC\n"]
-)
+@for_each("name", ["../../etc/passwd", "/etc/localtime", "Nowhere/City", "", "a" * 300, "UTC\n"])
 def test_a_zone_that_is_none_is_none(name: str) -> None:
     assert zone_named(name) is None
 

@@ -12,6 +12,7 @@ from werkzeug.routing import AnyConverter, BaseConverter
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import ORIGIN, PORT, Actor, csrf_of
 from webapp.security.guards import is_allowed_host
 
@@ -20,7 +21,7 @@ NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 # -- Host (SEC-4) ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "host",
     ["localhost:8420", "LOCALHOST:8420", "127.0.0.1:8420", "[::1]:8420"],
 )
@@ -28,7 +29,7 @@ def test_our_names_with_our_port_are_our_host(host: str) -> None:
     assert is_allowed_host(host, NAMES, 8420)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "host",
     [
         "",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tables import for_each
 from webapp.core.markdown import Span, highlight, render
 
 HOSTILE = [
@@ -46,7 +46,7 @@ def assert_harmless(html: str) -> None:
         assert href.startswith(("/frames/", "/timeline", "/search", "/chat/", "https://"))
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@for_each("text", HOSTILE)
 def test_hostile_text_renders_harmlessly(text: str) -> None:
     assert_harmless(
         str(render(text, {1: "/frames/1?cite=1.1.1"}, [Span(0, len(text), "unproven", "no evidence")]))
@@ -68,7 +68,7 @@ def test_a_cited_number_links_to_its_frame_and_others_stay_text() -> None:
     assert "maybe [7]." in html
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("You did. The reason was **disk** pressure.", "<p>You did. <span"),

@@ -17,6 +17,7 @@ from store.frames.frames import FrameRow
 from store.spool.process_state import CaptureState, Pause, write_capture_state, write_pause
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.ops.health import indicator_state
 
@@ -172,7 +173,7 @@ def state(**changes: object) -> CaptureState:
     return CaptureState(**{**values, **changes})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("found", "pause", "waiting", "expected"),
     [
         (None, None, 0, ("danger", "Not recording")),

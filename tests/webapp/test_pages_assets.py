@@ -8,7 +8,7 @@ import hashlib
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import for_each
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "static"
@@ -21,7 +21,7 @@ def compressed(*files: Path) -> int:
     return sum(len(gzip.compress(file.read_bytes(), 9)) for file in files)
 
 
-@pytest.mark.parametrize("name", [HTMX, IDIOMORPH])
+@for_each("name", [HTMX, IDIOMORPH])
 def test_what_is_vendored_is_the_file_that_was_chosen(name: str) -> None:
     digest = base64.b64encode(hashlib.sha384((STATIC / "vendor" / name).read_bytes()).digest()).decode()
     assert (STATIC / "vendor" / f"{name}.sha384").read_text().split() == [f"sha384-{digest}", name]
@@ -44,9 +44,7 @@ def test_the_weights_stay_under_their_bars() -> None:
     assert (STATIC / "sprite.svg").stat().st_size <= 12_000
 
 
-@pytest.mark.parametrize(
-    "file", [t for t in TEMPLATES if "css/" in t.read_text()], ids=lambda file: file.name
-)
+@for_each("file", [t for t in TEMPLATES if "css/" in t.read_text()], ids=lambda file: file.name)
 def test_no_page_loads_more_than_twelve_kilobytes_of_style(file: Path) -> None:
     shared = re.search(r"for name in \[(.*?)\]", (ROOT / "templates" / "base.html").read_text())
     assert shared is not None
@@ -64,7 +62,7 @@ def test_the_sprite_has_at_most_forty_icons_and_every_one_that_is_used() -> None
     assert named <= drawn, named - drawn
 
 
-@pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.relative_to(ROOT / "templates").as_posix())
+@for_each("file", TEMPLATES, ids=lambda file: file.relative_to(ROOT / "templates").as_posix())
 def test_a_template_holds_no_inline_code_and_no_other_host(file: Path) -> None:
     """SEC-7."""
     text = file.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from store.core.paths import DataDir
+from tests.tables import for_each
 from webapp.ops.control import Address, AlreadyRunning, advertise_address, supervisor_lock, web_address
 
 
@@ -44,7 +45,7 @@ def test_an_older_web_process_does_not_take_the_newer_ones_address_away(data_dir
     assert found is not None and found.port == 9001
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("host", "url"),
     [
         ("127.0.0.1", "http://127.0.0.1:9000"),

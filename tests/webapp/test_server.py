@@ -17,6 +17,7 @@ from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import Settings, WebSettings
+from tests.tables import for_each
 from webapp import create_app
 from webapp.security.access import PortInUse, check_address, listen, make_launch_code, public
 from webapp.serving.server import Server
@@ -74,12 +75,12 @@ def start(database: Database) -> Iterator[Start]:
 # -- the address (SEC-1) --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
+@for_each("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
 def test_this_machine_may_be_listened_on(host: str) -> None:
     check_address(WebSettings(host=host))
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.5", "example.com", "127.0.0.1.evil"])
+@for_each("host", ["0.0.0.0", "::", "", "192.168.1.5", "example.com", "127.0.0.1.evil"])
 def test_any_other_address_needs_two_words(host: str) -> None:
     with pytest.raises(SettingsError, match="allow_lan"):
         check_address(WebSettings(host=host))

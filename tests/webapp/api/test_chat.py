@@ -10,6 +10,7 @@ from assistant.core.records import TurnError
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.api.questions import failure_problem
 
@@ -130,7 +131,7 @@ def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
     assert (later.status_code, later.get_json()["problem"]) == (422, "future")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "status"),
     [
         ("model_unauthorized", 502),

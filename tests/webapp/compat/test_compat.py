@@ -25,6 +25,7 @@ from store.privacy import rules
 from store.privacy.rules import Rule
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from webapp.integrations.screenpipe.app import create_compat_app
 from webapp.integrations.screenpipe.search import shortened
 from webapp.security.access import load_token, reading_token
@@ -194,7 +195,7 @@ def test_frames_come_with_the_list_when_asked(theirs: Screenpipe, database: Data
     assert without["content"]["frame"] is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "most", "expected"),
     [
         ("abcdef", None, "abcdef"),

@@ -27,6 +27,7 @@ from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from tests.webapp.conftest import Clock
 from tests.webapp.context.conftest import changed, paced
 from tests.webapp.context.helpers import DAY_MS, Past
@@ -74,7 +75,7 @@ def test_r1_29_tags_are_of_the_persons_words_only(past: Past, context: ContextSe
     assert dict(summary_of(context, session_id).tags) == {"retention": 1.0, "set": 0.65}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("messages", "expected"),
     [
         (["what did I do today"], set()),

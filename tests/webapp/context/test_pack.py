@@ -6,7 +6,6 @@ import hashlib
 import json
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from assistant.core import prompt_blocks
 from assistant.core.texts import estimate_tokens
 from store.memory.chat_digests import Candidates, Line
 from tests.factories import NOON_MS
+from tests.tables import for_each
 from tests.webapp.context.helpers import DAY_MS
 
 DEFAULT = Limits(2_950, 1_300, 900, 700)
@@ -175,7 +175,7 @@ def ranks(found: Candidates, tagged: dict[int, float] | None = None, top_k: int 
     return [each.session_id for each in best]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("found", "expected"),
     [
         (candidates((0, [127, 0]), (0, [90, 90])), [1, 2]),  # the nearer one

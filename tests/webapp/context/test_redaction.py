@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.core.texts import REDACTED, is_luhn, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
+from tests.tables import for_each
 from tests.webapp.context.conftest import paced
 from tests.webapp.context.helpers import Past
 
@@ -38,7 +38,7 @@ def test_the_corpus_is_large() -> None:
     assert len({planted(line)[1] for line in LINES}) >= 100
 
 
-@pytest.mark.parametrize("line", LINES)
+@for_each("line", LINES)
 def test_r1_34_a_planted_secret_goes_and_its_surroundings_stay(line: str) -> None:
     text, secret = planted(line)
     clean = redacted(text)
@@ -48,7 +48,7 @@ def test_r1_34_a_planted_secret_goes_and_its_surroundings_stay(line: str) -> Non
     assert clean.startswith(before)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "What did I set retention to?",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from assistant.context import session_closing, session_summary, topics
 from assistant.context.session_closing import ContextServices
 from store.chats.conversations import StoredEvidence
@@ -14,6 +12,7 @@ from store.core.paths import DataDir
 from store.memory import chat_summaries
 from store.memory.chat_summaries import ChatSummary, SessionTurn, Trace, Traces
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.context.helpers import Past
 
 QUESTION = "What did I set retention to?"
@@ -82,7 +81,7 @@ TURNS = [
 ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "turns", "frames"),
     [
         ("Retention was set to 14 days.", (1,), (1001,)),
