@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from assistant.context.background import PreparedContext
 from assistant.core.cancellation import CancelToken
+from assistant.core.errors import UnknownChat
 from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnServices
@@ -129,6 +130,8 @@ def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) 
     try:
         for event in events:
             turn.add(event)
+    except UnknownChat:
+        log.info("chat %s was deleted while turn %s was answered", turn.chat_id, turn.n)
     except Exception:  # the turn is stored as interrupted; whoever follows it must learn that
         log.exception("turn %s of chat %s failed", turn.n, turn.chat_id)
         result = stored_turn(services.database, turn.chat_id, turn.n)

@@ -359,9 +359,11 @@ def _end(
     evidence: Iterable[StoredEvidence],
     now_ms: int | None,
 ) -> None:
-    Turn.update(status=status, answer_md=answer_md, payload=_json(payload)).where(Turn.id == turn_id).execute(
-        database.peewee
+    changed = Turn.update(status=status, answer_md=answer_md, payload=_json(payload)).where(
+        Turn.id == turn_id
     )
+    if not changed.execute(database.peewee):
+        return  # deleted while it was answered
     found = [
         {
             **asdict(item),

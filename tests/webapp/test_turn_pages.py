@@ -244,6 +244,23 @@ def test_a_turn_is_told_as_a_stream_that_goes_on_where_it_was_lost(
     assert browser.get("/chat/1/turns/9/events").status_code == 404
 
 
+def test_the_stream_of_a_turn_that_is_deleted_says_so_and_ends(
+    app: Flask, browser: Actor, form: dict[str, str], stub: StubModel, blocked: threading.Event
+) -> None:
+    stub.reply("Four.", wait_for=blocked)
+    address = asked(browser, form, "How many?")
+    found: list[tuple[str, str, str]] = []
+    reader = threading.Thread(target=lambda: found.extend(events_of(browser, address)))
+    reader.start()
+    taken = app.extensions["recollect_followers"]
+    while taken._value == event_stream.MAX_FOLLOWERS:  # it has its place, and is told the turn
+        time.sleep(0.01)
+    assert browser.post("/chat/1/delete", data=form).status_code == 303
+    blocked.set()
+    reader.join(60)
+    assert not reader.is_alive() and found[-1] == ("", "turn", "")
+
+
 def test_without_a_place_a_stream_is_the_turn_as_it_is(
     app: Flask, browser: Actor, form: dict[str, str], stub: StubModel, blocked: threading.Event
 ) -> None:

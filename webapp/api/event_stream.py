@@ -181,6 +181,7 @@ def _pieces(
                 return
             seq = drawn.seq
             part = _part_at(own, chat_id, n, seq)
+    yield draw()  # deleted meanwhile
 
 
 def _part_at(own: Services, chat_id: int, n: int, seq: int) -> int | None:

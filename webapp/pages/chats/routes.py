@@ -84,7 +84,7 @@ def ask(chat_id: int | None) -> Response:
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>")
 def turn(chat_id: int, n: int) -> Response:
-    """One turn as a fragment; asked for again and again while it runs."""
+    """One turn as a fragment, running or done."""
     if not templating.wants_fragment():
         return redirect(f"/chat/{chat_id}#t{n}", 302)
     return turn_fragment(chat_id, n)
