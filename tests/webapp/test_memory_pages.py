@@ -66,6 +66,12 @@ def test_what_is_found_is_marked_and_its_surroundings_are_a_link_away(
     assert "Nothing of this is in memory" in page(browser, "/memory/search?q=zebra")
 
 
+@pytest.mark.parametrize("path", ["/memory/search", "/search", "/insights"])
+def test_a_time_that_is_not_understood_is_told_on_the_page(browser: Actor, path: str) -> None:
+    page(browser, f"{path}?q=x&when=custom&phrase=nonsense")
+    assert "“nonsense” is not a time I know" in page(browser, "/memory/search?when=custom&phrase=nonsense")
+
+
 def test_around_mixes_types_and_marks_the_anchor(browser: Actor, database: Database) -> None:
     number = put_observation(database)
     session = put_session(database, start_ms=NOON_MS - 60_000, notes="three hours")
