@@ -206,11 +206,12 @@ def expire_all(database: Database, now_ms: int) -> int:
 
 def _close(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
     """Leave no call open: what runs is interrupted, what waits expires. Counts the latter."""
-    database.change(
-        "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now "
-        f"where state in ('approved', 'executing') and {condition}",
-        {**values, "now": now_ms},
-    )
+    with database.write() as connection:
+        connection.execute(
+            "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now "
+            f"where state in ('approved', 'executing') and {condition}",
+            {**values, "now": now_ms},
+        )
     return _expire(database, condition, values, now_ms)
 
 
@@ -322,7 +323,8 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
 def is_forgotten(database: Database, turn_id: int) -> bool:
     """Whether a frame that this turn was shown has been deleted since."""
     sql = "select 1 from tool_calls where turn_id = ? and is_forgotten limit 1"
-    return database.scalar(sql, (turn_id,)) is not None
+    with database.read() as connection:
+        return scalar(connection, sql, (turn_id,)) is not None
 
 
 # -- forgetting (inside `database.write()`) -----------------------------------------------
@@ -405,13 +407,15 @@ class ToolEvent:
 def latest_events(database: Database, limit: int = 50) -> list[ToolEvent]:
     """The newest events, newest first."""
     sql = "select at_ms, tool, event, duration_ms from tool_log order by id desc limit ?"
-    return [ToolEvent(*row) for row in database.rows(sql, (limit,))]
+    with database.read() as connection:
+        return [ToolEvent(*row) for row in rows(connection, sql, (limit,))]
 
 
 def last_used_tools(database: Database) -> dict[str, int]:
     """When each tool last ran, in epoch milliseconds."""
     sql = "select tool, max(at_ms) from tool_log where duration_ms is not null group by tool"
-    return dict(database.rows(sql))
+    with database.read() as connection:
+        return dict(rows(connection, sql))
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import apsw
 
 from store.core import preferences
-from store.core.database import Database, scalar
+from store.core.database import Database, rows, scalar
 
 State = Literal["open", "closed"]
 SummaryState = Literal["none", "pending", "made", "empty"]
@@ -68,18 +68,22 @@ def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_un
 def get(database: Database, session_id: int) -> ChatSession | None:
     """One session, or None."""
     sql = f"select {_COLUMNS} from chat_sessions s where s.id = ?"
-    return next(map(_session, database.rows(sql, (session_id,))), None)
+    with database.read() as connection:
+        return next(map(_session, rows(connection, sql, (session_id,))), None)
 
 
 def latest_of_chat(database: Database, chat_id: int) -> ChatSession | None:
     """The session that a chat was last looked at in."""
     sql = f"select {_COLUMNS} from chat_sessions s where s.conversation_id = ? order by s.id desc limit 1"
-    return next(map(_session, database.rows(sql, (chat_id,))), None)
+    with database.read() as connection:
+        return next(map(_session, rows(connection, sql, (chat_id,))), None)
 
 
 def ids_of_chat(database: Database, chat_id: int) -> set[int]:
     """Every session of a chat."""
-    return set(database.column("select id from chat_sessions where conversation_id = ?", (chat_id,)))
+    with database.read() as connection:
+        found = rows(connection, "select id from chat_sessions where conversation_id = ?", (chat_id,))
+    return {number for (number,) in found}
 
 
 def listed(database: Database, limit: int, before: int | None = None) -> list[ChatSession]:
@@ -91,7 +95,8 @@ def listed(database: Database, limit: int, before: int | None = None) -> list[Ch
         order by s.id desc
         limit ?
         """
-    return [_session(row) for row in database.rows(sql, (before or 2**62, limit))]
+    with database.read() as connection:
+        return [_session(row) for row in rows(connection, sql, (before or 2**62, limit))]
 
 
 def heartbeat(database: Database, session_id: int, now_ms: int) -> bool:
@@ -145,7 +150,8 @@ def close(database: Database, session_id: int, by: ClosedBy, now_ms: int) -> boo
 def stale(database: Database, before_ms: int) -> list[int]:
     """Open sessions that nobody was heard of since `before_ms`."""
     sql = "select id from chat_sessions where state = 'open' and seen_ms < ? order by seen_ms"
-    return database.column(sql, (before_ms,))
+    with database.read() as connection:
+        return [session_id for (session_id,) in rows(connection, sql, (before_ms,))]
 
 
 def pending(database: Database, limit: int = 100) -> list[int]:
@@ -154,13 +160,15 @@ def pending(database: Database, limit: int = 100) -> list[int]:
         select id from chat_sessions
         where summary_state = 'pending' and state = 'closed' order by id limit ?
         """
-    return database.column(sql, (limit,))
+    with database.read() as connection:
+        return [session_id for (session_id,) in rows(connection, sql, (limit,))]
 
 
 def user_turns(database: Database, session_id: int) -> list[str]:
     """What the person asked in a session, in order."""
     sql = "select content from messages where session_id = ? and role = 'user' order by id"
-    return database.column(sql, (session_id,))
+    with database.read() as connection:
+        return [content for (content,) in rows(connection, sql, (session_id,))]
 
 
 def use(connection: apsw.Connection, session_id: int, now_ms: int) -> None:
@@ -210,7 +218,9 @@ def set_without_context(database: Database, chat_id: int, is_off: bool) -> bool:
 
 
 def _changed(database: Database, sql: str, values: Any) -> bool:
-    return database.change(sql, values) > 0
+    with database.write() as connection:
+        connection.execute(sql, values)
+        return connection.changes() > 0
 
 
 def _session(row: tuple[Any, ...]) -> ChatSession:

@@ -191,7 +191,8 @@ def list_insights(
 def count(database: Database, wanted: InsightFilter = InsightFilter()) -> int:
     """How many insights a list has."""
     where, values = _wanted(wanted)
-    return int(database.scalar(f"select count(*) from insights i where {where}", values))
+    with database.read() as connection:
+        return int(scalar(connection, f"select count(*) from insights i where {where}", values))
 
 
 def _wanted(wanted: InsightFilter) -> tuple[str, dict[str, Any]]:
@@ -213,7 +214,8 @@ def _wanted(wanted: InsightFilter) -> tuple[str, dict[str, Any]]:
 
 def messages(database: Database, insight_id: int) -> list[dict[str, Any]]:
     """The messages that made an insight, the system's first. Raises `InsightNotFound`."""
-    found = database.scalar("select training_messages from insights where id = ?", (insight_id,))
+    with database.read() as connection:
+        found = scalar(connection, "select training_messages from insights where id = ?", (insight_id,))
     if found is None:
         raise InsightNotFound(insight_id)
     loaded: list[dict[str, Any]] = json.loads(found)
@@ -249,7 +251,8 @@ def _anchor_values(anchor: Anchor) -> dict[str, Any]:
 
 
 def _select(database: Database, condition: str, values: Mapping[str, Any]) -> list[Insight]:
-    return [_insight(*row) for row in database.rows(f"{_SELECT} where {condition}", values)]
+    with database.read() as connection:
+        return [_insight(*row) for row in rows(connection, f"{_SELECT} where {condition}", values)]
 
 
 def _insight(

@@ -87,4 +87,5 @@ _PROBES: dict[Source, str] = {
 
 def is_present(database: Database, source: Source) -> bool:
     """Whether the source has a row."""
-    return database.scalar(_PROBES[source]) is not None
+    with database.read() as connection:
+        return scalar(connection, _PROBES[source]) is not None

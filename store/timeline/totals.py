@@ -152,32 +152,41 @@ def store_stats(database: Database) -> Stats:
 def pictures_between(database: Database, start_ms: int, end_ms: int) -> tuple[int, int | None]:
     """(bytes of the pictures captured in a range, when the first of them was captured)."""
     first, after = id_range(start_ms, end_ms)
-    ((size, oldest),) = database.rows(
-        """
-        select coalesce(sum(size_bytes), 0), min(captured_ms)
-        from frames
-        where id >= ? and id < ?
-        """,
-        (first, after),
-    )
+    with database.read() as connection:
+        ((size, oldest),) = rows(
+            connection,
+            """
+            select coalesce(sum(size_bytes), 0), min(captured_ms)
+            from frames
+            where id >= ? and id < ?
+            """,
+            (first, after),
+        )
     return size, oldest
 
 
 def newest_read(database: Database, limit: int) -> list[int]:
     """Ids of the newest frames whose text was read, newest first."""
-    return database.column(
-        "select id from frames where reading_state = 'read' order by id desc limit ?",
-        (limit,),
-    )
+    with database.read() as connection:
+        found = rows(
+            connection,
+            "select id from frames where reading_state = 'read' order by id desc limit ?",
+            (limit,),
+        )
+    return [frame_id for (frame_id,) in found]
 
 
 def last_turn_status(database: Database) -> str | None:
     """How the last question that has ended ended: ``done`` or ``failed``; None before the first."""
-    found = database.scalar("select status from turns where status <> 'running' order by id desc limit 1")
+    with database.read() as connection:
+        found = scalar(
+            connection, "select status from turns where status <> 'running' order by id desc limit 1"
+        )
     return None if found is None else str(found)
 
 
 def damage(database: Database) -> str | None:
     """What SQLite's own check of the file says is wrong, or None. Takes as long as reading the file."""
-    verdict = database.scalar("pragma quick_check(1)", deadline_s=60)
+    with database.read(deadline_s=60) as connection:
+        verdict = scalar(connection, "pragma quick_check(1)")
     return None if verdict == "ok" else str(verdict)

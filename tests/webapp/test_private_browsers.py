@@ -13,7 +13,7 @@ from store.core.settings import OcrSettings, Settings
 from store.privacy.defaults import BROWSERS
 from tests.webapp.conftest import Actor
 from webapp.core.services import services, viewer
-from webapp.pages.welcome import page
+from webapp.pages.welcome import setup_rows
 
 
 def text_of(page: str) -> str:
@@ -48,5 +48,5 @@ def test_the_first_page_says_when_no_toolbar_can_be_read(make_app: Callable[...,
     app = make_app(Settings(ocr=OcrSettings(engine="off")))
     with app.test_request_context():
         own = services()
-        row = next(row for row in page(own, viewer()).rows if row.name == "Private windows")
+        row = next(row for row in setup_rows(own, viewer()) if row.name == "Private windows")
     assert row.verdict == "!" and "no toolbar can be read" in row.sentence

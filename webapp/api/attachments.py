@@ -20,7 +20,7 @@ class AttachmentUpload(Request):
 
     file: bytes = Field(
         description=f"Text, HTML, PDF, Word (docx) or a PNG, JPEG or WebP image, at most "
-        f"{uploads.MAX_BYTES // 1_000_000} MB."
+        f"{uploads.MAX_ATTACHMENT_BYTES // 1_000_000} MB."
     )
 
 

@@ -74,7 +74,7 @@ def _importer(kind: Kind, summary: str) -> None:
         if request.mimetype != "multipart/form-data":
             raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
         choices = _choices()
-        return ImportReceiptAnswer(**uploads.run(kind, uploads.uploaded_file(), choices))
+        return ImportReceiptAnswer(**uploads.import_file(kind, uploads.uploaded_file(), choices))
 
     upload.__name__ = kind
     endpoint(

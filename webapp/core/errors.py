@@ -115,7 +115,7 @@ def install(app: Flask) -> None:
 
 
 def problem_response(problem: Problem) -> Response:
-    """The problem in the format that was asked for (SEA-14)."""
+    """The problem in the format that was asked for: a script gets no page, and a person no JSON."""
     if is_api():
         body = json.dumps(problem.document(), ensure_ascii=False)
         response = Response(body, problem.status, content_type=PROBLEM_TYPE)
@@ -139,60 +139,61 @@ def _page(problem: Problem) -> Response:
     return Response(html, problem.status, content_type="text/html; charset=utf-8")
 
 
+def unreadable_address(field: str, message: str) -> Problem:
+    """The refusal of an address with something in it that cannot be read."""
+    errors = (FieldError(field, message),)
+    return Problem(400, "invalid_request", "The address cannot be understood.", errors=errors)
+
+
+_STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
+    store_errors.FrameNotFound: (404, "frame_not_found", "There is no frame {error.frame_id}."),
+    store_errors.AttachmentNotFound: (
+        404, "attachment_not_found", "There is no attachment {error.attachment_id}.",
+    ),
+    store_errors.AttachmentGone: (410, "attachment_gone", "The file is {error.reason}."),
+    store_errors.AttachmentSent: (
+        409, "attachment_sent", "It belongs to a question that was asked, and goes with its chat.",
+    ),
+    store_errors.MediaGone: (
+        410, "media_gone",
+        "The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain.",
+    ),
+    ProviderNotFound: (404, "provider_not_found", "There is no such provider."),
+    UnknownPersona: (404, "persona_not_found", "There is no such persona."),
+    InsightNotFound: (404, "insight_not_found", "There is no such insight."),
+    EntityNotFound: (404, "entity_not_found", "There is no entity {error.args[0]}."),
+    ImportNotFound: (404, "import_not_found", "There is no import {error.args[0]}."),
+    BuiltInPersona: (409, "builtin_persona", "{error}."),
+    ProvidersUnreadable: (503, "providers_unreadable", "{error}. It is left as it is; correct or remove it."),
+    store_errors.SpoolFull: (503, "spool_full", "The spool is full; try again later."),
+    store_errors.StoreBusy: (503, "store_busy", "The database is busy; try again."),
+    store_errors.DeadlineExceeded: (503, "deadline_exceeded", "This took too long and was stopped."),
+    store_errors.DatabaseDamaged: (
+        503, "database_damaged", "The database cannot be read; `recollect doctor` says what to do.",
+    ),
+}  # fmt: skip
+
+
 def of_store(error: Exception) -> Problem:
     """What a refusal of the store means to a caller."""
-    retry = {"Retry-After": str(RETRY_AFTER_S)}
     match error:
-        case store_errors.FrameNotFound():
-            return Problem(404, "frame_not_found", f"There is no frame {error.frame_id}.")
-        case store_errors.AttachmentNotFound():
-            return Problem(404, "attachment_not_found", f"There is no attachment {error.attachment_id}.")
-        case store_errors.AttachmentGone():
-            return Problem(410, "attachment_gone", f"The file is {error.reason}.")
-        case store_errors.AttachmentSent():
-            detail = "It belongs to a question that was asked, and goes with its chat."
-            return Problem(409, "attachment_sent", detail)
-        case store_errors.MediaGone():
-            return Problem(410, "media_gone", _gone(error), extra={"reason": error.reason})
-        case ProviderNotFound():
-            return Problem(404, "provider_not_found", "There is no such provider.")
-        case UnknownPersona():
-            return Problem(404, "persona_not_found", "There is no such persona.")
-        case InsightNotFound():
-            return Problem(404, "insight_not_found", "There is no such insight.")
-        case EntityNotFound():
-            return not_found("entity", error.args[0])
-        case ImportNotFound():
-            return not_found("import", error.args[0])
         case PersonaInvalid():
             return invalid(422, "invalid_persona", *error.errors)
         case PromptInvalid():
             return invalid(422, f"invalid_{error.field}", (error.field, str(error)))
         case ProviderInvalid():
             return invalid(422, "invalid_provider", *error.errors)
-        case BuiltInPersona():
-            return Problem(409, "builtin_persona", f"{error}.")
-        case ProvidersUnreadable():
-            log.error("%s", error)
-            return Problem(
-                503, "providers_unreadable", f"{error}. It is left as it is; correct or remove it."
-            )
-        case store_errors.SpoolFull():
-            return Problem(503, "spool_full", "The spool is full; try again later.", headers=retry)
-        case store_errors.StoreBusy():
-            return Problem(503, "store_busy", "The database is busy; try again.", headers=retry)
-        case store_errors.DeadlineExceeded():
-            return Problem(503, "deadline_exceeded", "This took too long and was stopped.", headers=retry)
-        case store_errors.DatabaseDamaged():
-            log.error("the database is damaged: %s", error)
-            detail = "The database cannot be read; `recollect doctor` says what to do."
-            return Problem(503, "database_damaged", detail, headers=retry)
-    log.exception("unexpected store error in request %s", request_id(), exc_info=error)
-    return Problem(500, "internal_error", "Something went wrong on our side.")
-
-
-def _gone(error: store_errors.MediaGone) -> str:
-    return f"The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain."
+    known = next((_STORE_PROBLEMS[cls] for cls in type(error).__mro__ if cls in _STORE_PROBLEMS), None)
+    if known is None:
+        log.exception("unexpected store error in request %s", request_id(), exc_info=error)
+        return _internal_error()
+    status, code, detail = known
+    if isinstance(error, store_errors.DatabaseDamaged | ProvidersUnreadable):
+        log.error("%s: %s", code, error)
+    waits = status == 503 and not isinstance(error, ProvidersUnreadable)  # that one a person has to mend
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if waits else {}
+    extra = {"reason": error.reason} if isinstance(error, store_errors.MediaGone) else {}
+    return Problem(status, code, detail.format(error=error), headers=headers, extra=extra)
 
 
 _HTTP_CODES = {
@@ -217,4 +218,8 @@ def _of_http(error: HTTPException) -> Problem:
 
 def _unexpected(error: Exception) -> Response:
     log.exception("request %s failed", request_id(), exc_info=error)
-    return problem_response(Problem(500, "internal_error", "Something went wrong on our side."))
+    return problem_response(_internal_error())
+
+
+def _internal_error() -> Problem:
+    return Problem(500, "internal_error", "Something went wrong on our side.")

@@ -5,6 +5,7 @@ English by hand and not by `strftime`, which follows the process's locale.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import date, tzinfo
 from difflib import SequenceMatcher
@@ -99,26 +100,61 @@ def size(number: float) -> str:
     return f"{number:.1f} TB"
 
 
+def tool_duration(ms: int) -> str:
+    """Tools are quick: ``0.3 s``, and whole units from ten seconds on."""
+    if ms < 100:
+        return "under 0.1 s"
+    return f"{ms / 1000:.1f} s" if ms < 10_000 else duration(ms)
+
+
+def indented_json(text: str) -> str:
+    """JSON on lines, for reading; what is no JSON as it is."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except ValueError:
+        return text
+
+
+def slot_class(slot: int | None) -> str:
+    """The class that carries an app's colour."""
+    return "other" if slot is None else f"c{slot}"
+
+
+_GAP_REASONS = {
+    "excluded": "left out by a privacy rule",
+    "idle": "idle (no input)",
+    "not_running": "not recording",
+}
+
+
+def gap_reason(reason: str) -> str:
+    """Why nothing was recorded: ``failed:no_display`` becomes ``failed (no display)``."""
+    kind, _, cause = reason.partition(":")
+    if kind == "failed":
+        return f"failed ({cause.replace('_', ' ')})" if cause else "failed"
+    return _GAP_REASONS.get(kind, kind.replace("_", " "))
+
+
 def host(url: str) -> str:
     """The part of a URL that says where it leads."""
     rest = url.partition("://")[2] or url
     return rest.partition("/")[0]
 
 
-# ---- difference
-# What differs between two texts, line by line, to be read without colours too.
-
-Kind = Literal["same", "added", "removed"]
+def sentence(text: object) -> str:
+    """What an error says, with a capital letter and a full stop."""
+    words = str(text)
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    kind: Kind
+    kind: Literal["same", "added", "removed"]
     text: str
 
 
 def difference(before: str, after: str) -> list[DiffLine]:
-    """Every line of both texts in order: kept, gone from `before`, or new in `after`.
+    """Every line of both texts in order: the same, removed from `before`, or added in `after`.
 
     Whole lines are compared: `difflib.ndiff`, which also looks for similar ones, takes minutes for
     thousands of short lines. Lines that are everywhere are no anchors, which keeps those fast, too.

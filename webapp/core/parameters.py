@@ -1,4 +1,9 @@
-"""Ids in addresses: ``<id:frame_id>``, ``<model:model_id>``, ``<day:on>``."""
+"""What addresses and forms carry: ids, numbers, days, moments and ranges of time.
+
+A moment is epoch milliseconds, RFC 3339 or a wall-clock time. Milliseconds are what a browser works
+out, and always win; a preset and wall-clock fields, for browsers without scripts, are read on the
+viewer's clock.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +54,11 @@ class ModelConverter(BaseConverter):
     regex = r"[^/\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}"
 
 
-# ---- moments
-# Moments and ranges in addresses and forms: epoch milliseconds, RFC 3339, or a wall-clock time.
-#
-# Milliseconds are what a browser sends and always win; wall-clock fields are for browsers without
-# scripts and are read in the viewer's zone.
+def number(values: Mapping[str, str], name: str, digits: int = 18) -> int | None:
+    """The whole number in a field, None for anything else; 18 digits fit an integer of SQLite."""
+    text = values.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
+
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
@@ -110,12 +115,6 @@ def clock_on(day: times.Day, text: str, viewer: Viewer) -> int | None:
     return ms
 
 
-# ---- ranges
-# A range of time from a form or an address, and the presets that name the usual ones.
-#
-# What a browser worked out (epoch milliseconds) wins; a preset is read on the viewer's clock; wall
-# times are for browsers without scripts.
-
 PRESETS = {
     "30m": "Last 30 min",
     "2h": "Last 2 h",
@@ -142,26 +141,29 @@ class Range:
     def is_given(self) -> bool:
         return self.start_ms is not None
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Both ends of a range that is given."""
+        assert self.start_ms is not None and self.end_ms is not None
+        return self.start_ms, self.end_ms
+
 
 NO_RANGE = Range("")
 
 
-def read(values: Mapping[str, str], viewer: Viewer, start: str = "from", end: str = "to") -> Range:
+def range_of(values: Mapping[str, str], viewer: Viewer, start: str = "from", end: str = "to") -> Range:
     """The range in a query or form whose fields are called `start`, `end`, `when` and ``*_local``."""
     when = values.get("when", "")
     if when in PRESETS and not (values.get(start) and values.get(end)):
-        return _of_preset(when, viewer)
+        return Range(when, *bounds(when, viewer), PRESETS[when])
     phrase = values.get("phrase", "").strip()
     if when == "custom" and phrase and not (values.get(start) and values.get(end)):
         return _of_phrase(phrase, viewer)
-    start_ms = moment(values.get(start) or values.get("from_local"), viewer)
-    end_ms = end_moment(values.get(end) or values.get("to_local"), viewer)
-    if start_ms is None and end_ms is None:
+    since = moment(values.get(start) or values.get("from_local"), viewer)
+    until = end_moment(values.get(end) or values.get("to_local"), viewer)
+    if since is None and until is None:
         return NO_RANGE
-    if start_ms is None:
-        start_ms = 0
-    if end_ms is None:
-        end_ms = viewer.now_ms
+    start_ms, end_ms = since or 0, viewer.now_ms if until is None else until
     label = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms) if start_ms < end_ms else ""
     problem = "" if start_ms < end_ms else "The range ends before it starts."
     return Range(when if when in PRESETS else "custom", start_ms, end_ms, label, problem, phrase)
@@ -175,20 +177,20 @@ _PROBLEMS = {
 
 
 def _of_phrase(phrase: str, viewer: Viewer) -> Range:
-    """What was typed in words, as `phrases` reads it; a moment is widened."""
+    """What was typed in words; a moment is widened."""
     calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
-    found = in_field(phrase, calendar)
-    if isinstance(found, Refusal):
-        why = _PROBLEMS.get(found.problem, "is not a time I know")
-        return Range("custom", problem=f"“{found.phrase}” {why}.", phrase=phrase)
-    found = widened(found, calendar)
-    label = formatting.span(found.start_ms, found.end_ms, viewer.zone, viewer.now_ms)
-    return Range("custom", found.start_ms, found.end_ms, label, phrase=phrase)
+    time = in_field(phrase, calendar)
+    if isinstance(time, Refusal):
+        why = _PROBLEMS.get(time.problem, "is not a time I know")
+        return Range("custom", problem=f"“{time.phrase}” {why}.", phrase=phrase)
+    time = widened(time, calendar)
+    return of_span(time.start_ms, time.end_ms, viewer, phrase)
 
 
-def _of_preset(when: str, viewer: Viewer) -> Range:
-    start_ms, end_ms = bounds(when, viewer)
-    return Range(when, start_ms, end_ms, PRESETS[when])
+def of_span(start_ms: int, end_ms: int, viewer: Viewer, phrase: str = "") -> Range:
+    """A range that was chosen by its ends."""
+    label = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
+    return Range("custom", start_ms, end_ms, label, phrase=phrase)
 
 
 def bounds(when: str, viewer: Viewer) -> tuple[int, int]:

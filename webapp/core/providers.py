@@ -130,7 +130,7 @@ def _place(base_url: str) -> tuple[str, str]:
 
 def _free_name(own: Services, provider: Provider) -> str:
     """The model's name, or the host's, with a number when it is taken."""
-    taken = {each.name.casefold() for each in providers.load(own.data_dir).entries}
+    taken = {entry.name.casefold() for entry in providers.load(own.data_dir).entries}
     taken |= {name.casefold() for name in configured_names(own.settings.chat)}
     try:
         stem = (provider.model or host_of(provider.base_url))[:50]

@@ -1,4 +1,9 @@
-"""What every request handler is handed: one frozen bundle, nothing global."""
+"""What every request handler is handed: the services of its app, and the viewer it answers.
+
+The browser decides the viewer's zone (cookie ``tz``, written by ``zone.js`` from `Intl`), a person
+may override it for this browser (cookie ``zone``), and a link may carry its own (``?tz=``). Before
+the browser has said anything the server's own zone stands in, and the page says so.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import select
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
@@ -46,13 +52,6 @@ def services() -> Services:
     return cast(Services, current_app.extensions["recollect"])
 
 
-# ---- viewer
-# Who looks at the page, and on which clock: zone, theme and display choices of one request.
-#
-# The browser decides the zone (cookie ``tz``, written by ``zone.js`` from `Intl`), a person may
-# override it for this browser (cookie ``zone``), and a link may carry its own (``?tz=``). Before
-# the browser has said anything the server's own zone stands in, and the page says so.
-
 ZONE_COOKIE = "zone"
 BROWSER_ZONE_COOKIE = "tz"
 THEME_COOKIE = "theme"
@@ -86,6 +85,10 @@ class Viewer:
     def day_of(self, ms: int) -> times.Day:
         return times.day_of(ms, self.zone, self.day_start_min)
 
+    def date_of(self, ms: int | None) -> date | None:
+        """The date of the day that holds a moment; None for none."""
+        return None if ms is None else self.day_of(ms).date
+
     @property
     def today(self) -> times.Day:
         return self.day_of(self.now_ms)
@@ -94,20 +97,19 @@ class Viewer:
 def viewer() -> Viewer:
     """The viewer of the current request, worked out once."""
     if "viewer" not in g:
-        g.viewer = _read()
-    found: Viewer = g.viewer
-    return found
+        g.viewer = _viewer_of_request()
+    return cast(Viewer, g.viewer)
 
 
-def _read() -> Viewer:
+def _viewer_of_request() -> Viewer:
     cookies = request.cookies
     choices: list[tuple[Origin, str | None]] = [
         ("link", request.values.get("tz")),
         ("chosen", cookies.get(ZONE_COOKIE)),
         ("browser", cookies.get(BROWSER_ZONE_COOKIE)),
     ]
-    found = ((origin, zone_named(name)) for origin, name in choices)
-    origin, zone = next(((o, z) for o, z in found if z is not None), ("server", host_zone()))
+    zones = ((origin, zone_named(name)) for origin, name in choices)
+    origin, zone = next(((o, z) for o, z in zones if z is not None), ("server", host_zone()))
     theme = cookies.get(THEME_COOKIE, "")
     day_start = cookies.get(DAY_START_COOKIE, "")
     return Viewer(

@@ -1,7 +1,8 @@
-"""One address, two shapes: the whole page, or the fragment that htmx asked for."""
+"""Templates as answers: the whole page, or the fragment that htmx asked for; and the filters they use."""
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import Any
 
@@ -12,8 +13,9 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from store.core import preferences, times
 from store.frames import frames
+from store.frames.frames import FrameRow
 from webapp.core import formatting
-from webapp.core.services import Viewer, viewer
+from webapp.core.services import viewer
 
 
 def install_htmx(app: Flask) -> None:
@@ -29,6 +31,11 @@ def wants_fragment() -> bool:
 def render(page_template: str, fragment_template: str, **context: Any) -> Response:
     """The page's template, or the fragment's, with the same context."""
     return make_response(render_template(fragment_template if wants_fragment() else page_template, **context))
+
+
+def render_page(template: str, status: int = 200, /, **context: Any) -> Response:
+    """The template as an answer."""
+    return make_response(render_template(template, **context), status)
 
 
 def redirect_to(address: str, code: int = 303) -> BaseResponse:
@@ -48,15 +55,14 @@ def is_local(address: str) -> bool:
     return address.startswith("/") and not address.startswith(("//", "/\\")) and "\n" not in address
 
 
-# ---- filters
-# Jinja filters and globals: times on the viewer's clock, numbers in words, Markdown.
-#
-# The functions behind them are in `webapp.core.formatting` and `webapp.core.markdown`; here they are given
-# the clock of the request.
+def redirect_back(otherwise: str) -> BaseResponse:
+    """To the page that the form names as ``next``, where that is one of ours."""
+    address = flask_request.form.get("next", "")
+    return redirect_to(address if is_local(address) else otherwise)
 
 
 def install_filters(app: Flask) -> None:
-    """Make the filters and globals known to every template."""
+    """Make the filters and globals known to every template: `formatting` on the clock of the request."""
     app.jinja_env.filters.update(
         iso=lambda ms: formatting.iso(ms, viewer().zone),
         clock=lambda ms: formatting.clock(ms, viewer().zone),
@@ -71,7 +77,13 @@ def install_filters(app: Flask) -> None:
         count=formatting.count,
         size=formatting.size,
         frame_ms=frames.captured_ms_of,
+        frame_alt=_frame_alt,
+        preview_height=_preview_height,
         host=formatting.host,
+        tool_duration=formatting.tool_duration,
+        indented_json=formatting.indented_json,
+        from_json=json.loads,
+        slot_class=formatting.slot_class,
         day_key=lambda ms: times.to_local(ms, viewer().zone).date().isoformat(),
         wall=lambda ms: times.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )
@@ -81,6 +93,17 @@ def install_filters(app: Flask) -> None:
 def current_path() -> str:
     """This page's own path and query, for links that come back to it."""
     return flask_request.full_path.rstrip("?")
+
+
+def _frame_alt(frame: FrameRow, at: str = "") -> str:
+    """A frame in words: app, window, and its time, on the viewer's clock where `at` is not given."""
+    at = at or formatting.clock(frame.captured_ms, viewer().zone)
+    return ", ".join(part for part in (frame.app_name, frame.window_name, at) if part)
+
+
+def _preview_height(frame: FrameRow, width_px: int) -> int:
+    """The height of a preview of that width, so that nothing shifts when it arrives."""
+    return max(1, round(frame.height_px * min(width_px, frame.width_px) / max(1, frame.width_px)))
 
 
 def _day_long(value: int | date) -> str:
@@ -96,5 +119,4 @@ def _date(value: int | date) -> date:
 
 
 def _span(start_ms: int, end_ms: int) -> str:
-    who: Viewer = viewer()
-    return formatting.span(start_ms, end_ms, who.zone, who.now_ms)
+    return formatting.span(start_ms, end_ms, viewer().zone, viewer().now_ms)

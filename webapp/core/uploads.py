@@ -1,7 +1,8 @@
-"""What is uploaded: pictures stay in memory, files to import lie in the home folder while they are read.
+"""What is uploaded: files to import, and files that are attached to a question.
 
-Neither touches the system's temp folder. A file to import may be large, and another program reads it
-(`webapp.core.uploads`); it goes when its request ends, and what a crash leaves is swept with the spool.
+The web process parses none of them: a process of ingest reads each, so that a hostile one harms nobody
+here. Nothing touches the system's temp folder. A file to import may be large and lies in the home folder
+until its request ends (what a crash leaves is swept with the spool); everything else stays in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from flask import g, request
 from htmx_flask.requests import HtmxAwareRequest
@@ -30,8 +31,19 @@ from store.sources.imports import Kind
 from webapp.core.errors import FieldError, Problem
 from webapp.core.services import services
 
+log = logging.getLogger(__name__)
+
 MAX_IMPORT_BYTES = 512_000_000
+MAX_ATTACHMENT_BYTES = 25_000_000
+IMPORT_TIMEOUT_S = 3_600
+ATTACHMENT_TIMEOUT_S = 25.0
 IMPORT_PATHS = ("/api/v1/imports/", "/sources/")
+_MAX_NAME = 200
+_REFUSED, _UNSUPPORTED = 1, 3  # how the programs of ingest end when they refuse a file
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_reading = threading.BoundedSemaphore(2)
+"""Attached files that are read at the same time; each may take a gigabyte."""
 
 
 class Request(HtmxAwareRequest):  # type: ignore[misc]  # htmx_flask is untyped
@@ -58,19 +70,6 @@ class Request(HtmxAwareRequest):  # type: ignore[misc]  # htmx_flask is untyped
             path.unlink(missing_ok=True)
 
 
-# ---- importing
-# Import an uploaded file: a process of ingest reads it, so that a hostile one harms nobody here.
-#
-# The web process never parses such a file, and imports nothing of ingest; the receipt comes back as JSON.
-
-log = logging.getLogger(__name__)
-
-IMPORT_TIMEOUT_S = 3_600
-_MAX_NAME = 200
-_REFUSED = 1
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What the file does not say, "" for what is found out."""
@@ -83,53 +82,54 @@ class Choices:
 
 def uploaded_file() -> FileStorage:
     """The part `file` of the form. Raises `Problem`."""
-    found = request.files.get("file")
-    if found is None or (not found.filename and not found.stream.read(1)):
+    file = request.files.get("file")
+    if file is None or (not file.filename and not file.stream.read(1)):
         errors = (FieldError("file", "is missing"),)
         raise Problem(422, "file_required", "file: is missing", errors=errors)
-    return found
+    return file
 
 
-def run(kind: Kind, file: FileStorage, choices: Choices) -> dict[str, Any]:
+def import_file(kind: Kind, file: FileStorage, choices: Choices) -> dict[str, Any]:
     """The receipt of the import. Raises `Problem` with the reason when the file is refused."""
     file.stream.flush()
-    command = [
-        sys.executable, "-m", "ingest", "--home", str(services().data_dir.home),
-        "import", kind, str(Path(str(file.stream.name))), "--json", f"--name={_name(file)}",
-        f"--tz={choices.timezone}",
+    arguments = [
+        "ingest", "--home", str(services().data_dir.home), "import", kind, str(Path(str(file.stream.name))),
+        "--json", f"--name={_name(file)}", f"--tz={choices.timezone}",
     ]  # fmt: skip
     given = {"format": choices.format, "dates": choices.dates}
-    command += [f"--{option}={_plain(value)}" for option, value in given.items() if value]
-    command += [f"--me={_plain(name)}" for name in choices.me.split(",") if name.strip()]
+    arguments += [f"--{option}={_plain(value)}" for option, value in given.items() if value]
+    arguments += [f"--me={_plain(name)}" for name in choices.me.split(",") if name.strip()]
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=IMPORT_TIMEOUT_S,
-            check=False,
-        )
+        done = _run_program(arguments, IMPORT_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
-        raise Problem(
-            503,
-            "import_too_long",
-            "It took more than an hour and was stopped; import it again to go on.",
-        ) from error
+        detail = "It took more than an hour and was stopped; import it again to go on."
+        raise Problem(503, "import_too_long", detail) from error
     if done.returncode == 0:
         receipt: dict[str, Any] = json.loads(done.stdout)
         return receipt
-    last = done.stderr.strip().rpartition("\n")[2]
-    if done.returncode == _REFUSED and last.startswith("ingest: "):
-        raise Problem(422, "import_refused", _sentence(last.removeprefix("ingest: ")))
+    if done.returncode == _REFUSED and (reason := _reason(done, "ingest: ")):
+        raise Problem(422, "import_refused", f"{reason[:1].upper()}{reason[1:]}.")
     log.error("an import ended with code %d: %s", done.returncode, done.stderr)
-    raise Problem(
-        500, "import_failed", "The import broke off, and the log says why; importing again goes on."
+    detail = "The import broke off, and the log says why; importing again goes on."
+    raise Problem(500, "import_failed", detail)
+
+
+def _run_program(arguments: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=timeout_s,
+        check=False,
     )
 
 
-def _sentence(reason: str) -> str:
-    return f"{reason[:1].upper()}{reason[1:]}."
+def _reason(done: subprocess.CompletedProcess[str], prefix: str) -> str:
+    """What a program said last, when it is a refusal of its own; else ""."""
+    last = done.stderr.strip().rpartition("\n")[2]
+    return last.removeprefix(prefix) if last.startswith(prefix) else ""
 
 
 def _name(file: FileStorage) -> str:
@@ -140,27 +140,12 @@ def _plain(text: str) -> str:
     return _CONTROL.sub("", text).strip()
 
 
-# ---- attaching
-# Take in a file that is attached to a question: staged, read by a program of its own, then kept.
-#
-# The web process parses none of it (`ingest.documents`): what cannot be read in `TIMEOUT_S` is ended, and
-# nothing of a refused file stays.
-
-MAX_BYTES = 25_000_000
-ATTACHMENT_TIMEOUT_S = 25.0
-_ATTACHING_REFUSED, _UNSUPPORTED = 1, 3
-_PREFIX = "documents: "
-_ATTACHING_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
-_reading = threading.BoundedSemaphore(2)
-"""Files that are read at the same time; each may take a gigabyte."""
-
-
 def store_attachment(file: FileStorage) -> Attachment:
     """The file, kept until its question is asked. Raises `Problem` with the reason when it is refused."""
     own, name = services(), name_of(file)
-    content = file.stream.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise Problem(413, "too_large", f"{name} is larger than {MAX_BYTES // 1_000_000} MB.")
+    content = file.stream.read(MAX_ATTACHMENT_BYTES + 1)
+    if len(content) > MAX_ATTACHMENT_BYTES:
+        raise Problem(413, "too_large", f"{name} is larger than {MAX_ATTACHMENT_BYTES // 1_000_000} MB.")
     staged = attachments.stage(own.data_dir, content)
     try:
         return attachments.add(own.database, staged, name, contents(staged.path, name), own.clock())
@@ -170,27 +155,17 @@ def store_attachment(file: FileStorage) -> Attachment:
 
 def contents(path: Path, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S) -> Contents:
     """What another program finds in a file. Raises `Problem`: 415 for a kind it does not read, else 422."""
-    command = [sys.executable, "-m", "ingest.documents", str(path), name]
     try:
         with _reading:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=timeout_s,
-                check=False,
-            )
+            done = _run_program(["ingest.documents", str(path), name], timeout_s)
     except subprocess.TimeoutExpired as error:
         raise _refused(name, f"reading it takes longer than {timeout_s:g} seconds") from error
     if done.returncode == 0:
         return Contents(**json.loads(done.stdout))
-    last = done.stderr.strip().rpartition("\n")[2]
-    if done.returncode in (_ATTACHING_REFUSED, _UNSUPPORTED) and last.startswith(_PREFIX):
-        reason = last.removeprefix(_PREFIX)
-        if done.returncode == _UNSUPPORTED:
-            raise Problem(415, "unsupported_media_type", f"{name} cannot be attached: {reason}.")
+    reason = _reason(done, "documents: ")
+    if done.returncode == _UNSUPPORTED and reason:
+        raise Problem(415, "unsupported_media_type", f"{name} cannot be attached: {reason}.")
+    if done.returncode == _REFUSED and reason:
         raise _refused(name, reason)
     # Ended by the system: too much of its time or memory, or a library that fell over it.
     log.warning("reading an attached file ended with code %d", done.returncode)
@@ -200,7 +175,7 @@ def contents(path: Path, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S) -> 
 def name_of(file: FileStorage) -> str:
     """What the file is called, without a path and without characters that do not show."""
     base = PurePath((file.filename or "").replace("\\", "/")).name
-    return " ".join(_ATTACHING_CONTROL.sub("", base).split())[:MAX_NAME_CHARS] or "file"
+    return " ".join(_NOT_SHOWN.sub("", base).split())[:MAX_NAME_CHARS] or "file"
 
 
 def _refused(name: str, reason: str) -> Problem:
@@ -208,39 +183,36 @@ def _refused(name: str, reason: str) -> Problem:
     return Problem(422, "attachment_refused", sentence, errors=(FieldError("file", reason),))
 
 
-# ---- brought
-# The files that the form of a question brings: those uploaded before, and those that come along with it.
-#
-# Without scripts the form itself carries files. They are taken in once a request, so that a question that is
-# refused for something else still has them.
-
-
 @dataclass(frozen=True, slots=True)
 class FormAttachments:
-    """`refusal` says why a file that came along was not taken, "" when all were."""
+    """The files of a question's form: those uploaded before, and those that come along without scripts.
+
+    `refusal` says why a file that came along was not taken, "" when all were.
+    """
 
     files: tuple[Attachment, ...]
     refusal: str
 
     @property
     def ids(self) -> tuple[int, ...]:
-        return tuple(each.id for each in self.files)
+        return tuple(file.id for file in self.files)
 
 
 def form_attachments() -> FormAttachments:
-    """The files of this request's form; one that is gone meanwhile is refused."""
-    if "brought" not in g:
-        g.brought = _taken()
-    found: FormAttachments = g.brought
-    return found
+    """The files of this request's form, taken once: a question that is refused for something else still
+    has them. One that is gone meanwhile is refused.
+    """
+    if "form_attachments" not in g:
+        g.form_attachments = _take_files()
+    return cast(FormAttachments, g.form_attachments)
 
 
-def _taken() -> FormAttachments:
-    given = [each for each in request.form.getlist("attachments") if each.isdecimal() and len(each) < 19]
+def _take_files() -> FormAttachments:
+    given = [text for text in request.form.getlist("attachments") if text.isdecimal() and len(text) < 19]
     files, refusals = [], []
-    for number in dict.fromkeys(map(int, given)):
+    for attachment_id in dict.fromkeys(map(int, given)):
         try:
-            files.append(attachments.get(services().database, number))
+            files.append(attachments.get(services().database, attachment_id))
         except AttachmentNotFound:
             refusals.append("A file is not there any more; attach it again.")
     for upload in request.files.getlist("files"):

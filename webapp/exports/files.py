@@ -9,9 +9,7 @@ from typing import Literal
 
 from flask import Response, request
 
-from assistant.core.errors import UnknownChat
 from assistant.read_api.calls import is_permitted
-from assistant.turns.stored_turns import stored_turn
 from store.core.times import to_seconds
 from store.frames import frames
 from store.memory import insights
@@ -19,6 +17,7 @@ from store.memory.insights import Insight, redacted
 from store.privacy import rules
 from store.privacy import rules as privacy
 from webapp.core.errors import Problem
+from webapp.core.lookups import stored_turn_or_404
 from webapp.core.services import services
 from webapp.exports import formats
 from webapp.exports.pack import Pack, Size, pack
@@ -37,10 +36,7 @@ def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_fi
     Raises 404 when there is no such turn and 409 when it has no answer (yet).
     """
     own = services()
-    try:
-        turn = stored_turn(own.database, chat_id, n)
-    except UnknownChat as error:
-        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.") from error
+    turn = stored_turn_or_404(chat_id, n)
     if turn.status != "done":
         raise Problem(409, "turn_not_answered", f"Turn {n} of chat {chat_id} has no answer to export.")
     wrong = (each.n for each in reported(own.database, turn) if each.verdict == "wrong" and each.n)

@@ -13,9 +13,11 @@ from store.core.database import Database
 from store.frames.activity_intervals import Segment
 from store.timeline import gaps, segments
 from store.timeline.totals import Kind, Total, Totals, intervals, of_segments
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import unreadable_address
 from webapp.core.parameters import end_moment, moment
 from webapp.core.services import services, viewer
+
+blueprint = Blueprint("activity", __name__)
 
 MAX_ROWS = 30
 MAX_INTERVALS = 500
@@ -63,12 +65,34 @@ class TotalsPage:
     opened_ms: int
     opened_left_out: int
     idle_ms: int  # of the range; in no total
-    idle_after_s: float
     whole: str  # the address of the same range with nothing opened
 
 
-def page(database: Database, ask: TotalsQuery, idle_after_s: float) -> TotalsPage:
-    """The totals of a range, and the intervals of one; `idle_after_s` is only told."""
+@blueprint.get("/activity")
+def show() -> str:
+    """The totals of ``from`` to ``to`` (today when missing); with ``kind`` and ``name`` one's intervals."""
+    who = viewer()
+    args = request.args
+    start_ms, end_ms = moment(args.get("from"), who), end_moment(args.get("to"), who)
+    if args.get("from") is None and args.get("to") is None:
+        start_ms, end_ms = who.today.start_ms, who.today.end_ms
+    if start_ms is None or end_ms is None or end_ms <= start_ms:
+        raise unreadable_address("from", "from and to must be epoch milliseconds, to the later of the two")
+    kind = args.get("kind")
+    if kind is not None and kind not in KINDS:
+        raise unreadable_address("kind", f"must be one of {', '.join(KINDS)}")
+    ask = TotalsQuery(start_ms, end_ms, kind, args.get("name"), args.get("app"))
+    own = services()
+    return render_template(
+        "activity/activity.html",
+        page=page(own.database, ask),
+        idle_after_s=own.settings.capture.idle_after_s,
+        section="timeline",
+    )
+
+
+def page(database: Database, ask: TotalsQuery) -> TotalsPage:
+    """The totals of a range, and the intervals of one."""
     line = segments.segments(database, ask.start_ms, ask.end_ms)
     totals = of_segments(line, ask.start_ms, ask.end_ms)
     opened = intervals(line, ask.kind, ask.name, ask.app_name) if ask.kind else []
@@ -80,7 +104,6 @@ def page(database: Database, ask: TotalsQuery, idle_after_s: float) -> TotalsPag
         opened_ms=sum(segment.duration_ms for segment in opened),
         opened_left_out=max(0, len(opened) - MAX_INTERVALS),
         idle_ms=gaps.duration_ms(database, ask.start_ms, ask.end_ms),
-        idle_after_s=idle_after_s,
         whole=address(ask.start_ms, ask.end_ms),
     )
 
@@ -94,9 +117,9 @@ def address(
 
 
 def _groups(ask: TotalsQuery, totals: Totals) -> Iterator[Group]:
-    found = {"app": totals.by_app, "window": totals.by_window, "site": totals.by_site}
+    totals_of = {"app": totals.by_app, "window": totals.by_window, "site": totals.by_site}
     for kind, title in _TITLES:
-        rows = [_row(ask, kind, total) for total in found[kind]]
+        rows = [_row(ask, kind, total) for total in totals_of[kind]]
         if rows:
             yield Group(title, tuple(rows[:MAX_ROWS]), max(0, len(rows) - MAX_ROWS))
 
@@ -105,33 +128,3 @@ def _row(ask: TotalsQuery, kind: Kind, total: Total) -> Row:
     of_app = total.app_name if kind == "window" else None
     to = address(ask.start_ms, ask.end_ms, kind, total.name, of_app)
     return Row(total.name or f"Unknown {kind}", of_app or "", total.duration_ms, to)
-
-
-# ---- webapp activity
-# Totals and their intervals, as a page.
-
-blueprint = Blueprint("activity", __name__)
-
-
-@blueprint.get("/activity")
-def show() -> str:
-    """The totals of ``from`` to ``to`` (today when missing); with ``kind`` and ``name`` one's intervals."""
-    who = viewer()
-    start_ms, end_ms = moment(request.args.get("from"), who), end_moment(request.args.get("to"), who)
-    if request.args.get("from") is None and request.args.get("to") is None:
-        start_ms, end_ms = who.today.start_ms, who.today.end_ms
-    if start_ms is None or end_ms is None or end_ms <= start_ms:
-        raise _bad("from", "from and to must be epoch milliseconds, to the later of the two")
-    kind = request.args.get("kind")
-    if kind is not None and kind not in KINDS:
-        raise _bad("kind", f"must be one of {', '.join(KINDS)}")
-    ask = TotalsQuery(start_ms, end_ms, kind, request.args.get("name"), request.args.get("app"))
-    own = services()
-    found = page(own.database, ask, own.settings.capture.idle_after_s)
-    return render_template("activity/activity.html", page=found, section="timeline")
-
-
-def _bad(field: str, message: str) -> Problem:
-    return Problem(
-        400, "invalid_request", "The address cannot be understood.", errors=(FieldError(field, message),)
-    )

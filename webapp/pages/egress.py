@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import words_for
-from store.chats import conversations
 from store.egress import egress_log
-from store.egress.egress_log import Purpose, SentRequest, SentTotal
+from store.egress.egress_log import Purpose, SentRequest
 from webapp.core.errors import Problem
+from webapp.core.lookups import turn_or_404
+from webapp.core.parameters import number
 from webapp.core.services import services
+from webapp.core.templating import render_page
 
 blueprint = Blueprint("sent", __name__)
 
@@ -53,25 +55,21 @@ class SentView:
 @blueprint.get("/settings/sent")
 def show() -> Response:
     """Requests, newest first, and what each model was sent in the last 30 days."""
-    before = request.args.get("before", "")
-    before_id = int(before) if before.isdecimal() and len(before) < 19 else None
     own = services()
     only = next((purpose for purpose in _PURPOSES if purpose == request.args.get("purpose")), None)
-    found = egress_log.latest(own.database, PAGE + 1, before_id, only)
-    totals: list[SentTotal] = egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS)
-    html = render_template(
+    found = egress_log.latest(own.database, PAGE + 1, number(request.args, "before"), only)
+    return render_page(
         "sent/sent.html",
         section="settings",
-        requests=[_view(each, with_text=False) for each in found[:PAGE]],
+        requests=[_view(sent, with_text=False) for sent in found[:PAGE]],
         older=found[PAGE - 1].id if len(found) > PAGE else None,
-        totals=totals,
+        totals=egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS),
         days=DAYS,
         purposes=_PURPOSES,
         only=only or "",
         most_rows=egress_log.MAX_ROWS,
         most_texts=egress_log.MAX_TEXTS,
     )
-    return make_response(html)
 
 
 @blueprint.get("/settings/sent/<id:request_id>")
@@ -80,33 +78,27 @@ def one(request_id: int) -> Response:
     found = egress_log.get(services().database, request_id)
     if found is None:
         raise Problem(404, "request_not_found", "There is no such request, or it is too old.")
-    html = render_template(
+    return render_page(
         "sent/requests.html", section="settings", requests=[_view(found)], back="/settings/sent",
         title="What was sent",
     )  # fmt: skip
-    return make_response(html)
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/sent")
 def for_answer(chat_id: int, n: int) -> Response:
     """Everything that was sent for one answer."""
-    database = services().database
-    turn = conversations.turn(database, chat_id, n)
-    if turn is None:
-        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
-    requests = [_view(each) for each in egress_log.of_turn(database, chat_id, n)]
-    html = render_template(
+    turn = turn_or_404(chat_id, n)
+    requests = [_view(sent) for sent in egress_log.of_turn(services().database, chat_id, n)]
+    return render_page(
         "sent/requests.html", section="chat", requests=requests,
         back=f"/chat/{chat_id}#t{n}", title=f"What was sent for “{turn.question[:80]}”",
     )  # fmt: skip
-    return make_response(html)
 
 
-def _view(each: SentRequest, with_text: bool = True) -> SentView:
-    outcome = _OUTCOMES.get(each.outcome) or words_for(each.outcome)
-    return SentView(
-        each, _PURPOSES[each.purpose], outcome, _parts(each.body) if with_text and each.body else ()
-    )
+def _view(sent: SentRequest, with_text: bool = True) -> SentView:
+    outcome = _OUTCOMES.get(sent.outcome) or words_for(sent.outcome)
+    parts = _parts(sent.body) if with_text and sent.body else ()
+    return SentView(sent, _PURPOSES[sent.purpose], outcome, parts)
 
 
 def _parts(body: str) -> tuple[tuple[str, str], ...]:

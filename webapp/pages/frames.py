@@ -1,11 +1,11 @@
-"""The frame page: the exact picture, the words that were searched or cited, and what lies near."""
+"""One frame: the exact picture with the words that were searched or cited, what lies near, and its end."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
@@ -24,21 +24,20 @@ from store.ocr.readings import Box, Line, Reading
 from store.timeline import timeline
 from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
-from webapp.core.formatting import clock
 from webapp.core.services import Viewer, services, viewer
-from webapp.views import frames as marked
-from webapp.views.activity_band import slot_class
 from webapp.views.frames import (
     FrameHighlights,
     HighlightRequest,
-    Picture,
+    citation_text,
     crop_around,
     frame_highlights,
+    highlight_request,
     lines_of,
-    picture,
     unavailable_reason,
     unavailable_text,
 )
+
+blueprint = Blueprint("frames", __name__)
 
 NEAR_MS = 5 * 60_000
 NEAR_SHOWN = 9
@@ -49,25 +48,23 @@ class FramePage:
     """Everything `frames/frame.html` draws. `gone` is empty while the picture is there."""
 
     frame: FrameRow
-    picture: Picture
-    css_class: str
+    colour_slot: int | None
     reading: Reading | None
     text: Markup
-    urls: tuple[str, ...]
     gone: str
     gone_reason: str
     marks: FrameHighlights
     close_up: Box | None
     previous_id: int | None
     next_id: int | None
-    near: tuple[Picture, ...]
+    near: list[FrameRow]
     captured_clock: str  # the clock on the wall where it was captured, when that is another one
     quote: str
     lines: tuple[tuple[int, Line], ...]
     hold: RetentionReason
     readings: tuple[tuple[Reading, bool], ...]  # all of them and which is current, when there are several
     insight: Insight | None  # the current one of this frame
-    tags: tuple[Tag, ...]
+    tags: list[Tag]
     is_waiting: bool  # to be read, for the first time or again
 
     @property
@@ -77,8 +74,7 @@ class FramePage:
     @property
     def in_timeline(self) -> str:
         """The same frame on the stage of the timeline, with the same words marked."""
-        asked = self.marks.wanted
-        query = {"frame": self.frame.id, **({"q": asked.q} if asked.q else {}), **asked.on_frame}
+        query = {"frame": self.frame.id, **({"q": self.q} if self.q else {}), **self.marks.wanted.on_frame}
         return f"/timeline?{urlencode(query)}"
 
     @property
@@ -91,28 +87,26 @@ class FramePage:
 
 
 def page(
-    database: Database, media: Media, frame: FrameRow, viewer: Viewer, asked: HighlightRequest
+    database: Database, media: Media, frame: FrameRow, viewer: Viewer, wanted: HighlightRequest
 ) -> FramePage:
     """The page of one frame. Never raises for a picture that is gone: it says so."""
     reading = readings.current_reading(database, frame.id)
-    marks = frame_highlights(database, frame, reading, asked)
+    marks = frame_highlights(database, frame, reading, wanted)
     reason = unavailable_reason(media, frame)
     previous_id, next_id = frames.neighbours(database, frame)
     versions = readings.of_frame(database, frame.id)
     return FramePage(
         frame=frame,
-        picture=picture(frame, formatting.clock(frame.captured_ms, viewer.zone)),
-        css_class=slot_class(apps.colour_slots(database).get(frame.app_name or "")),
+        colour_slot=apps.colour_slots(database).get(frame.app_name or ""),
         reading=reading,
         text=markdown.highlight(reading.text, marks.spans) if reading else Markup(""),
-        urls=tuple(readings.urls(database, frame.id)),
         gone=unavailable_text(reason),
         gone_reason=reason,
         marks=marks,
         close_up=crop_around(marks.boxes, frame.width_px, frame.height_px),
         previous_id=previous_id,
         next_id=next_id,
-        near=_near(database, frame, viewer),
+        near=_near(database, frame),
         captured_clock=_captured_clock(frame, viewer),
         quote=_quote(frame, viewer, marks.words),
         lines=lines_of(reading),
@@ -121,31 +115,26 @@ def page(
         insight=insights.current(
             database, records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
         ),
-        tags=tuple(tags.listed(database, frame.id)),
+        tags=tags.listed(database, frame.id),
         is_waiting=frame.reading_state == "pending",
     )
 
 
-def _near(database: Database, frame: FrameRow, viewer: Viewer) -> tuple[Picture, ...]:
+def _near(database: Database, frame: FrameRow) -> list[FrameRow]:
     """Frames of the same monitor within five minutes, evenly chosen, this one among them."""
     marks = timeline.frames_between(
         database, frame.captured_ms - NEAR_MS, frame.captured_ms + NEAR_MS + 1, 2000, monitor=frame.monitor
     )
     ids = [mark.id for mark in marks]
     if frame.id not in ids:
-        return ()
-    at = ids.index(frame.id)
-    half = NEAR_SHOWN // 2
-    step_left = max(1, at / half) if at > half else 1
-    step_right = max(1, (len(ids) - 1 - at) / half) if len(ids) - 1 - at > half else 1
-    places = {at - round(i * step_left) for i in range(half + 1)} | {
-        at + round(i * step_right) for i in range(half + 1)
-    }
-    wanted = [ids[place] for place in sorted(places) if 0 <= place < len(ids)]
-    rows = frames.get_many(database, wanted)
-    return tuple(
-        picture(rows[i], formatting.clock(rows[i].captured_ms, viewer.zone)) for i in wanted if i in rows
-    )
+        return []
+    at, half = ids.index(frame.id), NEAR_SHOWN // 2
+    left, right = at, len(ids) - 1 - at
+    places = {at - round(i * max(1, left / half)) for i in range(half + 1)}
+    places |= {at + round(i * max(1, right / half)) for i in range(half + 1)}
+    shown = [ids[place] for place in sorted(places) if 0 <= place < len(ids)]
+    rows = frames.get_many(database, shown)
+    return [rows[frame_id] for frame_id in shown if frame_id in rows]
 
 
 def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
@@ -160,27 +149,20 @@ def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
 
 
 def _quote(frame: FrameRow, viewer: Viewer, words: str) -> str:
-    """What "Copy citation" copies, beside the address."""
-    place = ", ".join(part for part in (frame.app_name, frame.window_name) if part)
-    at = formatting.iso(frame.captured_ms - frame.captured_ms % 1000, viewer.zone).replace("T", " ")
+    place = ", ".join(part for part in (frame.app_name, frame.window_name) if part) or "screen"
     quoted = f"“{words}” - " if words else ""
-    return f"{quoted}{place or 'screen'}, {at}, frame {frame.id}"
-
-
-# ---- webapp frames
-# One frame: the exact picture with the words that were searched or cited, its pin, its readings, its end.
-
-blueprint = Blueprint("frames", __name__)
+    return citation_text(quoted, place, frame.captured_ms, frame.id, viewer.zone)
 
 
 @blueprint.get("/frames/<id:frame_id>")
 def show(frame_id: int) -> Response:
-    """The frame; 410 with its text when the picture is gone (STO-2: never another frame)."""
+    """The frame; 410 with its text when the picture is gone, and never another frame in its place."""
     own = services()
     frame = frames.get(own.database, frame_id)
-    found = page(own.database, own.media, frame, viewer(), marked.highlight_request(request.args))
-    html = render_template("frames/frame.html", page=found, section="timeline")
-    return make_response(html, 410 if found.gone else 200)
+    found = page(own.database, own.media, frame, viewer(), highlight_request(request.args))
+    return templating.render_page(
+        "frames/frame.html", 410 if found.gone else 200, page=found, section="timeline"
+    )
 
 
 @blueprint.post("/frames/<id:frame_id>/pin")
@@ -191,7 +173,7 @@ def pin(frame_id: int) -> Response:
         tags.unpin(own.database, frames.get(own.database, frame_id).id)
     else:
         tags.pin(own.database, frame_id, own.clock())
-    return templating.redirect_to(_back(frame_id))
+    return templating.redirect_back(f"/frames/{frame_id}")
 
 
 @blueprint.post("/frames/<id:frame_id>/tags")
@@ -207,8 +189,8 @@ def tag(frame_id: int) -> Response:
             else:
                 tags.add(connection, frame.id, words, own.clock())
     except ValueError as error:
-        raise Problem(422, "invalid_tag", f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
-    return templating.redirect_to(_back(frame_id))
+        raise Problem(422, "invalid_tag", formatting.sentence(error)) from error
+    return templating.redirect_back(f"/frames/{frame_id}")
 
 
 @blueprint.post("/frames/<id:frame_id>/read-again")
@@ -216,7 +198,7 @@ def read_again(frame_id: int) -> Response:
     """Have the text read anew; what cites the frame is checked against what is read then."""
     own = services()
     readings.read_again(own.database, frames.get(own.database, frame_id).id)
-    return templating.redirect_to(_back(frame_id))
+    return templating.redirect_back(f"/frames/{frame_id}")
 
 
 @blueprint.post("/frames/<id:frame_id>/readings/<id:reading_id>")
@@ -228,12 +210,7 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
         raise Problem(404, "reading_not_found", f"Frame {frame_id} has no reading {reading_id}.")
     with own.database.write() as connection:
         readings.make_current(connection, reading_id)
-    return templating.redirect_to(_back(frame_id))
-
-
-def _back(frame_id: int) -> str:
-    address = request.form.get("next", "")
-    return address if templating.is_local(address) else f"/frames/{frame_id}"
+    return templating.redirect_back(f"/frames/{frame_id}")
 
 
 @blueprint.get("/frames/<id:frame_id>/delete")
@@ -246,7 +223,6 @@ def confirm(frame_id: int) -> Response:
         "frames/delete.html",
         "frames/_delete.html",
         frame=frame,
-        picture=picture(frame, clock(frame.captured_ms, viewer().zone)),
         counts=counts,
         section="timeline",
     )
@@ -260,5 +236,4 @@ def delete(frame_id: int) -> Response:
     receipt = deletion.delete_frames(own.database, own.media, [frame.id])
     if not receipt.frames:
         raise Problem(404, "frame_not_found", f"There is no frame {frame_id}.")
-    html = render_template("frames/deleted.html", frame=frame, receipt=receipt, section="timeline")
-    return make_response(html)
+    return templating.render_page("frames/deleted.html", frame=frame, receipt=receipt, section="timeline")

@@ -1,34 +1,33 @@
-"""The pages of memory: a day, a search, what lies around a moment, one observation."""
+"""Memory: what was done on a day, found again, and seen in its surroundings; open to correction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
-from flask import Blueprint, make_response, redirect, render_template, request
+from flask import Blueprint, redirect, request
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
-from store.core import times
 from store.core.database import Database
 from store.frames import apps, frames
+from store.frames.frames import FrameRow
 from store.memory import observation_writer, observations, timeline
 from store.memory import search as memory_search
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary, UserPrompt
 from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters, of_observation
 from store.memory.observations import Observation
-from store.memory.retrievers import RetrievalQuery
-from store.memory.timeline import BadAnchor, ContextTimeline, UnknownAnchor
+from store.memory.timeline import BadAnchor, UnknownAnchor
 from webapp.api.memory import observation_or_404
 from webapp.core import formatting, markdown, parameters, templating
 from webapp.core.errors import Problem
-from webapp.core.parameters import NO_RANGE, Range, day_named
-from webapp.core.services import Viewer, services, viewer
-from webapp.views.activity_band import slot_class
-from webapp.views.frames import Picture, picture
+from webapp.core.parameters import NO_RANGE, Range, day_named, number
+from webapp.core.services import services, viewer
+
+blueprint = Blueprint("memory", __name__)
 
 LIMIT = 30
 _SHOTS = 3
@@ -48,6 +47,15 @@ _FIELD_NAMES = {
     "next_steps": "Still to do",
     "notes": "Notes",
 }
+_ORDERS = {
+    "hybrid": "by words and meaning",
+    "semantic": "by meaning",
+    "fts": "by words",
+    "newest": "newest first",
+}
+_MAX_CHARS = 1_000
+_MAX_NARRATIVE = 4_000
+_MAX_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class Card:
 
     entry: MemoryEntry
     type_name: str
-    css_class: str
+    colour_slot: int | None
     address: str
     around: str
     observation: Observation | None
@@ -64,21 +72,9 @@ class Card:
     sections: tuple[tuple[str, str], ...]  # of a session: (name, text)
     snippet: Markup
     source: str
-    shots: tuple[Picture, ...]
-    clocks: dict[int, int]  # frame id -> when it was captured
+    shots: list[FrameRow]
+    frames: Collection[int]  # ids of those that still exist
     is_anchor: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DayPage:
-    """Everything `memory/memory.html` draws."""
-
-    on: date
-    is_today: bool
-    cards: list[Card]
-    previous_day: date
-    next_day: date | None
-    nearest_days: tuple[date | None, date | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,217 +100,101 @@ class MemoryQuery:
         return bool(self.type or self.concept or self.file or self.kind or self.range.is_given)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
-    """Everything `memory/search.html` and its results draw."""
-
-    asked: MemoryQuery
-    cards: list[Card]
-    tally: str
-    types: dict[EntryType, str]
-
-
-@dataclass(frozen=True, slots=True)
-class AroundPage:
-    """Everything `memory/around.html` draws; `at_ms` is a moment that is no entry, else None."""
-
-    anchor: str
-    at_ms: int | None
-    before: list[Card]
-    after: list[Card]
-    depth: int
-    unit: str
-
-
-@dataclass(frozen=True, slots=True)
-class ObservationPage:
-    """Everything `memory/observation.html` draws."""
-
-    card: Card
-    observation: Observation
-    day: date
-    errors: dict[str, str]
-
-
-def day_page(database: Database, day: times.Day, viewer: Viewer) -> DayPage:
-    found = observations.between(database, day.start_ms, day.end_ms)
-    today = viewer.today.date
-    nearest: tuple[date | None, date | None] = (None, None)
-    if not found:
-        earlier, later = observations.nearest_days(database, day.start_ms, day.end_ms)
-        nearest = (
-            None if earlier is None else viewer.day_of(earlier).date,
-            None if later is None else viewer.day_of(later).date,
-        )
-    return DayPage(
-        on=day.date,
-        is_today=day.date == today,
-        cards=cards(database, [of_observation(one) for one in found], viewer),
-        previous_day=day.date - timedelta(days=1),
-        next_day=day.date + timedelta(days=1) if day.date < today else None,
-        nearest_days=nearest,
-    )
-
-
-def search_page(database: Database, asked: MemoryQuery, asking: RetrievalQuery, viewer: Viewer) -> SearchPage:
-    types = [each for each in ENTRY_TYPES if not asked.type or each == asked.type]
-    if asked.range.problem:
-        return SearchPage(asked, [], asked.range.problem, _TYPE_NAMES)
-    found = memory_search.search_memory(
-        database, asking, types, asked.filters, now_ms=viewer.now_ms, limit=LIMIT
-    )
-    return SearchPage(asked, cards(database, found.entries, viewer), _tally(found, asked), _TYPE_NAMES)
-
-
-_ORDERS = {
-    "hybrid": "by words and meaning", "semantic": "by meaning", "fts": "by words", "newest": "newest first",
-}  # fmt: skip
-
-
-def _tally(found: memory_search.MemoryPage, asked: MemoryQuery) -> str:
-    order = _ORDERS[found.strategy]
-    where = "" if asked.range.is_given else f", the last {memory_search.MEMORY_WINDOW_DAYS} days"
-    return f"{formatting.count(len(found.entries), 'entry', 'entries')}, {order}{where}"
-
-
-def around_page(
-    database: Database, found: ContextTimeline, anchor: str, depth: int, unit: str, viewer: Viewer
-) -> AroundPage:
-    marked = {(e.type, e.id) for e in found.entries if found.is_anchor(e)}
-    made = cards(database, found.entries, viewer, marked)
-    at_ms = found.anchor.at_ms if found.anchor.type == "time" else None
-    return AroundPage(anchor, at_ms, made[: found.before], made[found.before :], depth, unit)
-
-
-def observation_page(
-    database: Database, found: Observation, viewer: Viewer, errors: dict[str, str]
-) -> ObservationPage:
-    [card] = cards(database, [of_observation(found)], viewer)
-    return ObservationPage(card, found, viewer.day_of(found.start_ms).date, errors)
-
-
-def cards(
-    database: Database,
-    entries: Iterable[MemoryEntry],
-    viewer: Viewer,
-    marked: Iterable[tuple[EntryType, int]] = (),
-) -> list[Card]:
-    """Entries as cards; `marked` are anchors."""
-    slots = apps.colour_slots(database)
-    anchors = set(marked)
-    return [_card(database, entry, slots, viewer, (entry.type, entry.id) in anchors) for entry in entries]
-
-
-def _card(
-    database: Database, entry: MemoryEntry, slots: dict[str, int | None], viewer: Viewer, is_anchor: bool
-) -> Card:
-    body = entry.body
-    observation = body if isinstance(body, Observation) else None
-    prompt = body if isinstance(body, UserPrompt) else None
-    anchor = {
-        "observation": f"{entry.id}",
-        "session": f"session:{entry.id}",
-        "prompt": f"prompt:{entry.id}",
-        "chat": datetime.fromtimestamp(entry.start_ms / 1000, UTC).isoformat(),
-        "insight": datetime.fromtimestamp(entry.start_ms / 1000, UTC).isoformat(),
-    }
-    around = f"/memory/around?{urlencode({'anchor': anchor[entry.type]})}"
-    address = around
-    if observation:
-        address = f"/memory/observations/{entry.id}"
-    elif prompt:
-        address = f"/chat/{prompt.chat_id}#t{prompt.prompt_number}"
-    elif isinstance(body, ChatSummary):
-        address = f"/chat/{body.chat_id}"
-    elif entry.type == "insight":
-        address = f"/insights/{entry.id}"
-    shown = _pictures(database, observation, viewer) if observation else {}
-    return Card(
-        entry=entry,
-        type_name=_TYPE_NAMES[entry.type],
-        css_class=slot_class(slots.get(observation.app_name or "") if observation else None),
-        address=address,
-        around=around,
-        observation=observation,
-        prompt=prompt,
-        sections=_sections(body) if isinstance(body, SessionSummary | ChatSummary) else (),
-        snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
-        source=_SOURCES[observation.source] if observation else "",
-        shots=tuple(_spread(list(shown.values()), _SHOTS)),
-        clocks={number: frames.captured_ms_of(number) for number in shown},
-        is_anchor=is_anchor,
-    )
-
-
-def _pictures(database: Database, observation: Observation, viewer: Viewer) -> dict[int, Picture]:
-    """The frames that still exist, by id."""
-    rows = frames.get_many(database, observation.frame_ids)
-    return {row.id: picture(row, formatting.clock(row.captured_ms, viewer.zone)) for row in rows.values()}
-
-
-def _spread(shown: Sequence[Picture], most: int) -> list[Picture]:
-    if len(shown) <= most:
-        return list(shown)
-    return [shown[round(n * (len(shown) - 1) / (most - 1))] for n in range(most)]
-
-
-def _sections(body: SessionSummary | ChatSummary) -> tuple[tuple[str, str], ...]:
-    return tuple((_FIELD_NAMES[name], text) for name, text in body.fields.items() if text)
-
-
-# ---- webapp memory
-# Memory: what was done on a day, found again, and seen in its surroundings; open to correction.
-
-blueprint = Blueprint("memory", __name__)
-
-_MAX_CHARS = 1_000
-_MAX_NARRATIVE = 4_000
-_MAX_LINES = 50
-
-
 @blueprint.get("/memory")
 def show() -> Response:
     """One day of observations; today unless ``?day=`` says another."""
     who = viewer()
     day = day_named(request.args.get("day"), who) or who.today
-    page = day_page(services().database, day, who)
-    return make_response(render_template("memory/memory.html", page=page, section="memory"))
+    database = services().database
+    found = observations.between(database, day.start_ms, day.end_ms)
+    nearest = (None, None) if found else observations.nearest_days(database, day.start_ms, day.end_ms)
+    today = who.today.date
+    return templating.render_page(
+        "memory/memory.html",
+        on=day.date,
+        is_today=day.date == today,
+        cards=cards(database, map(of_observation, found)),
+        previous_day=day.date - timedelta(days=1),
+        next_day=day.date + timedelta(days=1) if day.date < today else None,
+        nearest_days=(who.date_of(nearest[0]), who.date_of(nearest[1])),
+        section="memory",
+    )
 
 
 @blueprint.get("/memory/search")
 def search() -> Response:
     """What fits words or their meaning; for htmx only the results."""
-    own, who = services(), viewer()
-    asked = MemoryQuery(
-        q=request.args.get("q", "")[:_MAX_CHARS],
-        type=request.args.get("type", "") if request.args.get("type") in ENTRY_TYPES else "",
-        concept=request.args.get("concept", "").strip()[:_MAX_CHARS],
-        file=request.args.get("file", "").strip()[:_MAX_CHARS],
-        kind=request.args.get("kind", "").strip()[:_MAX_CHARS],
-        range=parameters.read(request.args, who),
+    asked = _memory_query(request.args)
+    entries, tally = _search(asked)
+    return templating.render(
+        "memory/search.html",
+        "memory/_results.html",
+        asked=asked,
+        cards=cards(services().database, entries),
+        tally=tally,
+        types=_TYPE_NAMES,
+        section="memory",
     )
-    page = search_page(own.database, asked, own.embedder.asking(asked.q), who)
-    return templating.render("memory/search.html", "memory/_results.html", page=page, section="memory")
+
+
+def _memory_query(args: Mapping[str, str]) -> MemoryQuery:
+    concept, file, kind = (args.get(name, "").strip()[:_MAX_CHARS] for name in ("concept", "file", "kind"))
+    return MemoryQuery(
+        q=args.get("q", "")[:_MAX_CHARS],
+        type=args.get("type", "") if args.get("type") in ENTRY_TYPES else "",
+        concept=concept,
+        file=file,
+        kind=kind,
+        range=parameters.range_of(args, viewer()),
+    )
+
+
+def _search(asked: MemoryQuery) -> tuple[Sequence[MemoryEntry], str]:
+    """What fits, and a line that says how much, in which order and of what time."""
+    if asked.range.problem:
+        return (), asked.range.problem
+    own = services()
+    types = [each for each in ENTRY_TYPES if not asked.type or each == asked.type]
+    found = memory_search.search_memory(
+        own.database,
+        own.embedder.asking(asked.q),
+        types,
+        asked.filters,
+        now_ms=viewer().now_ms,
+        limit=LIMIT,
+    )
+    where = "" if asked.range.is_given else f", the last {memory_search.MEMORY_WINDOW_DAYS} days"
+    count = formatting.count(len(found.entries), "entry", "entries")
+    return found.entries, f"{count}, {_ORDERS[found.strategy]}{where}"
 
 
 @blueprint.get("/memory/around")
 def around() -> Response:
     """What lies around an anchor, which is marked."""
     anchor = request.args.get("anchor", "")[:_MAX_CHARS]
-    depth = request.args.get("depth", "")
-    steps = int(depth) if depth.isdecimal() and len(depth) < 3 else timeline.TIMELINE_DEPTH
-    steps = min(steps, timeline.MAX_DEPTH)
+    depth = number(request.args, "depth", 2)
+    depth = timeline.TIMELINE_DEPTH if depth is None else min(depth, timeline.MAX_DEPTH)
     unit: timeline.Unit = "hours" if request.args.get("unit") == "hours" else "records"
+    database = services().database
     try:
         found = timeline.get_context_timeline(
-            services().database, anchor, depth_before=steps, depth_after=steps, unit=unit
+            database, anchor, depth_before=depth, depth_after=depth, unit=unit
         )
     except BadAnchor as error:
-        raise Problem(400, "invalid_anchor", f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        raise Problem(400, "invalid_anchor", formatting.sentence(error)) from error
     except UnknownAnchor as error:
-        raise Problem(404, "anchor_not_found", f"{str(error).capitalize()}.") from error
-    page = around_page(services().database, found, anchor, steps, unit, viewer())
-    return make_response(render_template("memory/around.html", page=page, section="memory"))
+        raise Problem(404, "anchor_not_found", formatting.sentence(error)) from error
+    drawn = cards(database, found.entries, found.is_anchor)
+    return templating.render_page(
+        "memory/around.html",
+        anchor=anchor,
+        at_ms=found.anchor.at_ms if found.anchor.type == "time" else None,  # a moment that is no entry
+        before=drawn[: found.before],
+        after=drawn[found.before :],
+        depth=depth,
+        unit=unit,
+        section="memory",
+    )
 
 
 @blueprint.get("/memory/observations/<id:observation_id>")
@@ -364,10 +244,71 @@ def hide(observation_id: int) -> Response:
 
 def _form(observation_id: int, errors: dict[str, str], status: int) -> Response:
     found = observation_or_404(observation_id)
-    page = observation_page(services().database, found, viewer(), errors)
-    return make_response(render_template("memory/observation.html", page=page, section="memory"), status)
+    [card] = cards(services().database, [of_observation(found)])
+    return templating.render_page(
+        "memory/observation.html",
+        status,
+        card=card,
+        observation=found,
+        day=viewer().day_of(found.start_ms).date,
+        errors=errors,
+        section="memory",
+    )
 
 
 def _lines(text: str) -> list[str]:
     lines = (" ".join(line.split())[:_MAX_CHARS] for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if line))[:_MAX_LINES]
+
+
+def cards(
+    database: Database,
+    entries: Iterable[MemoryEntry],
+    is_anchor: Callable[[MemoryEntry], bool] = lambda entry: False,
+) -> list[Card]:
+    slots = apps.colour_slots(database)
+    return [_card(database, entry, slots, is_anchor(entry)) for entry in entries]
+
+
+def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None], is_anchor: bool) -> Card:
+    body = entry.body
+    observation = body if isinstance(body, Observation) else None
+    prompt = body if isinstance(body, UserPrompt) else None
+    moment = datetime.fromtimestamp(entry.start_ms / 1000, UTC).isoformat()
+    anchors = {"observation": f"{entry.id}", "session": f"session:{entry.id}", "prompt": f"prompt:{entry.id}"}
+    around = f"/memory/around?{urlencode({'anchor': anchors.get(entry.type, moment)})}"
+    address = around
+    if observation:
+        address = f"/memory/observations/{entry.id}"
+    elif prompt:
+        address = f"/chat/{prompt.chat_id}#t{prompt.prompt_number}"
+    elif isinstance(body, ChatSummary):
+        address = f"/chat/{body.chat_id}"
+    elif entry.type == "insight":
+        address = f"/insights/{entry.id}"
+    rows = frames.get_many(database, observation.frame_ids) if observation else {}
+    return Card(
+        entry=entry,
+        type_name=_TYPE_NAMES[entry.type],
+        colour_slot=slots.get(observation.app_name or "") if observation else None,
+        address=address,
+        around=around,
+        observation=observation,
+        prompt=prompt,
+        sections=_sections(body) if isinstance(body, SessionSummary | ChatSummary) else (),
+        snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
+        source=_SOURCES[observation.source] if observation else "",
+        shots=_spread(list(rows.values()), _SHOTS),
+        frames=rows.keys(),
+        is_anchor=is_anchor,
+    )
+
+
+def _spread(shown: list[FrameRow], most: int) -> list[FrameRow]:
+    if len(shown) <= most:
+        return shown
+    return [shown[round(n * (len(shown) - 1) / (most - 1))] for n in range(most)]
+
+
+def _sections(body: SessionSummary | ChatSummary) -> tuple[tuple[str, str], ...]:
+    return tuple((_FIELD_NAMES[name], text) for name, text in body.fields.items() if text)

@@ -1,10 +1,8 @@
-"""Sessions and topics of chats, as the pages of memory show them."""
+"""Sessions and topics of chats: what they came to, in the person's hands. All of it works without scripts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing, topics
@@ -13,126 +11,50 @@ from assistant.core.texts import normalize, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession
-from store.memory.chat_summaries import ChatSummary, SessionTurn
+from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SUMMARY_FIELDS
 from webapp.api import chat_memory
-from webapp.api.chat_memory import SourcedLine, SourcedText
+from webapp.api.chat_memory import SourcedText
 from webapp.core import templating
 from webapp.core.errors import Problem
+from webapp.core.parameters import number
 from webapp.core.services import Services, services
-
-PAGE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """One window. `summary` is None until it has one."""
-
-    session: ChatSession
-    summary: ChatSummary | None
-    said: dict[str, tuple[SourcedText, ...]]  # its fields, with where each sentence is from
-
-
-@dataclass(frozen=True, slots=True)
-class SessionsPage:
-    """Everything `memory/sessions.html` draws; `older` is where the next page begins, None at the end."""
-
-    rows: list[SessionRow]
-    older: int | None
-    is_off: bool  # by the person
-    off: str  # by the settings, '' where it is not
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPage:
-    """Everything `memory/session.html` draws. `asked` are its questions with where they stand."""
-
-    session: ChatSession
-    summary: ChatSummary | None
-    said: dict[str, tuple[SourcedText, ...]]
-    asked: list[SessionTurn]
-
-
-@dataclass(frozen=True, slots=True)
-class TopicPage:
-    """One topic with its lines, and the others that it may be merged into."""
-
-    topic: Topic
-    lines: list[SourcedLine]
-    others: list[Topic]
-
-
-@dataclass(frozen=True, slots=True)
-class DigestsPage:
-    """Everything `memory/digests.html` draws: the last `days`, and the time before them."""
-
-    days: int
-    recent: list[SourcedLine]
-    history: list[SourcedLine]
-
-
-def sessions_page(own: Services, before: int | None) -> SessionsPage:
-    """A page of windows in which something was asked, newest first."""
-    found = chat_sessions.listed(own.database, PAGE + 1, before)
-    shown = found[:PAGE]
-    summaries = chat_summaries.get(own.database, [each.id for each in shown])
-    off = ""
-    if not own.settings.context.enabled:
-        off = "The settings switch this off (context.enabled)."
-    elif is_opted_out(own.context):
-        off = "The settings switch this off for you (context.opt_out)."
-    return SessionsPage(
-        rows=[_row(own, each, summaries.get(each.id)) for each in shown],
-        older=shown[-1].id if len(found) > PAGE else None,
-        is_off=chat_sessions.is_off(own.database),
-        off=off,
-    )
-
-
-def session_page(own: Services, session: ChatSession) -> SessionPage:
-    """A window with its summary and its questions."""
-    found = chat_summaries.get(own.database, [session.id]).get(session.id)
-    said = chat_memory.of_summary(own.database, found) if found else {}
-    return SessionPage(session, found, said, chat_summaries.summary_input(own.database, session.id))
-
-
-def topic_page(own: Services, topic: Topic) -> TopicPage:
-    """A topic with what chats came to about it."""
-    found = topics.digest(own.database, topics.of_stored(topic), own.clock())
-    topic = replace(topic, lines=found)
-    others = [each for each in chat_digests.topics(own.database) if each.id != topic.id]
-    return TopicPage(topic, chat_memory.of_lines(own.database, topic.lines), others)
-
-
-def digests_page(own: Services) -> DigestsPage:
-    """What packs are made from, as it is now."""
-    now_ms = own.clock()
-    return DigestsPage(
-        topics.RECENT_DAYS,
-        chat_memory.of_lines(own.database, topics.recent(own.database, now_ms).lines),
-        chat_memory.of_lines(own.database, topics.history(own.database, now_ms).lines),
-    )
-
-
-def _row(own: Services, session: ChatSession, summary: ChatSummary | None) -> SessionRow:
-    return SessionRow(session, summary, chat_memory.of_summary(own.database, summary) if summary else {})
-
-
-# ---- webapp memory sessions
-# Memory, Sessions and Topics: what chats came to, in the person's hands. All of it works without scripts.
 
 blueprint = Blueprint("memory_sessions", __name__)
 
+PAGE = 50
 _MAX_FIELD_CHARS = 1_000
+Fields = dict[str, tuple[SourcedText, ...]]
+"""The fields of a summary, each in sentences with where they are from."""
 
 
 @blueprint.get("/memory/sessions")
 def sessions() -> Response:
     """Windows of chats, newest first; ``before`` is the id that a page ends at."""
-    own, before = services(), request.args.get("before", "")
+    own, database = services(), services().database
     session_closing.close_idle_sessions(own.context)
-    page = sessions_page(own, int(before) if before.isdecimal() and len(before) < 19 else None)
-    return make_response(render_template("memory/sessions.html", page=page, section="memory"))
+    found = chat_sessions.listed(database, PAGE + 1, number(request.args, "before"))
+    shown = found[:PAGE]
+    summaries = chat_summaries.get(database, [session.id for session in shown])
+    return templating.render_page(
+        "memory/sessions.html",
+        rows=[(session, *_with_sources(summaries.get(session.id))) for session in shown],
+        older=shown[-1].id if len(found) > PAGE else None,
+        is_off=chat_sessions.is_off(database),
+        off=_off_by_settings(own),
+        section="memory",
+    )
+
+
+def _with_sources(summary: ChatSummary | None) -> tuple[ChatSummary | None, Fields]:
+    """A summary, and its fields with where each sentence is from."""
+    return summary, chat_memory.of_summary(services().database, summary) if summary else {}
+
+
+def _off_by_settings(own: Services) -> str:
+    if not own.settings.context.enabled:
+        return "The settings switch this off (context.enabled)."
+    return "The settings switch this off for you (context.opt_out)." if is_opted_out(own.context) else ""
 
 
 @blueprint.post("/memory/sessions")
@@ -152,23 +74,37 @@ def forget() -> Response:
 @blueprint.get("/memory/digests")
 def digests() -> Response:
     """What models are told of many chats: the recent days chat by chat, the time before by month."""
-    page = digests_page(services())
-    return make_response(render_template("memory/digests.html", page=page, section="memory"))
+    database, now_ms = services().database, services().clock()
+    return templating.render_page(
+        "memory/digests.html",
+        days=topics.RECENT_DAYS,
+        recent=chat_memory.of_lines(database, topics.recent(database, now_ms).lines),
+        history=chat_memory.of_lines(database, topics.history(database, now_ms).lines),
+        section="memory",
+    )
 
 
 @blueprint.get("/memory/sessions/<id:session_id>")
 def session(session_id: int) -> Response:
     """What one window came to, and the form to correct it."""
-    page = session_page(services(), _session(session_id))
-    return make_response(render_template("memory/session.html", page=page, section="memory"))
+    shown, database = _session(session_id), services().database
+    summary, fields = _with_sources(chat_summaries.get(database, [shown.id]).get(shown.id))
+    return templating.render_page(
+        "memory/session.html",
+        shown=shown,
+        summary=summary,
+        fields=fields,
+        asked=chat_summaries.summary_input(database, shown.id),
+        section="memory",
+    )
 
 
 @blueprint.post("/memory/sessions/<id:session_id>")
 def edit(session_id: int) -> Response:
     """Keep the person's words in place of the summary's."""
     own, form = services(), request.form
-    said = {name: " ".join(form.get(name, "").split())[:_MAX_FIELD_CHARS] for name in SUMMARY_FIELDS}
-    fields = {name: redacted(text) or None for name, text in said.items()}
+    typed = {name: " ".join(form.get(name, "").split())[:_MAX_FIELD_CHARS] for name in SUMMARY_FIELDS}
+    fields = {name: redacted(text) or None for name, text in typed.items()}
     if not chat_summaries.edit(own.database, session_id, fields, own.clock()):
         raise _no_session(session_id)
     session_closing.embed(own.context, session_id)
@@ -202,14 +138,21 @@ def split(session_id: int) -> Response:
 def listed() -> Response:
     """Topics of chats, the one made last first."""
     found = chat_digests.topics(services().database)
-    return make_response(render_template("memory/topics.html", topics=found, section="memory"))
+    return templating.render_page("memory/topics.html", topics=found, section="memory")
 
 
 @blueprint.get("/memory/topics/<id:topic_id>")
 def topic(topic_id: int) -> Response:
     """What chats came to about one topic."""
-    page = topic_page(services(), _topic(topic_id))
-    return make_response(render_template("memory/topic.html", page=page, section="memory"))
+    own, shown = services(), _topic(topic_id)
+    lines = topics.digest(own.database, topics.of_stored(shown), own.clock())
+    return templating.render_page(
+        "memory/topic.html",
+        topic=shown,
+        lines=chat_memory.of_lines(own.database, lines),
+        others=[other for other in chat_digests.topics(own.database) if other.id != shown.id],
+        section="memory",
+    )
 
 
 @blueprint.post("/memory/topics/<id:topic_id>")
@@ -232,18 +175,17 @@ def dismiss(topic_id: int, what: str) -> Response:
 @blueprint.post("/memory/topics/<id:topic_id>/merge")
 def merge(topic_id: int) -> Response:
     """Let its sessions be of the topic ``into``."""
-    into = request.form.get("into", "")
-    other = int(into) if into.isdecimal() and len(into) < 19 else 0
+    other = number(request.form, "into") or 0
     if not chat_digests.merge_topics(services().database, topic_id, other):
         raise Problem(404, "topic_not_found", "One of these topics is not there.")
     return templating.redirect_to(f"/memory/topics/{other}")
 
 
 def _session(session_id: int) -> ChatSession:
-    found = chat_sessions.get(services().database, session_id)
-    if found is None:
+    session = chat_sessions.get(services().database, session_id)
+    if session is None:
         raise _no_session(session_id)
-    return found
+    return session
 
 
 def _no_session(session_id: int) -> Problem:
@@ -251,7 +193,7 @@ def _no_session(session_id: int) -> Problem:
 
 
 def _topic(topic_id: int) -> Topic:
-    found = chat_digests.topic_of_id(services().database, topic_id)
-    if found is None:
+    topic = chat_digests.topic_of_id(services().database, topic_id)
+    if topic is None:
         raise Problem(404, "topic_not_found", f"There is no topic {topic_id}.")
-    return found
+    return topic

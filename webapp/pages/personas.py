@@ -1,12 +1,17 @@
-"""A persona tried on a real moment before it is saved: a turn like any other, of which nothing stays."""
+"""Personas: who speaks in answers, written, tried, compared with earlier versions, chosen, kept as files.
+
+A file says what they say, and nothing of where they were; ``recollect_personas`` is its format:
+
+    {"recollect_personas": 1, "personas": [{"name": …, "description": …, "system_prompt": …}]}
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, make_response, request
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.wrappers import Response
@@ -17,14 +22,21 @@ from assistant.turns.turn import answer
 from store.chats import conversations, personas
 from store.chats.personas import MAX_PERSONAS, Persona, PersonaInvalid, PersonaText, Version
 from store.frames import frames
+from store.frames.activity_intervals import Segment
 from store.timeline import segments
 from webapp.api.questions import turn_deps
 from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import DiffLine, difference
+from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.views.turns import claim_spans
 
+blueprint = Blueprint("personas", __name__)
+
+FORMAT = 1
+MAX_BYTES = 1_000_000
+_FIELDS = ("name", "description", "system_prompt")
 QUESTION = "What was I doing here?"
 MOMENTS = 8
 _SHORTEST_MS = 30_000
@@ -55,107 +67,6 @@ class Trial:
     problem: str = ""
 
 
-def moments(own: Services, viewer: Viewer) -> list[Moment]:
-    """The last stretches of some length, the latest first, of the day in which something was last seen."""
-    last = frames.nearest(own.database, viewer.now_ms)
-    if last is None:
-        return []
-    found = segments.segments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
-    long_enough = [each for each in found if each.end_ms - each.start_ms >= _SHORTEST_MS] or found
-    return [
-        Moment(
-            each.start_ms,
-            max(each.end_ms, each.start_ms + 1),
-            f"{formatting.span(each.start_ms, each.end_ms, viewer.zone, viewer.now_ms)}, "
-            f"{each.app_name or 'unknown app'}",
-        )
-        for each in reversed(long_enough[-MOMENTS:])
-    ]
-
-
-def run(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -> Trial:
-    """Ask about a moment as this persona would be asked. The conversation is deleted with all it says; that
-    something was sent stays on record.
-    """
-    question = TurnRequest(
-        QUESTION,
-        viewer.zone_name,
-        viewer.now_ms,
-        start_ms=moment.start_ms,
-        end_ms=moment.end_ms,
-        mode="evidence",
-        system_prompt=system_prompt,
-    )
-    try:
-        result = answer(turn_deps(own), question)
-    except TurnRefused as refusal:
-        return Trial(moment, problem=f"{str(refusal)[:1].upper()}{str(refusal)[1:]}.")
-    conversations.delete(own.database, result.chat_id)
-    if result.error:
-        return Trial(moment, problem=f"{result.error.message} {result.error.action}".strip())
-    cited = tuple(item for item in result.evidence if item.n is not None)
-    addresses = {item.n: f"/frames/{item.frame_id}" for item in cited if item.n is not None}
-    text = markdown.render(result.answer_md, addresses, claim_spans(result.claims))
-    return Trial(moment, text, cited, result.model)
-
-
-# ---- persona files
-# Personas as a JSON file, to be kept or given to somebody: what they say, and nothing of where they were.
-#
-#     {"recollect_personas": 1, "personas": [{"name": …, "description": …, "system_prompt": …}]}
-#
-# ``recollect_personas`` is the version of the format.
-
-FORMAT = 1
-MAX_BYTES = 1_000_000
-
-
-class _Persona(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    name: str
-    system_prompt: str
-    description: str = ""
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    recollect_personas: int
-    personas: list[_Persona] = Field(max_length=MAX_PERSONAS)
-
-
-def dump_personas(personas: Iterable[PersonaText]) -> str:
-    """The file of some personas, to be read by people too."""
-    listed = [
-        {"name": each.name, "description": each.description, "system_prompt": each.system_prompt}
-        for each in personas
-    ]
-    return json.dumps({"recollect_personas": FORMAT, "personas": listed}, ensure_ascii=False, indent=2) + "\n"
-
-
-def load_personas(data: bytes) -> list[PersonaText]:
-    """The personas of a file. Raises `PersonaInvalid` with what is wrong with it."""
-    if len(data) > MAX_BYTES:
-        raise PersonaInvalid([("file", f"is larger than {MAX_BYTES:,} bytes")])
-    try:
-        found = _File.model_validate_json(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        told = f"{where}: {first['msg']}" if where else first["msg"]
-        raise PersonaInvalid([("file", f"is no file of personas ({told})")]) from None
-    if found.recollect_personas != FORMAT:
-        raise PersonaInvalid([("file", f"is of a later format ({found.recollect_personas})")])
-    return [PersonaText(each.name, each.system_prompt, each.description) for each in found.personas]
-
-
-# ---- webapp personas
-# Personas: who speaks in answers, written, tried, compared with earlier versions, chosen.
-
-blueprint = Blueprint("personas", __name__)
-
-_FIELDS = ("name", "description", "system_prompt")
-
-
 @dataclass(frozen=True, slots=True)
 class PersonasPage:
     """What `personas/personas.html` draws: the list, and the one that is open (None: a new one)."""
@@ -175,6 +86,19 @@ class PersonasPage:
     max_prompt: int = personas.MAX_PROMPT_CHARS
     max_name: int = personas.MAX_NAME_CHARS
     max_description: int = personas.MAX_DESCRIPTION_CHARS
+
+
+class _Persona(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    name: str
+    system_prompt: str
+    description: str = ""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    recollect_personas: int
+    personas: list[_Persona] = Field(max_length=MAX_PERSONAS)
 
 
 @blueprint.get("/personas")
@@ -212,33 +136,39 @@ def one(persona_id: int) -> Response:
 def save(persona_id: int) -> Response:
     """Keep what was typed as a new version."""
     own = services()
+    return _changed(
+        persona_id, lambda: personas.update_persona(own.database, persona_id, _typed(), own.clock())
+    )
+
+
+def _changed(persona_id: int, change: Callable[[], object]) -> Response:
+    """Make the change and show the persona, or say what is wrong with it."""
     try:
-        personas.update_persona(own.database, persona_id, _typed(), own.clock())
+        change()
     except PersonaInvalid as error:
-        return _page(personas.get(own.database, persona_id), 422, errors=dict(error.errors))
+        return _page(personas.get(services().database, persona_id), 422, errors=dict(error.errors))
     return templating.redirect_to(f"/personas/{persona_id}?saved=1")
 
 
 @blueprint.post("/personas/preview")
 def preview() -> Response:
     """Hear what is typed speak about a real moment; nothing is saved."""
-    own, who, text = services(), viewer(), request.form.get("open", "")
-    opened = personas.get(own.database, int(text)) if text.isdecimal() and len(text) < 19 else None
+    own, who, open_id = services(), viewer(), number(request.form, "open")
+    opened = None if open_id is None else personas.get(own.database, open_id)
     words = _typed()
     if not words.system_prompt.strip():
         return _page(opened, 422, errors={"system_prompt": "is missing"})
-    wanted = request.form.get("moment", "")
-    chosen = next((each for each in moments(own, who) if each.key == wanted), None)
+    key = request.form.get("moment", "")
+    chosen = next((moment for moment in moments(own, who) if moment.key == key), None)
     if chosen is None:
         raise Problem(400, "invalid_request", "There is no such moment any more; choose another.")
-    return _page(opened, trial=run(own, words.system_prompt, chosen, who))
+    return _page(opened, trial=try_out(own, words.system_prompt, chosen, who))
 
 
 @blueprint.post("/personas/active")
 def activate() -> Response:
     """Let a persona speak from the next turn on, or with no id nobody."""
-    text = request.form.get("persona_id", "")
-    persona_id = int(text) if text.isdecimal() and len(text) < 19 else None
+    persona_id = number(request.form, "persona_id")
     personas.activate(services().database, persona_id)
     return templating.redirect_to(f"/personas/{persona_id}" if persona_id else "/personas")
 
@@ -249,7 +179,7 @@ def duplicate(persona_id: int) -> Response:
     try:
         added = personas.duplicate(own.database, persona_id, own.clock())
     except PersonaInvalid as error:
-        raise Problem(422, "invalid_persona", f"{str(error).capitalize()}.") from error
+        raise Problem(422, "invalid_persona", formatting.sentence(error)) from error
     return templating.redirect_to(f"/personas/{added.id}")
 
 
@@ -257,24 +187,14 @@ def duplicate(persona_id: int) -> Response:
 def reset(persona_id: int) -> Response:
     """Let a built-in persona say what it came with; its versions stay."""
     own = services()
-    try:
-        personas.reset(own.database, persona_id, own.clock())
-    except PersonaInvalid as error:
-        return _page(personas.get(own.database, persona_id), 422, errors=dict(error.errors))
-    return templating.redirect_to(f"/personas/{persona_id}?saved=1")
+    return _changed(persona_id, lambda: personas.reset(own.database, persona_id, own.clock()))
 
 
 @blueprint.post("/personas/<id:persona_id>/restore")
 def restore(persona_id: int) -> Response:
     """Say again what a version said."""
-    own = services()
-    text = request.form.get("version", "")
-    version = int(text) if text.isdecimal() and len(text) < 10 else 0
-    try:
-        personas.restore(own.database, persona_id, version, own.clock())
-    except PersonaInvalid as error:
-        return _page(personas.get(own.database, persona_id), 422, errors=dict(error.errors))
-    return templating.redirect_to(f"/personas/{persona_id}?saved=1")
+    own, version = services(), number(request.form, "version", 9) or 0
+    return _changed(persona_id, lambda: personas.restore(own.database, persona_id, version, own.clock()))
 
 
 @blueprint.post("/personas/<id:persona_id>/remove")
@@ -297,13 +217,11 @@ def bring_back(persona_id: int) -> Response:
 @blueprint.get("/personas/export")
 def export() -> Response:
     """Every persona that can be chosen, or with ``?id=`` one, as a file."""
-    database = services().database
-    text = request.args.get("id", "")
-    if text.isdecimal() and len(text) < 19:
-        chosen = [personas.get(database, int(text))]
-    else:
-        chosen = personas.list_personas(database)
-    response = make_response(dump_personas(each.words for each in chosen))
+    database, persona_id = services().database, number(request.args, "id")
+    everyone = (
+        personas.list_personas(database) if persona_id is None else [personas.get(database, persona_id)]
+    )
+    response = make_response(dump_personas(persona.words for persona in everyone))
     response.content_type = "application/json"
     response.headers["Content-Disposition"] = 'attachment; filename="recollect-personas.json"'
     return response
@@ -318,12 +236,9 @@ def import_file() -> Response:
         words = load_personas(upload.read(MAX_BYTES + 1) if upload else b"")
         added = personas.create_all(own.database, words, own.clock())
     except PersonaInvalid as error:
-        told = "; ".join(f"{name} {message}" for name, message in error.errors)
-        return _page(None, 422, errors={"file": f"{told[:1].upper()}{told[1:]}."})
+        reasons = "; ".join(f"{name} {message}" for name, message in error.errors)
+        return _page(None, 422, errors={"file": formatting.sentence(reasons)})
     return templating.redirect_to(f"/personas/{added[0].id}" if added else "/personas")
-
-
-# -- support ------------------------------------------------------------------------------
 
 
 def _typed() -> PersonaText:
@@ -362,14 +277,79 @@ def _page(
         trial=trial,
         is_saved=request.method == "GET" and request.args.get("saved") == "1",
     )
-    html = render_template("personas/personas.html", page=page, section="personas")
-    return make_response(html, status)
+    return templating.render_page("personas/personas.html", status, page=page, section="personas")
 
 
 def _compared(persona: Persona | None, versions: list[Version]) -> tuple[Version, list[DiffLine]] | None:
     """The version that ``?compare=`` names, and how the persona differs from it."""
-    wanted = request.args.get("compare", "")
-    earlier = next((each for each in versions if str(each.version) == wanted), None)
+    compared = request.args.get("compare", "")
+    earlier = next((version for version in versions if str(version.version) == compared), None)
     if persona is None or earlier is None:
         return None
     return earlier, difference(earlier.system_prompt, persona.system_prompt)
+
+
+def moments(own: Services, viewer: Viewer) -> list[Moment]:
+    """The last stretches of some length, the latest first, of the day in which something was last seen."""
+    last = frames.nearest(own.database, viewer.now_ms)
+    if last is None:
+        return []
+    found = segments.segments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
+    long_enough = [each for each in found if each.end_ms - each.start_ms >= _SHORTEST_MS] or found
+    return [_moment(segment, viewer) for segment in reversed(long_enough[-MOMENTS:])]
+
+
+def _moment(segment: Segment, viewer: Viewer) -> Moment:
+    span = formatting.span(segment.start_ms, segment.end_ms, viewer.zone, viewer.now_ms)
+    end_ms = max(segment.end_ms, segment.start_ms + 1)
+    return Moment(segment.start_ms, end_ms, f"{span}, {segment.app_name or 'unknown app'}")
+
+
+def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -> Trial:
+    """Ask about a real moment as this persona would be asked: a turn like any other, of which nothing stays
+    but the record that something was sent.
+    """
+    question = TurnRequest(
+        QUESTION,
+        viewer.zone_name,
+        viewer.now_ms,
+        start_ms=moment.start_ms,
+        end_ms=moment.end_ms,
+        mode="evidence",
+        system_prompt=system_prompt,
+    )
+    try:
+        result = answer(turn_deps(own), question)
+    except TurnRefused as refusal:
+        return Trial(moment, problem=formatting.sentence(refusal))
+    conversations.delete(own.database, result.chat_id)
+    if result.error:
+        return Trial(moment, problem=f"{result.error.message} {result.error.action}".strip())
+    cited = tuple(item for item in result.evidence if item.n is not None)
+    addresses = {item.n: f"/frames/{item.frame_id}" for item in cited if item.n is not None}
+    text = markdown.render(result.answer_md, addresses, claim_spans(result.claims))
+    return Trial(moment, text, cited, result.model)
+
+
+def dump_personas(personas: Iterable[PersonaText]) -> str:
+    """The file of some personas, to be read by people too."""
+    listed = [{field: getattr(persona, field) for field in _FIELDS} for persona in personas]
+    return json.dumps({"recollect_personas": FORMAT, "personas": listed}, ensure_ascii=False, indent=2) + "\n"
+
+
+def load_personas(data: bytes) -> list[PersonaText]:
+    """The personas of a file. Raises `PersonaInvalid` with what is wrong with it."""
+    if len(data) > MAX_BYTES:
+        raise PersonaInvalid([("file", f"is larger than {MAX_BYTES:,} bytes")])
+    try:
+        found = _File.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        reason = f"{where}: {first['msg']}" if where else first["msg"]
+        raise PersonaInvalid([("file", f"is no file of personas ({reason})")]) from None
+    if found.recollect_personas != FORMAT:
+        raise PersonaInvalid([("file", f"is of a later format ({found.recollect_personas})")])
+    return [
+        PersonaText(persona.name, persona.system_prompt, persona.description) for persona in found.personas
+    ]

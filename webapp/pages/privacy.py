@@ -1,11 +1,12 @@
-"""What can be told of private windows: which browsers tell, and what the extension says."""
+"""Privacy: what is never recorded, what can be told of private windows, and how to make it forget."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from store.deletion import deletion
@@ -31,7 +32,11 @@ from webapp.core.parameters import NO_RANGE, Range
 from webapp.core.services import Services, services, viewer
 from webapp.security import access
 
+blueprint = Blueprint("privacy", __name__)
+
 EXTENSION_FOLDER = Path(__file__).resolve().parents[2] / "capture" / "browser_extension"
+CONFIRMATION = "DELETE"
+_MAX_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,9 @@ class BrowserLine:
 
 @dataclass(frozen=True, slots=True)
 class BrowserSection:
-    """`lines` has every family that is known; `masked`: what nothing tells of is blacked out."""
+    """`lines` has every family that is known; `masked`: what nothing tells of is blacked out; `problem` is
+    why what the extension said cannot be read.
+    """
 
     lines: list[BrowserLine]
     masked: bool
@@ -62,67 +69,6 @@ class BrowserSection:
     folder: str
     address: str
     token: str
-
-
-def section(own: Services, rules: RuleSet, now_ms: int) -> BrowserSection:
-    """`problem` is "" unless what the extension said cannot be read."""
-    words, problem = _heard(own)
-    return BrowserSection(
-        lines=[_line(browser, rules) for browser in BROWSERS],
-        masked=rules.mask_maybe_private,
-        paired=_paired(words, now_ms),
-        problem=problem,
-        folder=str(EXTENSION_FOLDER),
-        address=f"http://127.0.0.1:{own.settings.web.port}",
-        token=access.extension_token(own.token),
-    )
-
-
-def _line(browser: Browser, rules: RuleSet) -> BrowserLine:
-    first = browser.names[0]
-    others = [
-        name for name in browser.names[1:] if _is_plain(name) and name not in first and first not in name
-    ]
-    if browser.always_private:
-        return BrowserLine([first, *others], ["has no other windows"], "")
-    tells = ["title" if browser.ordinary else "title of some windows"]
-    tells += ["command line"] if browser.switches else []
-    tells += ["toolbar", "extension when paired"] if browser.toolbar else []
-    otherwise = "left out until its toolbar was read" if browser.toolbar else "recorded"
-    return BrowserLine([first, *others], tells, "blacked out" if rules.mask_maybe_private else otherwise)
-
-
-def _is_plain(name: str) -> bool:
-    """A name that people use, not an id or a program's file."""
-    return name[0].isupper() and "." not in name
-
-
-def _heard(own: Services) -> tuple[list[ExtensionReport], str]:
-    try:
-        return window_hints.read_reports(own.data_dir.spool), ""
-    except (OSError, ValueError) as error:
-        return [], f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
-
-
-def _paired(words: list[ExtensionReport], now_ms: int) -> list[PairedBrowser]:
-    """One line a browser: profiles of one browser have a copy of the extension each."""
-    lines = []
-    for name in sorted({word.browser for word in words}):
-        own = [word for word in words if word.browser == name]
-        latest = max(word.said_ms for word in own)
-        speaking = [word for word in own if not word.is_silent(now_ms)]
-        windows = sum(len(word.windows) for word in speaking)
-        lines.append(PairedBrowser(name, max(0, now_ms - latest), windows, not speaking))
-    return lines
-
-
-# ---- webapp privacy
-# Privacy: what is never recorded, what is kept where, and how to make it forget.
-
-blueprint = Blueprint("privacy", __name__)
-
-CONFIRMATION = "DELETE"
-_MAX_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +176,9 @@ def test() -> Response:
 @blueprint.get("/privacy/erase")
 def preview() -> Response:
     """What would go; nothing is done yet."""
-    chosen = parameters.read(request.args, viewer())
-    app = request.args.get("app", "").strip()[:_MAX_CHARS]
-    if not chosen.is_given or chosen.problem:
-        return _page(
-            422, erase=chosen, erase_app=app, erase_problem=chosen.problem or "Choose a range first."
-        )
+    chosen, app, problem = _erase_form(request.args)
+    if problem:
+        return _page(422, erase=chosen, erase_app=app, erase_problem=problem)
     return _page(erase=chosen, erase_app=app, counts=_counts(chosen, app))
 
 
@@ -243,21 +186,25 @@ def preview() -> Response:
 def erase() -> Response:
     """Delete the previewed range, when the word was typed."""
     own = services()
-    chosen = parameters.read(request.form, viewer())
-    app = request.form.get("app", "").strip()[:_MAX_CHARS]
-    if not chosen.is_given or chosen.problem:
-        return _page(422, erase=chosen, erase_problem=chosen.problem or "Choose a range first.")
+    chosen, app, problem = _erase_form(request.form)
+    if problem:
+        return _page(422, erase=chosen, erase_app=app, erase_problem=problem)
     if request.form.get("confirm", "").strip() != CONFIRMATION:
         problem = f"Type {CONFIRMATION} to delete for good."
         return _page(422, erase=chosen, erase_app=app, erase_problem=problem, counts=_counts(chosen, app))
-    assert chosen.start_ms is not None and chosen.end_ms is not None
-    receipt = deletion.delete_range(own.database, own.media, chosen.start_ms, chosen.end_ms, app or None)
+    receipt = deletion.delete_range(own.database, own.media, *chosen.bounds, app or None)
     return _page(erase=chosen, erase_app=app, receipt=receipt)
 
 
+def _erase_form(values: Mapping[str, str]) -> tuple[Range, str, str]:
+    """The range and the app that a form names, and what is wrong with it."""
+    chosen = parameters.range_of(values, viewer())
+    problem = chosen.problem or ("" if chosen.is_given else "Choose a range first.")
+    return chosen, values.get("app", "").strip()[:_MAX_CHARS], problem
+
+
 def _counts(chosen: Range, app: str) -> Counts:
-    assert chosen.start_ms is not None and chosen.end_ms is not None
-    return deletion.preview(services().database, chosen.start_ms, chosen.end_ms, app or None)
+    return deletion.preview(services().database, *chosen.bounds, app or None)
 
 
 def _page(status: int = 200, **changes: object) -> Response:
@@ -270,15 +217,16 @@ def _page(status: int = 200, **changes: object) -> Response:
         "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
         "defaults": loaded.defaults,
         "unreadable": loaded.unreadable,
-        "browsers": section(own, loaded, viewer().now_ms),
+        "browsers": browser_section(own, loaded, viewer().now_ms),
         "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
         "rule": {},
         "errors": {},
         **changes,
     }
     page = PrivacyPage(**values)  # type: ignore[arg-type]
-    html = render_template("privacy/privacy.html", page=page, section="privacy", confirmation=CONFIRMATION)
-    return make_response(html, status)
+    return templating.render_page(
+        "privacy/privacy.html", status, page=page, section="privacy", confirmation=CONFIRMATION
+    )
 
 
 def _own() -> OwnChoices:
@@ -302,3 +250,55 @@ def _words(rule: Rule) -> str:
     return " and ".join(
         f"{name}{verb} {document[name]}" for name in ("app", "title", "url") if document.get(name)
     )
+
+
+def browser_section(own: Services, rules: RuleSet, now_ms: int) -> BrowserSection:
+    """How browsers tell their private windows, and what the extension said."""
+    reports, problem = _extension_reports(own)
+    return BrowserSection(
+        lines=[_line(browser, rules) for browser in BROWSERS],
+        masked=rules.mask_maybe_private,
+        paired=_paired(reports, now_ms),
+        problem=problem,
+        folder=str(EXTENSION_FOLDER),
+        address=f"http://127.0.0.1:{own.settings.web.port}",
+        token=access.extension_token(own.token),
+    )
+
+
+def _line(browser: Browser, rules: RuleSet) -> BrowserLine:
+    first = browser.names[0]
+    others = [
+        name for name in browser.names[1:] if _is_plain(name) and name not in first and first not in name
+    ]
+    if browser.always_private:
+        return BrowserLine([first, *others], ["has no other windows"], "")
+    tells = ["title" if browser.ordinary else "title of some windows"]
+    tells += ["command line"] if browser.switches else []
+    tells += ["toolbar", "extension when paired"] if browser.toolbar else []
+    otherwise = "left out until its toolbar was read" if browser.toolbar else "recorded"
+    return BrowserLine([first, *others], tells, "blacked out" if rules.mask_maybe_private else otherwise)
+
+
+def _is_plain(name: str) -> bool:
+    """A name that people use, not an id or a program's file."""
+    return name[0].isupper() and "." not in name
+
+
+def _extension_reports(own: Services) -> tuple[list[ExtensionReport], str]:
+    try:
+        return window_hints.read_reports(own.data_dir.spool), ""
+    except (OSError, ValueError) as error:
+        return [], f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
+
+
+def _paired(reports: list[ExtensionReport], now_ms: int) -> list[PairedBrowser]:
+    """One line a browser: profiles of one browser have a copy of the extension each."""
+    lines = []
+    for name in sorted({report.browser for report in reports}):
+        of_browser = [report for report in reports if report.browser == name]
+        latest = max(report.said_ms for report in of_browser)
+        speaking = [report for report in of_browser if not report.is_silent(now_ms)]
+        windows = sum(len(report.windows) for report in speaking)
+        lines.append(PairedBrowser(name, max(0, now_ms - latest), windows, not speaking))
+    return lines

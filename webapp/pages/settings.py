@@ -1,8 +1,8 @@
-"""Display settings: theme, time zone, day start, single keys. Choices of one browser, as cookies."""
+"""Settings, Display: theme, time zone, day start, single keys, as cookies of one browser. And Logging."""
 
 from __future__ import annotations
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from store.core.preferences import host_zone, zone_named, zone_names
@@ -12,6 +12,7 @@ from webapp.core.errors import FieldError, Problem
 from webapp.core.services import DAY_START_COOKIE, KEYS_COOKIE, THEME_COOKIE, ZONE_COOKIE, services
 
 blueprint = Blueprint("display", __name__)
+logging_blueprint = Blueprint("logging_page", __name__)
 
 _YEAR_S = 365 * 86_400
 
@@ -19,7 +20,7 @@ _YEAR_S = 365 * 86_400
 @blueprint.get("/settings/display")
 def show() -> Response:
     """The choices as they are."""
-    html = render_template(
+    return templating.render_page(
         "display/display.html",
         section="settings",
         zones=zone_names(),
@@ -29,7 +30,6 @@ def show() -> Response:
         next_address=_next(request.args.get("next", "")),
         saved=request.args.get("saved") == "1",
     )
-    return make_response(html)
 
 
 @blueprint.post("/settings/display")
@@ -61,24 +61,17 @@ def _next(address: str) -> str:
     return address if templating.is_local(address) and not address.startswith("/settings/display") else ""
 
 
-# ---- logging page
-# Settings, Logging: whether what models are told of earlier chats is logged, for a day at most.
-
-logging_blueprint = Blueprint("logging_page", __name__)
-
-
 @logging_blueprint.get("/settings/logging", endpoint="show")
 def show_logging() -> Response:
-    """The switch, until when it is on, and what was measured."""
+    """Whether what models are told of earlier chats is logged: for a day at most."""
     own = services()
-    html = render_template(
+    return templating.render_page(
         "logging/logging.html",
         section="settings",
         until_ms=chat_sessions.verbose_until_ms(own.database, own.clock()),
         telemetry=context_packs.telemetry(own.database),
         sample=own.context.pace.telemetry_sample,
     )
-    return make_response(html)
 
 
 @logging_blueprint.post("/settings/logging", endpoint="save")

@@ -1,4 +1,4 @@
-"""What the pages of imported sources draw: messages, events, positions and places, a piece at a time."""
+"""Imported sources: what there is of each, looked through a piece at a time, added to, and taken back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
 
 from store.core import times
@@ -14,36 +14,39 @@ from store.core.database import Database
 from store.core.preferences import DayClock, day_clock
 from store.memory.retrievers import RetrievalQuery
 from store.sources import calendars, imports, locations, messages
-from store.sources.imports import KINDS, AcceptedNames, Deleted, Forgotten, Import, ImportNotFound, Kind, Name
+from store.sources.imports import KINDS, AcceptedNames, Deleted, Import, ImportNotFound, Kind
 from webapp.api.imports import import_or_404
-from webapp.core import formatting, uploads
+from webapp.core import formatting, templating, uploads
 from webapp.core.errors import Problem
+from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
 
+blueprint = Blueprint("sources", __name__)
+
+CONFIRMATION = "DELETE"
 PAGE = 50
 _POINTS = 200
 _NAMES = 200
 _EVER_MS = 2**52
+_MAX_CHARS = 200
 
-TITLES: dict[Kind, str] = {
-    "messages": "Messages",
-    "calendar": "Calendar",
-    "location": "Where you were",
-    "places": "Your places",
-}
-ABOUT: dict[Kind, str] = {
-    "messages": "SMS, iMessage, WhatsApp, Telegram, e-mail",
-    "calendar": "Events of .ics files",
-    "location": "Positions in time",
-    "places": "Names for positions",
-}
-ICONS: dict[Kind, str] = {"messages": "chat", "calendar": "calendar", "location": "globe", "places": "pin"}
-UNITS: dict[Kind, str] = {
-    "messages": "message",
-    "calendar": "event",
-    "location": "position",
-    "places": "place",
+
+@dataclass(frozen=True, slots=True)
+class SourceWords:
+    """How a source is called and drawn; `unit` is one row of it."""
+
+    title: str
+    about: str
+    icon: str
+    unit: str
+
+
+WORDS: dict[Kind, SourceWords] = {
+    "messages": SourceWords("Messages", "SMS, iMessage, WhatsApp, Telegram, e-mail", "chat", "message"),
+    "calendar": SourceWords("Calendar", "Events of .ics files", "calendar", "event"),
+    "location": SourceWords("Where you were", "Positions in time", "globe", "position"),
+    "places": SourceWords("Your places", "Names for positions", "pin", "place"),
 }
 
 
@@ -64,9 +67,7 @@ class SourcePage:
     """Everything `sources/source.html` draws."""
 
     kind: Kind
-    title: str
-    unit: str
-    icon: str
+    words: SourceWords
     total: int
     imports: list[Import]
     q: str
@@ -84,34 +85,124 @@ class SourcePage:
         return f"/days/{self.clock.day_of(ms).date.isoformat()}"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportPage:
-    """Everything `sources/imported.html` draws: one file, the names in it, what deleting it would take."""
-
-    source: Import
-    title: str
-    unit: str
-    who: str
-    names: list[Name]
-    total: int
-    missing: int
-    would_go: Forgotten
-    done: AcceptedNames | None = None
+@blueprint.get("/sources")
+def show() -> str:
+    """The four sources, and how much there is of each."""
+    database = services().database
+    cards = [(kind, WORDS[kind], imports.total(database, kind)) for kind in KINDS]
+    return render_template("sources/sources.html", cards=cards, section="settings")
 
 
-def import_page(database: Database, source: Import, done: AcceptedNames | None = None) -> ImportPage:
-    found = imports.names(database, source)
-    return ImportPage(
-        source=source,
-        title=TITLES[source.kind],
-        unit=UNITS[source.kind],
-        who=imports.NAMED_KINDS.get(source.kind, ""),
-        names=found[:_NAMES],
-        total=len(found),
-        missing=sum(not each.is_noted for each in found),
-        would_go=imports.would_go(database, source),
+@blueprint.get("/sources/<kind>")
+def source(kind: str) -> Response:
+    return _answer(_page(_known(kind)))
+
+
+@blueprint.post("/sources/<kind>/import")
+def import_upload(kind: str) -> Response:
+    """Import the file of the form; the answer is the page with the receipt, or with what is wrong."""
+    known = _known(kind)
+    given = {name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("timezone", "me", "dates")}
+    given["timezone"] = given["timezone"] or viewer().zone_name
+    try:
+        receipt = uploads.import_file(known, uploads.uploaded_file(), Choices(**given))
+    except Problem as problem:
+        if problem.status >= 500:
+            raise
+        detail = "Choose a file first." if problem.code == "file_required" else problem.detail
+        return _answer(replace(_page(known), problem=_on_a_page(detail), given=given), problem.status)
+    return _answer(replace(_page(known), receipt=receipt))
+
+
+@blueprint.get("/sources/<kind>/imports/<id:import_id>")
+def imported(kind: str, import_id: int) -> Response:
+    """One import: what it brought, and the people or places it names, which can be remembered."""
+    return _imported(_import(kind, import_id))
+
+
+@blueprint.post("/sources/<kind>/imports/<id:import_id>/remember")
+def remember(kind: str, import_id: int) -> Response:
+    """Remember the names that are ticked, or all of them; the page says what came of it."""
+    own, found = services(), _import(kind, import_id)
+    chosen = None if request.form.get("all") else set(request.form.getlist("name"))
+    try:
+        done = imports.accept_names(own.database, found, chosen, own.clock())
+    except LookupError as error:
+        raise Problem(422, "invalid_request", "That name is not in this import any more.") from error
+    return _imported(found, done)
+
+
+@blueprint.post("/sources/<kind>/delete")
+def delete(kind: str) -> Response:
+    """Delete a source as a whole, when the word was typed, or what one import brought."""
+    known, import_id = _known(kind), number(request.form, "import_id")
+    if import_id is None and request.form.get("confirm", "").strip() != CONFIRMATION:
+        problem = f"Type {CONFIRMATION} to delete all of it for good."
+        return _answer(replace(_page(known), delete_problem=problem), 422)
+    try:
+        gone = imports.delete(services().database, known, import_id)
+    except ImportNotFound as error:
+        raise Problem(404, "import_not_found", "That import is not there any more.") from error
+    return _answer(replace(_page(known), deleted=gone))
+
+
+def _known(kind: str) -> Kind:
+    if kind not in KINDS:
+        raise Problem(404, "not_found", "There is no such source.")
+    return kind
+
+
+def _import(kind: str, import_id: int) -> Import:
+    found = import_or_404(import_id)
+    if found.kind != _known(kind):
+        raise Problem(404, "import_not_found", f"There is no import {import_id} of {kind}.")
+    return found
+
+
+def _imported(found: Import, done: AcceptedNames | None = None) -> Response:
+    database = services().database
+    names = imports.names(database, found)
+    return templating.render_page(
+        "sources/imported.html",
+        source=found,
+        words=WORDS[found.kind],
+        who=imports.NAMED_KINDS.get(found.kind, ""),
+        names=names[:_NAMES],
+        total=len(names),
+        missing=sum(not name.is_noted for name in names),
+        would_go=imports.would_go(database, found),
         done=done,
+        section="settings",
     )
+
+
+def _on_a_page(detail: str) -> str:
+    """The sentence of the command, which names options, for a form, which has fields."""
+    words = {"with --me": "in the field “You”", "with --dates dmy or mdy": "in the field “Dates”"}
+    for option, place in words.items():
+        detail = detail.replace(option, place)
+    return detail
+
+
+def _page(kind: Kind) -> SourcePage:
+    database, who = services().database, viewer()
+    return SourcePage(
+        kind=kind,
+        words=WORDS[kind],
+        total=imports.total(database, kind),
+        imports=imports.listed(database, kind),
+        q=request.args.get("q", "").strip()[:1_000],
+        listed=listed(database, kind, request.args, who),
+        zone_name=who.zone_name,
+        clock=day_clock(database),
+    )
+
+
+def _answer(page: SourcePage, status: int = 200) -> Response:
+    return templating.render_page(
+        "sources/source.html", status, page=page, confirmation=CONFIRMATION, section="settings",
+        max_mb=MAX_IMPORT_BYTES // 1_000_000,
+    )  # fmt: skip
 
 
 def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Listed:
@@ -123,16 +214,16 @@ def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Li
         return _events(database, q, _day(arguments.get("day", "")), viewer)
     if kind == "location":
         return _points(database, _day(arguments.get("day", "")))
-    return _places(database, q, arguments.get("offset", ""))
+    return _places(database, q, number(arguments, "offset", 9) or 0)
 
 
 def _day(text: str) -> date | None:
     """A day from an address; None for what is none, or beyond what can be imported."""
     try:
-        found = date.fromisoformat(text)
+        on = date.fromisoformat(text)
     except ValueError:
         return None
-    return found if 1970 <= found.year < 2100 else None
+    return on if 1970 <= on.year < 2100 else None
 
 
 def _messages(database: Database, q: str, on: date | None, before: str) -> Listed:
@@ -187,133 +278,9 @@ def _bounds(database: Database, on: date) -> times.Day:
     return times.day(on, clock.zone, clock.day_start_min)
 
 
-def _places(database: Database, q: str, offset: str) -> Listed:
-    start = int(offset) if offset.isdecimal() and len(offset) < 10 else 0
+def _places(database: Database, q: str, start: int) -> Listed:
     found = locations.browse(database, q, PAGE + 1, start)
     words = f"q={q}&" if q else ""
     earlier = f"{words}offset={max(0, start - PAGE)}" if start else ""
     later = f"{words}offset={start + PAGE}" if len(found) > PAGE else ""
     return Listed(found[:PAGE], "By name", earlier=earlier, later=later)
-
-
-# ---- webapp sources
-# Imported sources: what there is of each, looked through, added to, and taken back.
-
-blueprint = Blueprint("sources", __name__)
-
-CONFIRMATION = "DELETE"
-_MAX_CHARS = 200
-
-
-@blueprint.get("/sources")
-def show() -> str:
-    """The four sources, and how much there is of each."""
-    database = services().database
-    cards = [(kind, TITLES[kind], ABOUT[kind], ICONS[kind], UNITS[kind],
-              imports.total(database, kind)) for kind in KINDS]  # fmt: skip
-    return render_template("sources/sources.html", cards=cards, section="settings")
-
-
-@blueprint.get("/sources/<kind>")
-def source(kind: str) -> Response:
-    return _answer(_page(_known(kind)))
-
-
-@blueprint.post("/sources/<kind>/import")
-def take_in(kind: str) -> Response:
-    """Import the file of the form; the answer is the page with the receipt, or with what is wrong."""
-    known = _known(kind)
-    given = {name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("timezone", "me", "dates")}
-    given["timezone"] = given["timezone"] or viewer().zone_name
-    try:
-        receipt = uploads.run(known, uploads.uploaded_file(), Choices(**given))
-    except Problem as problem:
-        if problem.status >= 500:
-            raise
-        detail = "Choose a file first." if problem.code == "file_required" else problem.detail
-        return _answer(replace(_page(known), problem=_on_a_page(detail), given=given), problem.status)
-    return _answer(replace(_page(known), receipt=receipt))
-
-
-@blueprint.get("/sources/<kind>/imports/<id:import_id>")
-def imported(kind: str, import_id: int) -> Response:
-    """One import: what it brought, and the people or places it names, which can be remembered."""
-    return _imported(_import(kind, import_id))
-
-
-@blueprint.post("/sources/<kind>/imports/<id:import_id>/remember")
-def remember(kind: str, import_id: int) -> Response:
-    """Remember the names that are ticked, or all of them; the page says what came of it."""
-    own, found = services(), _import(kind, import_id)
-    chosen = None if request.form.get("all") else set(request.form.getlist("name"))
-    try:
-        done = imports.accept_names(own.database, found, chosen, own.clock())
-    except LookupError as error:
-        raise Problem(422, "invalid_request", "That name is not in this import any more.") from error
-    return _imported(found, done)
-
-
-@blueprint.post("/sources/<kind>/delete")
-def delete(kind: str) -> Response:
-    """Delete a source as a whole, when the word was typed, or what one import brought."""
-    known = _known(kind)
-    number = request.form.get("import_id", "")
-    import_id = int(number) if number.isdecimal() and len(number) < 16 else None
-    if import_id is None and request.form.get("confirm", "").strip() != CONFIRMATION:
-        problem = f"Type {CONFIRMATION} to delete all of it for good."
-        return _answer(replace(_page(known), delete_problem=problem), 422)
-    try:
-        gone = imports.delete(services().database, known, import_id)
-    except ImportNotFound as error:
-        raise Problem(404, "import_not_found", "That import is not there any more.") from error
-    return _answer(replace(_page(known), deleted=gone))
-
-
-def _known(kind: str) -> Kind:
-    if kind not in KINDS:
-        raise Problem(404, "not_found", "There is no such source.")
-    return kind
-
-
-def _import(kind: str, import_id: int) -> Import:
-    found = import_or_404(import_id)
-    if found.kind != _known(kind):
-        raise Problem(404, "import_not_found", f"There is no import {import_id} of {kind}.")
-    return found
-
-
-def _imported(found: Import, done: AcceptedNames | None = None) -> Response:
-    page = import_page(services().database, found, done)
-    return make_response(render_template("sources/imported.html", page=page, section="settings"))
-
-
-def _on_a_page(detail: str) -> str:
-    """The sentence of the command, which names options, for a form, which has fields."""
-    words = {"with --me": "in the field “You”", "with --dates dmy or mdy": "in the field “Dates”"}
-    for option, place in words.items():
-        detail = detail.replace(option, place)
-    return detail
-
-
-def _page(kind: Kind) -> SourcePage:
-    database, who = services().database, viewer()
-    return SourcePage(
-        kind=kind,
-        title=TITLES[kind],
-        unit=UNITS[kind],
-        icon=ICONS[kind],
-        total=imports.total(database, kind),
-        imports=imports.listed(database, kind),
-        q=request.args.get("q", "").strip()[:1_000],
-        listed=listed(database, kind, request.args, who),
-        zone_name=who.zone_name,
-        clock=day_clock(database),
-    )
-
-
-def _answer(page: SourcePage, status: int = 200) -> Response:
-    html = render_template(
-        "sources/source.html", page=page, confirmation=CONFIRMATION, section="settings",
-        max_mb=MAX_IMPORT_BYTES // 1_000_000,
-    )  # fmt: skip
-    return make_response(html, status)

@@ -1,4 +1,4 @@
-"""The status page: each fact with its verdict, the path a frame travels, and the day's ledger."""
+"""Status: is it recording, reading and finding; and the hand on the recording."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.metadata import version
 from zoneinfo import TZPATH
 
 import apsw
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from store.chats import attachments
@@ -20,15 +20,18 @@ from store.spool.process_state import IngestState
 from store.timeline import ledger, timeline
 from store.timeline.gaps import IDLE
 from store.timeline.ledger import DecisionCount, Reconciliation
-from webapp.core import templating
+from webapp.core import formatting, templating
 from webapp.core.errors import FieldError, Problem
+from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import control, health
 from webapp.ops.control import PauseOrder, current_pause
 from webapp.ops.health import recording_indicator
-from webapp.views.activity_band import reason_words
+
+blueprint = Blueprint("status", __name__)
 
 _MINUTE_MS = 60_000
+_MAX_MINUTES = 525_600
 _TITLES = {
     "capture": "Recording",
     "ingest": "Waiting to be stored",
@@ -38,28 +41,22 @@ _TITLES = {
     "model": "Answers",
     "canary": "Search finds the newest frame",
 }
-_WORDS = {"ok": "OK", "warn": "Look", "bad": "Broken", "off": "Off"}
-_KINDS = {
-    "ok": ("ok", "check"),
-    "warn": ("warn", "alert"),
-    "bad": ("danger", "alert"),
-    "off": ("plain", "dash"),
+_STATES = {
+    "ok": ("ok", "OK", "check"),
+    "warn": ("warn", "Look", "alert"),
+    "bad": ("danger", "Broken", "alert"),
+    "off": ("plain", "Off", "dash"),
 }
 _ORDER = ("bad", "warn", "off", "ok")
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Value, verdict word, why, action. `meter` is (used, total) in GB for what fills up."""
+    """A part of the health check as it is drawn. `meter` is (used, total) in GB for what fills up."""
 
-    name: str
+    part: health.Part
     title: str
-    value: str
-    kind: str
-    icon: str
-    word: str
-    why: str
-    action: str
+    state: tuple[str, str, str]  # kind, word and icon
     meter: tuple[float, float] | None = None
 
 
@@ -92,17 +89,54 @@ class StatusPage:
     files: tuple[int, int]  # attached to questions: how many, and their bytes
 
 
+@blueprint.get("/status")
+def show() -> Response:
+    """The page; for htmx the facts alone, asked for every ten seconds."""
+    return templating.render(
+        "status/status.html",
+        "status/facts.html",
+        page=page(services(), viewer()),
+        words=decision_words,
+        section="status",
+    )
+
+
+@blueprint.get("/status/light")
+def light() -> Response:
+    """The recording indicator alone."""
+    return templating.render_page("shell/light.html", light=recording_indicator(services()))
+
+
+@blueprint.post("/status/pause")
+def pause() -> Response:
+    """Stop recording, for ``minutes`` or until resumed."""
+    own = services()
+    minutes = number(request.form, "minutes")
+    if request.form.get("minutes") and not (minutes and minutes <= _MAX_MINUTES):
+        error = FieldError("minutes", "must be a whole number of minutes")
+        raise Problem(422, "invalid_request", "The pause cannot be set.", errors=(error,))
+    control.pause(own.data_dir, minutes or None, own.clock())
+    return templating.redirect_back("/status")
+
+
+@blueprint.post("/status/resume")
+def resume() -> Response:
+    """Go on recording."""
+    control.resume(services().data_dir)
+    return templating.redirect_back("/status")
+
+
 def page(own: Services, viewer: Viewer) -> StatusPage:
     """All facts of this moment; a part that cannot be known says so instead of 0."""
-    found = health.check(own)
+    checked = health.check(own)
     today = viewer.today
-    worst_first = sorted(found.parts, key=lambda part: _ORDER.index(part.verdict))
+    worst_first = sorted(checked.parts, key=lambda part: _ORDER.index(part.verdict))
     bars = _bars(own, viewer.now_ms)
     return StatusPage(
-        status=found.status,
+        status=checked.status,
         tiles=[_tile(own, part) for part in worst_first],
         pause=current_pause(own.data_dir, viewer.now_ms),
-        checked_ms=found.checked_ms,
+        checked_ms=checked.checked_ms,
         bars=bars,
         busiest=max((bar.frames for bar in bars), default=0),
         ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
@@ -116,13 +150,11 @@ def page(own: Services, viewer: Viewer) -> StatusPage:
 
 
 def _tile(own: Services, part: health.Part) -> Tile:
-    kind, icon = _KINDS[part.verdict]
     meter = None
     if part.name == "storage":
         usage = shutil.disk_usage(own.data_dir.home)
         meter = (usage.used / 1e9, usage.total / 1e9)
-    title = _TITLES.get(part.name, part.name)
-    return Tile(part.name, title, part.value, kind, icon, _WORDS[part.verdict], part.why, part.action, meter)
+    return Tile(part, _TITLES.get(part.name, part.name), _STATES[part.verdict], meter)
 
 
 def _bars(own: Services, now_ms: int) -> list[Bar]:
@@ -149,61 +181,8 @@ def _versions() -> list[tuple[str, str]]:
 
 def decision_words(count: DecisionCount) -> str:
     """A line of the ledger in words: ``left out: rule:app`` is never a name."""
-    names = {
-        "kept": "kept",
-        "deduped": "unchanged",
-        "excluded": "left out",
-        "paused": "paused",
-        "failed": "failed",
-    }
-    reason = reason_words(count.reason) if count.reason else ""
+    names = {"deduped": "unchanged", "excluded": "left out"}
+    reason = formatting.gap_reason(count.reason) if count.reason else ""
     if count.reason == IDLE:  # beside the looks, whatever became of those
         return reason
     return f"{names.get(count.decision, count.decision)}{f', {reason}' if reason else ''}"
-
-
-# ---- webapp status
-# Status: is it recording, reading and finding; and the hand on the recording.
-
-blueprint = Blueprint("status", __name__)
-
-_MAX_MINUTES = 525_600
-
-
-@blueprint.get("/status")
-def show() -> Response:
-    """The page; for htmx the facts alone, asked for every ten seconds."""
-    found = page(services(), viewer())
-    return templating.render(
-        "status/status.html", "status/facts.html", page=found, words=decision_words, section="status"
-    )
-
-
-@blueprint.get("/status/light")
-def light() -> Response:
-    """The capture light alone."""
-    return make_response(render_template("shell/light.html", light=recording_indicator(services())))
-
-
-@blueprint.post("/status/pause")
-def pause() -> Response:
-    """Stop recording, for ``minutes`` or until resumed."""
-    own = services()
-    minutes = request.form.get("minutes", "")
-    if minutes and not (minutes.isdecimal() and 0 < int(minutes) <= _MAX_MINUTES):
-        error = FieldError("minutes", "must be a whole number of minutes")
-        raise Problem(422, "invalid_request", "The pause cannot be set.", errors=(error,))
-    control.pause(own.data_dir, int(minutes) if minutes else None, own.clock())
-    return templating.redirect_to(_back())
-
-
-@blueprint.post("/status/resume")
-def resume() -> Response:
-    """Go on recording."""
-    control.resume(services().data_dir)
-    return templating.redirect_to(_back())
-
-
-def _back() -> str:
-    address = request.form.get("next", "")
-    return address if templating.is_local(address) else "/status"

@@ -1,4 +1,4 @@
-"""The chat's tools as the settings page draws them: how each runs, what it reaches now, what was allowed."""
+"""Settings, Tools: how each tool of the chat runs, what it can reach, and what may run without asking."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.context.background import are_chats_told
@@ -25,9 +25,9 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, services
 
-MODE_WORDS: Mapping[Mode, str] = {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
-"""C15."""
+blueprint = Blueprint("tools", __name__)
 
+MODE_WORDS: Mapping[Mode, str] = {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
 EVENT_WORDS = {
     "approved": "allowed once",
     "allowed_in_chat": "allowed in one chat",
@@ -40,6 +40,7 @@ EVENT_WORDS = {
     "timed_out": "took too long",
 }
 MAX_EVENTS = 30
+_WHEN_ON: dict[str, Mode] = {"auto": "auto", "ask": "ask"}
 _ORDER: tuple[Risk, ...] = ("sends", "files", "changes", "looks")
 
 
@@ -60,18 +61,17 @@ class ToolView:
     runs by itself `asks_again` where it would send to another host than when that was chosen.
     """
 
-    name: str
-    summary: str
-    description: str
+    tool: Tool
     parameters: tuple[ParameterView, ...]
     mode: Mode
-    default_mode: Mode
-    default_words: str
-    risk: Risk
     reaches: str
     last_used_ms: int | None
     lacks: str
     asks_again: bool
+
+    @property
+    def summary(self) -> str:
+        return _first_sentence(self.tool.description)
 
     @property
     def is_on(self) -> bool:
@@ -80,53 +80,69 @@ class ToolView:
     @property
     def chosen(self) -> Mode:
         """The mode when it is on: that of a tool that is off would be its default."""
-        return self.mode if self.is_on else "ask" if self.default_mode == "off" else self.default_mode
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Tools of one kind of risk."""
-
-    title: str
-    tools: tuple[ToolView, ...]
+        if self.is_on:
+            return self.mode
+        return "ask" if self.tool.mode == "off" else self.tool.mode
 
 
 @dataclass(frozen=True, slots=True)
 class ToolsPage:
-    """What `tools/tools.html` draws. `missing` are tools that have to be set up first: (name, how)."""
+    """What `tools/tools.html` draws: tools by their kind of risk. `missing` are (name, how to set it up)."""
 
-    groups: tuple[Group, ...]
+    groups: list[tuple[str, list[ToolView]]]
     missing: tuple[tuple[str, str], ...]
-    rules: tuple[Rule, ...]
-    events: tuple[tuple[ToolEvent, str], ...]
+    rules: list[Rule]
+    events: list[tuple[ToolEvent, str]]
     is_used: bool
-    max_iterations: int
-    timeout_s: float
-    network_calls_per_minute: int
+    settings: ToolsSettings
     approval_minutes: int = APPROVAL_LIFETIME_MS // 60_000
 
 
+@blueprint.get("/settings/tools")
+def show() -> Response:
+    page = tools_page(services())
+    return templating.render_page("tools/tools.html", page=page, mode_words=MODE_WORDS, section="settings")
+
+
+@blueprint.post("/settings/tools/<string:name>")
+def change(name: str) -> Response:
+    """Switch a tool on or off (``on``), and say when it asks (``mode``); from the next turn on."""
+    own = services()
+    if own.agent.registry.get(name) is None:
+        raise Problem(404, "tool_not_found", f"There is no tool {name[:100]!r}.")
+    mode = _WHEN_ON.get(request.form.get("mode", "")) if request.form.get("on") == "on" else "off"
+    if mode is None:
+        raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
+    if mode != modes(own.database, own.agent.registry)[name]:
+        hosts = tool_execution.hosts(own.agent, own.chat_models, name)
+        tool_permissions.choose(own.database, name, mode, own.clock(), hosts)
+    if not templating.wants_fragment():
+        return templating.redirect_to(f"/settings/tools#{name}")
+    view = next(view for view in tool_views(own) if view.tool.name == name)
+    return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS)
+
+
+@blueprint.post("/settings/tools/rules/<id:rule_id>/revoke")
+def revoke(rule_id: int) -> Response:
+    """Take a standing approval back; one that is gone already is as wanted."""
+    tool_permissions.revoke(services().database, rule_id)
+    return templating.redirect_to("/settings/tools#rules")
+
+
 def tools_page(own: Services) -> ToolsPage:
-    views = {view.name: view for view in tool_views(own)}
-    groups = [
-        Group(
-            RISKS[risk][1], tuple(views[tool.name] for tool in own.agent.registry.list() if tool.risk == risk)
-        )
-        for risk in _ORDER
-    ]
+    views = list(tool_views(own))
+    groups = [(RISKS[risk][1], [view for view in views if view.tool.risk == risk]) for risk in _ORDER]
     settings, models = own.settings.tools, own.chat_models
     return ToolsPage(
-        groups=tuple(group for group in groups if group.tools),
+        groups=[(title, members) for title, members in groups if members],
         missing=tuple((tool.name, how) for tool, how in not_set_up(settings)),
-        rules=tuple(tool_permissions.rules(own.database)),
-        events=tuple(
+        rules=tool_permissions.rules(own.database),
+        events=[
             (event, EVENT_WORDS.get(event.event, event.event))
             for event in tool_calls.latest_events(own.database, MAX_EVENTS)
-        ),
+        ],
         is_used=any(uses_tools(models, models.get(name)) for name in models.names),
-        max_iterations=settings.max_iterations,
-        timeout_s=settings.timeout_s,
-        network_calls_per_minute=settings.network_calls_per_minute,
+        settings=settings,
     )
 
 
@@ -142,21 +158,16 @@ def tool_views(own: Services) -> Iterator[ToolView]:
         wants_chats=partial(are_chats_told, own.context),
     )
     for tool in own.agent.registry.list():
+        mode = by_name[tool.name]
+        hosts = tool_execution.hosts(own.agent, own.chat_models, tool.name)
         yield ToolView(
-            name=tool.name,
-            summary=_first_sentence(tool.description),
-            description=tool.description,
+            tool=tool,
             parameters=tuple(_parameters(tool)),
-            mode=by_name[tool.name],
-            default_mode=tool.mode,
-            default_words=MODE_WORDS[tool.mode].lower(),
-            risk=tool.risk,
+            mode=mode,
             reaches=_reaches(tool, own.settings.tools, own.chat_models),
             last_used_ms=used.get(tool.name),
             lacks=gates.lacks(tool.name),
-            asks_again=by_name[tool.name] == "auto"
-            and not tool_execution.hosts(own.agent, own.chat_models, tool.name)
-            <= bound.get(tool.name, set()),
+            asks_again=mode == "auto" and not hosts <= bound.get(tool.name, set()),
         )
 
 
@@ -194,9 +205,9 @@ def _parameters(tool: Tool) -> Iterator[ParameterView]:
 def _kind(schema: Mapping[str, Any]) -> str:
     """A JSON Schema in words: ``integer, 1 to 100``."""
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_kind(each) for each in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(_kind(option) for option in schema["anyOf"]))
     if "enum" in schema:
-        return "one of " + ", ".join(str(each) for each in schema["enum"])
+        return "one of " + ", ".join(map(str, schema["enum"]))
     words = str(schema.get("type", "any value"))
     if words == "array":
         words = f"list of {_kind(schema.get('items', {}))}"
@@ -209,44 +220,3 @@ def _kind(schema: Mapping[str, Any]) -> str:
         return f"{words}, at most {high:,}"
     most = schema.get("maxLength")
     return f"{words}, at most {most:,} characters" if most else words
-
-
-# ---- tools page
-# Settings, Tools: how each tool of the chat runs, what it can reach, and what may run without asking.
-
-blueprint = Blueprint("tools", __name__)
-
-_WHEN_ON: dict[str, Mode] = {"auto": "auto", "ask": "ask"}
-
-
-@blueprint.get("/settings/tools")
-def show() -> Response:
-    html = render_template(
-        "tools/tools.html", page=tools_page(services()), mode_words=MODE_WORDS, section="settings"
-    )
-    return make_response(html)
-
-
-@blueprint.post("/settings/tools/<string:name>")
-def change(name: str) -> Response:
-    """Switch a tool on or off (``on``), and say when it asks (``mode``); from the next turn on."""
-    own = services()
-    if own.agent.registry.get(name) is None:
-        raise Problem(404, "tool_not_found", f"There is no tool {name[:100]!r}.")
-    wanted = _WHEN_ON.get(request.form.get("mode", "")) if request.form.get("on") == "on" else "off"
-    if wanted is None:
-        raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
-    if wanted != modes(own.database, own.agent.registry)[name]:
-        hosts = tool_execution.hosts(own.agent, own.chat_models, name)
-        tool_permissions.choose(own.database, name, wanted, own.clock(), hosts)
-    if not templating.wants_fragment():
-        return templating.redirect_to(f"/settings/tools#{name}")
-    view = next(each for each in tool_views(own) if each.name == name)
-    return make_response(render_template("tools/tool.html", tool=view, mode_words=MODE_WORDS))
-
-
-@blueprint.post("/settings/tools/rules/<id:rule_id>/revoke")
-def revoke(rule_id: int) -> Response:
-    """Take a standing approval back; one that is gone already is as wanted."""
-    tool_permissions.revoke(services().database, rule_id)
-    return templating.redirect_to("/settings/tools#rules")

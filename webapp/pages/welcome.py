@@ -1,24 +1,26 @@
-"""The first-run page, which is also the later setup check: rows read afresh each time."""
+"""The first-run page, which is also the later setup check: what is recorded, and what still wants a hand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flask import Blueprint, make_response, render_template
+from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from store.core import preferences
 from store.frames import frames
+from store.frames.frames import FrameRow
 from store.privacy import rules as privacy
 from store.spool.process_state import read_capture_state
 from store.timeline import totals
-from webapp.core import formatting
+from webapp.core import formatting, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
-from webapp.ops.control import PauseOrder, current_pause
+from webapp.ops.control import current_pause
 from webapp.ops.health import FRESH_MS
-from webapp.pages import privacy as browsers
-from webapp.views.frames import Picture, picture
+from webapp.pages.privacy import browser_section
+
+blueprint = Blueprint("welcome", __name__)
 
 _TEN_MINUTES_MS = 600_000
 _DAY_MS = 86_400_000
@@ -35,7 +37,7 @@ class Row:
     sentence: str
     action: str = ""
     links: tuple[tuple[str, str], ...] = ()
-    picture: Picture | None = None
+    frame: FrameRow | None = None
 
     @property
     def kind(self) -> str:
@@ -46,20 +48,23 @@ class Row:
         return _KINDS[self.verdict][1]
 
 
-@dataclass(frozen=True, slots=True)
-class SetupPage:
-    """Everything `welcome/welcome.html` draws."""
+@blueprint.get("/welcome")
+def show() -> Response:
+    """The rows as they are now."""
+    own, who = services(), viewer()
+    return templating.render_page(
+        "welcome/welcome.html",
+        rows=setup_rows(own, who),
+        home=str(own.data_dir.home),
+        pause=current_pause(own.data_dir, who.now_ms),
+        has_frames=frames.nearest(own.database, who.now_ms) is not None,
+        section="status",
+    )
 
-    rows: list[Row]
-    home: str
-    pause: PauseOrder | None
-    has_frames: bool
 
-
-def page(own: Services, viewer: Viewer) -> SetupPage:
-    """Every row; none waits for another."""
-    newest = frames.nearest(own.database, viewer.now_ms)
-    rows = [
+def setup_rows(own: Services, viewer: Viewer) -> list[Row]:
+    """Every row, read afresh; none waits for another."""
+    return [
         _recording(own, viewer),
         _left_out(own),
         _private_windows(own, viewer),
@@ -68,22 +73,19 @@ def page(own: Services, viewer: Viewer) -> SetupPage:
         _time(viewer),
         _space(own, viewer),
     ]
-    home = str(own.data_dir.home)
-    return SetupPage(rows, home, current_pause(own.data_dir, viewer.now_ms), newest is not None)
 
 
 def _recording(own: Services, viewer: Viewer) -> Row:
     state = read_capture_state(own.data_dir.spool)
     newest = frames.nearest(own.database, viewer.now_ms)
-    shown = picture(newest, formatting.clock(newest.captured_ms, viewer.zone)) if newest else None
     if current_pause(own.data_dir, viewer.now_ms):
-        return Row("Recording", "!", "paused", "Resume when you are ready.", picture=shown)
+        return Row("Recording", "!", "paused", "Resume when you are ready.", frame=newest)
     check = doctor.check_display(own.data_dir)
     if state is None or state.looked_ms is None or viewer.now_ms - state.looked_ms > FRESH_MS:
-        return Row("Recording", check.verdict, check.sentence, check.action, picture=shown)
+        return Row("Recording", check.verdict, check.sentence, check.action, frame=newest)
     monitors = formatting.count(len(state.monitors), "monitor")
     seen = f"newest frame {formatting.clock(newest.captured_ms, viewer.zone)}" if newest else "no frame yet"
-    return Row("Recording", "OK", f"{monitors}, {seen}", picture=shown)
+    return Row("Recording", "OK", f"{monitors}, {seen}", frame=newest)
 
 
 def _left_out(own: Services) -> Row:
@@ -101,20 +103,20 @@ def _left_out(own: Services) -> Row:
 
 
 def _private_windows(own: Services, viewer: Viewer) -> Row:
-    """How private windows of Chrome and its relatives are told apart (PRI-5)."""
+    """How private windows of Chrome and its relatives are told apart."""
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    told = browsers.section(own, rules, viewer.now_ms)
+    browsers = browser_section(own, rules, viewer.now_ms)
     links = (("Choose", "/privacy#browsers"),)
-    if told.problem:
-        return Row("Private windows", "X", told.problem, "", links)
+    if browsers.problem:
+        return Row("Private windows", "X", browsers.problem, "", links)
     if not rules.defaults:
         return Row("Private windows", "!", "recorded, as you chose", "", links)
-    if told.paired:
-        names = " and ".join(browser.name for browser in told.paired)
-        silent = any(browser.is_silent for browser in told.paired)
+    if browsers.paired:
+        names = " and ".join(browser.name for browser in browsers.paired)
+        silent = any(browser.is_silent for browser in browsers.paired)
         sentence = f"the extension of {names} {'is silent' if silent else 'tells them apart'}"
         return Row("Private windows", "!" if silent else "OK", sentence, "", links)
-    if told.masked:
+    if browsers.masked:
         return Row("Private windows", "OK", "browsers that do not tell theirs are blacked out", "", links)
     if doctor.check_ocr(own.settings.ocr).verdict != "OK":
         sentence = "no toolbar can be read, so Chrome's and its relatives' windows are left out"
@@ -157,16 +159,3 @@ def _pace(own: Services, viewer: Viewer) -> str:
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
         return "too early to tell how much a day takes"
     return f"{formatting.size(size)} of pictures in the last day"
-
-
-# ---- webapp welcome
-# The first-run page: what is recorded, what never is, and what still wants a hand.
-
-blueprint = Blueprint("welcome", __name__)
-
-
-@blueprint.get("/welcome")
-def show() -> Response:
-    """The rows as they are now."""
-    html = render_template("welcome/welcome.html", page=page(services(), viewer()), section="status")
-    return make_response(html)

@@ -49,7 +49,6 @@ from webapp.pages import (
     memory_sessions,
     palette,
     privacy,
-    search,
     settings,
     sources,
     status,
@@ -63,16 +62,18 @@ from webapp.pages.chats import routes as chat_routes
 from webapp.pages.chats import turns
 from webapp.pages.models import prompt_blocks, prompts
 from webapp.pages.models import routes as models_routes
+from webapp.pages.search import routes as search_routes
 from webapp.pages.timeline import routes as timeline_routes
 from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
 from webapp.serving import server
 from webapp.serving.server import Server
+from webapp.views.evidence import is_retryable
 
 BLUEPRINTS = (
     timeline_routes.blueprint,
     activity.blueprint,
-    search.blueprint,
+    search_routes.blueprint,
     frame_pages.blueprint,
     chat_routes.blueprint,
     chat_routes.windows_blueprint,
@@ -106,6 +107,7 @@ def install_pages(app: Flask) -> None:
     """Register every page with what its templates use."""
     templating.install_htmx(app)
     templating.install_filters(app)
+    app.jinja_env.tests["retryable"] = is_retryable
     app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
     app.add_url_rule("/", "home", home)
     for blueprint in BLUEPRINTS:

@@ -1,9 +1,8 @@
-"""The tool calls of a turn as they are drawn: each with what it was given and what came of it."""
+"""What stands under an answer: the tool calls that it made, and the frames that show it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from zoneinfo import ZoneInfo
@@ -11,7 +10,6 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from assistant.core.records import EvidenceItem, TurnResult
-from assistant.tools.screen import describe_frame
 from store.chats import tool_calls
 from store.chats.feedback import Report
 from store.chats.tool_calls import ToolCall
@@ -20,48 +18,7 @@ from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr.readings import Box
 from webapp.core import formatting, markdown
-from webapp.views.frames import Picture, crop_around, picture, unavailable_reason, unavailable_text
-
-# state of a call: (kind, word, icon)
-STATES = {
-    "pending": ("warn", "Waits for you", "alert"),
-    "approved": ("plain", "Allowed", "check"),
-    "executing": ("plain", "Running", "clock"),
-    "completed": ("ok", "Done", "check"),
-    "failed": ("danger", "Failed", "alert"),
-    "denied": ("plain", "Denied", "close"),
-    "timed_out": ("danger", "Timed out", "clock"),
-    "expired": ("plain", "Not decided in time", "clock"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class CallView:
-    """A tool call as it is drawn. `arguments` is exactly what would run, `notice` what it does.
-
-    `scope` is what "in this chat" and "always" would cover; `by_rule` is one that they let run.
-    `picture` is the frame whose picture it would send.
-    """
-
-    id: int
-    tool: str
-    notice: str
-    scope: str
-    arguments: str
-    result: str
-    error: str
-    state: str
-    kind: str
-    word: str
-    icon: str
-    took: str
-    can_retry: bool
-    by_rule: bool
-    picture: int | None
-
-    @property
-    def waits(self) -> bool:
-        return self.state == "pending"
+from webapp.views.frames import citation_text, crop_around, unavailable_reason, unavailable_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +27,8 @@ class CallGroup:
 
     key: str
     tool: str
-    calls: tuple[CallView, ...]
-    took: str
+    calls: tuple[ToolCall, ...]
+    duration_ms: int | None
 
     @property
     def is_several(self) -> bool:
@@ -80,44 +37,18 @@ class CallGroup:
 
 def call_rounds(database: Database, chat_id: int, n: int) -> dict[int, tuple[CallGroup, ...]]:
     """The calls of a turn by their round, in order, those of one tool side by side together."""
-    found = tool_calls.of_turn(database, chat_id, n)
+    calls = tool_calls.of_turn(database, chat_id, n)
     return {
-        iteration: tuple(_groups(iteration, list(calls)))
-        for iteration, calls in groupby(found, key=lambda call: call.iteration)
+        iteration: tuple(_groups(iteration, list(of_round)))
+        for iteration, of_round in groupby(calls, key=lambda call: call.iteration)
     }
 
 
-def _groups(iteration: int, calls: list[ToolCall]) -> Iterable[CallGroup]:
+def _groups(iteration: int, calls: list[ToolCall]) -> Iterator[CallGroup]:
     for place, (tool, of_tool) in enumerate(groupby(calls, key=lambda call: call.tool)):
-        together = list(of_tool)
+        together = tuple(of_tool)
         took = [call.duration_ms for call in together if call.duration_ms is not None]
-        yield CallGroup(
-            key=f"g{iteration}-{place}",
-            tool=tool,
-            calls=tuple(_call(each) for each in together),
-            took=_took(sum(took)) if took else "",
-        )
-
-
-def _call(call: ToolCall) -> CallView:
-    kind, word, icon = STATES[call.state]
-    return CallView(
-        id=call.id,
-        tool=call.tool,
-        notice=call.notice,
-        scope=call.scope,
-        arguments=_indented(call.arguments),
-        result=_indented(call.output),
-        error=call.error,
-        state=call.state,
-        kind=kind,
-        word=word,
-        icon=icon,
-        took="" if call.duration_ms is None else _took(call.duration_ms),
-        can_retry=is_retryable(call),
-        by_rule=call.decided_by in ("chat", "always"),
-        picture=json.loads(call.arguments).get("frame_id") if call.tool == describe_frame.name else None,
-    )
+        yield CallGroup(f"g{iteration}-{place}", tool, together, sum(took) if took else None)
 
 
 def is_retryable(call: ToolCall) -> bool:
@@ -125,29 +56,10 @@ def is_retryable(call: ToolCall) -> bool:
     return call.state in ("failed", "timed_out") and bool(call.decided_by) and not call.is_forgotten
 
 
-def _took(duration_ms: int) -> str:
-    """Tools are quick: ``0.3 s``, and whole units from ten seconds on."""
-    if duration_ms < 100:
-        return "under 0.1 s"
-    return f"{duration_ms / 1000:.1f} s" if duration_ms < 10_000 else formatting.duration(duration_ms)
-
-
-def _indented(text: str) -> str:
-    """JSON on lines, for reading; what is no JSON as it is."""
-    try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
-    except ValueError:
-        return text
-
-
-# ---- proofs
-# One frame under an answer: its picture or an honest "gone", its words, and what was checked.
-
-
 @dataclass(frozen=True, slots=True)
 class EvidenceCard:
-    """One frame under an answer. `picture` is None once the frame was deleted; `gone` says why its
-    pixels cannot be shown, and is empty while they can.
+    """One frame under an answer. `frame` is None once it was deleted; `gone` says why its pixels cannot be
+    shown, and is empty while they can.
     """
 
     item: EvidenceItem
@@ -155,7 +67,7 @@ class EvidenceCard:
     address: str
     clock: str
     iso: str
-    picture: Picture | None
+    frame: FrameRow | None
     boxes: tuple[Box, ...]
     crop: Box | None
     quote: Markup
@@ -167,43 +79,42 @@ class EvidenceCard:
 def evidence_card(
     turn: TurnResult,
     item: EvidenceItem,
-    row: FrameRow | None,
+    frame: FrameRow | None,
     media: Media,
     report: Report | None,
     zone: ZoneInfo,
 ) -> EvidenceCard:
     boxes = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
-    clock = formatting.clock(item.captured_ms, zone)
     anchor = f"t{turn.turn_id}e{item.n}" if item.n is not None else ""
     address = f"/chat/{turn.chat_id}#{anchor}"
-    if row is not None:
+    if frame is not None:
         cite = f"?cite={turn.chat_id}.{turn.turn_id}.{item.n}" if item.n is not None else ""
-        address = f"/frames/{row.id}{cite}"
+        address = f"/frames/{frame.id}{cite}"
     place = ", ".join(part for part in (item.app_name, item.window_name) if part)
-    at = formatting.iso(item.captured_ms - item.captured_ms % 1000, zone).replace("T", " ")
+    words = f"“{item.quote or item.ocr_snippet}” - "
     return EvidenceCard(
         item=item,
         anchor=anchor,
         address=address,
-        clock=clock,
+        clock=formatting.clock(item.captured_ms, zone),
         iso=formatting.iso(item.captured_ms, zone),
-        picture=picture(row, clock) if row else None,
+        frame=frame,
         boxes=boxes,
-        crop=crop_around(boxes, row.width_px, row.height_px) if row else None,
+        crop=crop_around(boxes, frame.width_px, frame.height_px) if frame else None,
         quote=_quote(item),
-        copied=f"“{item.quote or item.ocr_snippet}” - {place}, {at}, frame {item.frame_id}",
-        gone=_gone(media, row, item),
+        copied=citation_text(words, place, item.captured_ms, item.frame_id, zone),
+        gone=_gone(media, frame, item),
         report=report,
     )
 
 
-def _gone(media: Media, row: FrameRow | None, item: EvidenceItem) -> str:
+def _gone(media: Media, frame: FrameRow | None, item: EvidenceItem) -> str:
     """Why a frame's own pixels cannot be shown. Only cited ones are read to know: few, and on top."""
-    if row is None:
+    if frame is None:
         return unavailable_text("deleted")
     if item.n is None:
-        return "" if row.media_path else unavailable_text(row.media_gone_reason or "deleted")
-    return unavailable_text(unavailable_reason(media, row))
+        return "" if frame.media_path else unavailable_text(frame.media_gone_reason or "deleted")
+    return unavailable_text(unavailable_reason(media, frame))
 
 
 def _quote(item: EvidenceItem) -> Markup:

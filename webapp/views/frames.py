@@ -1,9 +1,15 @@
-"""A frame as pages show it: its picture or an honest "gone", and what it is called."""
+"""A frame as pages show it: its picture or why that is gone, and what is marked on it.
+
+The address says what to mark: the words that were searched (``?q=&hit=``), the words an answer cites
+(``?cite=chat.turn.number``), or one line (``?line=``). The frame page and the stage of the timeline
+draw the same boxes for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
 from urllib.parse import urlencode
 
 from assistant.core.errors import UnknownChat
@@ -17,7 +23,11 @@ from store.ocr import readings
 from store.ocr.readings import Box, Line, Reading
 from store.search import fuzzy, query
 from store.search.search import spans
+from webapp.core import formatting
+from webapp.core.parameters import number
 
+MAX_HITS = 200
+MAX_LINES = 400
 _GONE = {
     "deleted": "It was deleted.",
     "missing": "Its file is missing on the disk.",
@@ -26,50 +36,10 @@ _GONE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A frame for a thumbnail or a stage.
-
-    `alt` names app, window and local time; `app_label` and `window_label` are never empty.
-    """
-
-    id: int
-    captured_ms: int
-    width_px: int
-    height_px: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    has_picture: bool
-    alt: str
-
-    @property
-    def app_label(self) -> str:
-        return self.app_name or "Unknown app"
-
-    @property
-    def window_label(self) -> str:
-        return self.window_name or "No window title"
-
-    def height_for(self, width_px: int) -> int:
-        """The height of a preview of that width, so that nothing shifts when it arrives."""
-        return max(1, round(self.height_px * min(width_px, self.width_px) / max(1, self.width_px)))
-
-
-def picture(frame: FrameRow, clock: str) -> Picture:
-    """The picture of a frame; `clock` is its local time in words."""
-    named = [part for part in (frame.app_name, frame.window_name) if part]
-    return Picture(
-        id=frame.id,
-        captured_ms=frame.captured_ms,
-        width_px=frame.width_px,
-        height_px=frame.height_px,
-        app_name=frame.app_name,
-        window_name=frame.window_name,
-        browser_url=frame.browser_url,
-        has_picture=frame.media_path is not None,
-        alt=", ".join([*named, clock]),
-    )
+def citation_text(words: str, place: str, captured_ms: int, frame_id: int | None, zone: tzinfo) -> str:
+    """What "Copy citation" copies, beside the address."""
+    at = formatting.iso(captured_ms - captured_ms % 1000, zone).replace("T", " ")
+    return f"{words}{place}, {at}, frame {frame_id}"
 
 
 def unavailable_reason(media: Media, frame: FrameRow) -> str:
@@ -88,11 +58,11 @@ def unavailable_text(reason: str) -> str:
 
 def crop_around(boxes: Iterable[Box], width_px: int, height_px: int, crop_width: int = 640) -> Box | None:
     """A crop of the frame with the boxes in it: `crop_width` wide at least, 16:9, inside the frame."""
-    found = list(boxes)
-    if not found:
+    marked = list(boxes)
+    if not marked:
         return None
-    left, right = min(b.x for b in found), max(b.x + b.w for b in found)
-    top, bottom = min(b.y for b in found), max(b.y + b.h for b in found)
+    left, right = min(b.x for b in marked), max(b.x + b.w for b in marked)
+    top, bottom = min(b.y for b in marked), max(b.y + b.h for b in marked)
     width = min(width_px, max(crop_width, right - left + 80))
     height = min(height_px, max(round(width * 9 / 16), bottom - top + 60))
     x = min(max(0, (left + right - width) // 2), width_px - width)
@@ -100,19 +70,9 @@ def crop_around(boxes: Iterable[Box], width_px: int, height_px: int, crop_width:
     return Box(x, y, width, height)
 
 
-# ---- marked
-# What is marked on a frame: the words that were searched, the words an answer cites, or one line.
-#
-# The address says it (``?q=&hit=``, ``?cite=chat.turn.number``, ``?line=``), and the frame page and
-# the stage of the timeline draw the same boxes for it.
-
-MAX_HITS = 200
-MAX_LINES = 400
-
-
 @dataclass(frozen=True, slots=True)
 class HighlightRequest:
-    """What an address asks to be marked. Numbers count from 1."""
+    """What an address asks to be marked. Numbers count from 1, and `line` 0 is none."""
 
     q: str = ""
     hit: int = 1
@@ -189,34 +149,33 @@ class FrameHighlights:
         return self.current is not None and not self.citation and self.current.is_approximate
 
 
-NO_MARKS = HighlightRequest()
+NO_HIGHLIGHTS = HighlightRequest()
 
 
 def highlight_request(arguments: Mapping[str, str]) -> HighlightRequest:
     """What a query string asks for; what cannot be read asks for nothing."""
-    hit, line = arguments.get("hit", "1"), arguments.get("line", "")
     return HighlightRequest(
         q=arguments.get("q", "")[:1000],
-        hit=max(1, int(hit)) if hit.isdecimal() and len(hit) < 6 else 1,
+        hit=number(arguments, "hit", 5) or 1,
         cite=arguments.get("cite", "")[:60],
-        line=int(line) if line.isdecimal() and len(line) < 6 else 0,
+        line=number(arguments, "line", 5) or 0,
     )
 
 
 def frame_highlights(
-    database: Database, frame: FrameRow, reading: Reading | None, asked: HighlightRequest
+    database: Database, frame: FrameRow, reading: Reading | None, wanted: HighlightRequest
 ) -> FrameHighlights:
     """The marks that an address asks for on a frame."""
-    hits, found = _hits(reading, frame, asked.q, asked.hit)
-    citation = _citation(database, frame, asked.cite)
-    line = reading.lines[asked.line - 1] if reading and 0 < asked.line <= len(reading.lines) else None
+    hits, hit_spans = _hits(reading, frame, wanted.q, wanted.hit)
+    citation = _citation(database, frame, wanted.cite)
+    line = reading.lines[wanted.line - 1] if reading and 0 < wanted.line <= len(reading.lines) else None
     return FrameHighlights(
-        wanted=asked,
+        wanted=wanted,
         hits=hits,
-        spans=(*found, *([(line.start, line.end)] if line else [])),
+        spans=(*hit_spans, *([(line.start, line.end)] if line else [])),
         citation=citation,
         line=line,
-        lost=bool(asked.cite) and citation is None,
+        lost=bool(wanted.cite) and citation is None,
     )
 
 
@@ -233,22 +192,21 @@ def _hits(
 ) -> tuple[tuple[HitBox, ...], list[tuple[int, int]]]:
     if reading is None or not q.strip():
         return (), []
-    asked = query.parse(q)
+    words = query.parse(q)
     # A frame that search found by the pieces of a word has no whole one to mark.
-    found = (spans(reading.text, asked) or spans(reading.text, fuzzy.split_ngrams(asked) or asked))[:MAX_HITS]
-    hits = []
-    for n, (start, end) in enumerate(found, 1):
-        hits.append(
-            HitBox(
-                n=n,
-                words=_surroundings(reading.text, start, end),
-                boxes=tuple(readings.boxes_for_span(reading, start, end)),
-                is_approximate=_is_approximate(reading, start, end),
-                is_current=n == min(max(chosen, 1), len(found)),
-                address=f"/frames/{frame.id}?{urlencode({'q': q, 'hit': n})}",
-            )
+    found = (spans(reading.text, words) or spans(reading.text, fuzzy.split_ngrams(words) or words))[:MAX_HITS]
+    hits = tuple(
+        HitBox(
+            n=n,
+            words=_surroundings(reading.text, start, end),
+            boxes=tuple(readings.boxes_for_span(reading, start, end)),
+            is_approximate=_is_approximate(reading, start, end),
+            is_current=n == min(chosen, len(found)),
+            address=f"/frames/{frame.id}?{urlencode({'q': q, 'hit': n})}",
         )
-    return tuple(hits), found
+        for n, (start, end) in enumerate(found, 1)
+    )
+    return hits, found
 
 
 def _is_approximate(reading: Reading, start: int, end: int) -> bool:
@@ -275,5 +233,5 @@ def _citation(database: Database, frame: FrameRow, cite: str) -> Citation | None
         turn: TurnResult = stored_turn(database, chat_id, turn_id)
     except UnknownChat:
         return None
-    item = next((each for each in turn.evidence if each.n == n and each.frame_id == frame.id), None)
+    item = next((item for item in turn.evidence if item.n == n and item.frame_id == frame.id), None)
     return Citation(chat_id, turn_id, n, item, turn.question) if item else None

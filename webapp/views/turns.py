@@ -1,4 +1,8 @@
-"""What an answer looked at, as it is drawn: sentences, the searches as links, and other ranges."""
+"""A turn of a chat as it is drawn: the answer with its marks, its evidence, and what was looked at.
+
+The marks are computed, not drawn: a number links to the frame that the server checked, and a
+sentence without evidence says so in a word, an icon and a line under it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from assistant.core.strings import text
 from assistant.core.texts import language_of
 from assistant.evidence import claims
 from assistant.retrieval import coverage
-from assistant.retrieval.coverage import Kind
+from assistant.retrieval.coverage import Statement
 from assistant.turns.live import LiveTurn
 from store.chats import conversations, feedback, personas
 from store.chats.feedback import Report
@@ -37,18 +41,8 @@ from store.memory import chat_sessions, insights
 from store.memory.insights import Insight
 from webapp.core import formatting, markdown
 from webapp.core.markdown import Span
-from webapp.views.activity_band import reason_words
-from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence_card
+from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence_card, is_retryable
 
-_ICONS: dict[Kind, str] = {
-    "looked": "search",
-    "not_found": "dash",
-    "not_recorded": "pause",
-    "excluded": "shield",
-    "deleted": "trash",
-    "idle": "clock",
-    "not_ready": "clock",
-}
 _FALLBACKS = {
     "embeddings_off": "search by meaning is off",
     "embedder_unavailable": "the model of meanings cannot be used",
@@ -57,15 +51,6 @@ _FALLBACKS = {
     "no_vector_hits": "none is near in meaning",
     "exact_query": "these very words",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One sentence, and the icon that stands for its kind."""
-
-    kind: Kind
-    icon: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,43 +63,35 @@ class SearchAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Another range that the question's words may mean."""
-
-    start_ms: int
-    end_ms: int
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
 class CoverageView:
-    """Everything `chat/_coverage.html` draws."""
+    """Everything `chat/_coverage.html` draws. `other_ranges` are (start_ms, end_ms, label)."""
 
-    lines: tuple[Line, ...]
-    tried: tuple[SearchAttempt, ...]
+    statements: tuple[Statement, ...]
+    searches: tuple[SearchAttempt, ...]
     phrase: str
-    also: tuple[Choice, ...]
+    other_ranges: tuple[tuple[int, int, str], ...]
 
 
 def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView:
     """What the turn looked at, in the language of its question."""
     covered = turn.coverage
-    told = coverage.statements(covered, zone, language_of(turn.question))
-    labels = [formatting.span(start, end, zone, now_ms) for start, end in covered.reading.also]
+    others = covered.reading.also
+    labels = [formatting.span(start, end, zone, now_ms) for start, end in others]
     # The hour that comes twice: only the offset tells the two apart.
-    is_twice = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms) in labels
+    if formatting.span(turn.start_ms, turn.end_ms, zone, now_ms) in labels:
+        labels = [
+            f"{label} {preferences.utc_offset(start, zone)}"
+            for (start, _), label in zip(others, labels, strict=True)
+        ]
     return CoverageView(
-        lines=tuple(Line(each.kind, _ICONS[each.kind], each.text) for each in told),
-        tried=tuple(_tried(query) for query in covered.queries),
+        statements=coverage.statements(covered, zone, language_of(turn.question)),
+        searches=tuple(_search_attempt(query) for query in covered.queries),
         phrase=covered.reading.phrase,
-        also=tuple(
-            Choice(start, end, f"{label} {preferences.utc_offset(start, zone)}" if is_twice else label)
-            for (start, end), label in zip(covered.reading.also, labels, strict=True)
-        ),
+        other_ranges=tuple((*span, label) for span, label in zip(others, labels, strict=True)),
     )
 
 
-def _tried(query: Query) -> SearchAttempt:
+def _search_attempt(query: Query) -> SearchAttempt:
     filters = query.filters
     values = {
         "q": query.text,
@@ -135,9 +112,6 @@ def _tried(query: Query) -> SearchAttempt:
     why = _FALLBACKS.get(query.fallback, query.fallback.replace("_", " "))
     return SearchAttempt(f"“{query.text}”", f"{count}, by words alone: {why}" if why else count, address)
 
-
-# ---- progress
-# A turn that is still running: what it looked at already, and what it says so far.
 
 FIRST_CARDS = 3
 WRITING = "Writing a draft. It is checked when it is complete."
@@ -173,33 +147,29 @@ def progress(
     """How far a running turn is. One that does not run in this process has its calls only."""
     numbered = live.after(0) if live else []
     events = [event for _, event in numbered]
-    found = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
-    told = (event.message for event in reversed(events) if isinstance(event, (StatusEvent, ShortenedEvent)))
-    message = next(told, "")
-    if events and isinstance(events[-1], DeltaEvent):
-        message = WRITING
-    parts = [event for event in events if isinstance(event, DeltaEvent)]
-    said = {part: "".join(e.text for e in deltas) for part, deltas in groupby(parts, key=lambda e: e.part)}
-    zone = ZoneInfo(turn.timezone)
-    first = found[:FIRST_CARDS]
+    evidence = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
+    messages = [event.message for event in events if isinstance(event, StatusEvent | ShortenedEvent)]
+    is_writing = bool(events) and isinstance(events[-1], DeltaEvent)
+    deltas = [event for event in events if isinstance(event, DeltaEvent)]
+    said = {n: "".join(e.text for e in part) for n, part in groupby(deltas, key=lambda e: e.part)}
+    first = evidence[:FIRST_CARDS]
     rows = frames.get_many(database, [item.frame_id for item in first if item.frame_id is not None])
-    cards = tuple(
-        evidence_card(turn, each, rows.get(each.frame_id or -1), media, None, zone) for each in first
+    zone = ZoneInfo(turn.timezone)
+    return Progress(
+        seq=len(numbered),
+        message=WRITING if is_writing else messages[-1] if messages else "",
+        steps=tuple(Step(n, _lines(said.get(n, "")), rounds.get(n, ())) for n in sorted({*said, *rounds})),
+        cards=tuple(
+            evidence_card(turn, item, rows.get(item.frame_id or -1), media, None, zone) for item in first
+        ),
+        found=len(evidence),
     )
-    steps = tuple(Step(n, _lines(said.get(n, "")), rounds.get(n, ())) for n in sorted({*said, *rounds}))
-    return Progress(len(numbered), message, steps, cards, len(found))
 
 
 def _lines(text: str) -> tuple[str, ...]:
     """As a page puts them down, too: each a block of its own, so that only the last is laid out anew."""
     return tuple(re.findall(r"[^\n]*\n|[^\n]+", text))
 
-
-# ---- views turns
-# A turn of a chat as it is drawn: the answer with its marks, its evidence, and what was looked at.
-#
-# The marks are computed, not drawn: a number links to the frame that the server checked, and a
-# sentence without evidence says so in a word, an icon and a line under it (ux, chapter 7).
 
 MAX_RETRIEVED = 72
 
@@ -260,8 +230,8 @@ class TurnView:
 
     @property
     def has_failed_calls(self) -> bool:
-        """Errors stay open (ux 5.5)."""
-        return any(call.can_retry for group in self.groups for call in group.calls)
+        """Whether the list of calls stands open: an error is not to be overlooked."""
+        return any(is_retryable(call) for group in self.groups for call in group.calls)
 
     @property
     def said(self) -> str:
@@ -273,7 +243,7 @@ class TurnView:
     @property
     def sources(self) -> str:
         """What was looked at beside the screen, in words."""
-        return ", ".join(SOURCE_WORDS.get(each, each) for each in self.turn.sources)
+        return ", ".join(SOURCE_WORDS.get(name, name) for name in self.turn.sources)
 
     @property
     def is_running(self) -> bool:
@@ -294,7 +264,7 @@ def turn_view(
     """
     zone = ZoneInfo(turn.timezone)
     rows = frames.get_many(database, [e.frame_id for e in turn.evidence if e.frame_id is not None])
-    reports = {each.n: each for each in reported(database, turn) if each.verdict == "wrong"}
+    reports = {report.n: report for report in reported(database, turn) if report.verdict == "wrong"}
     cards = [
         evidence_card(turn, item, rows.get(item.frame_id or -1), media, reports.get(item.n or 0), zone)
         for item in turn.evidence
@@ -362,7 +332,7 @@ def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()
 def _named(missing: tuple[str, ...], most: int = 3) -> str:
     """The first of what no quote shows; the screen or the model may have made them long."""
     more = f" and {len(missing) - most} more" if len(missing) > most else ""
-    return ", ".join(each[:40] for each in missing[:most]) + more
+    return ", ".join(words[:40] for words in missing[:most]) + more
 
 
 def _opening(turn: TurnResult) -> str:
@@ -408,7 +378,7 @@ def _gaps(turn: TurnResult, zone: ZoneInfo) -> str:
     for gap in turn.coverage.gaps:
         if gap.end_ms - gap.start_ms >= 60_000:
             ends = (formatting.clock_short(ms, zone) for ms in (gap.start_ms, gap.end_ms))
-            by_reason.setdefault(reason_words(gap.reason), []).append("–".join(ends))
+            by_reason.setdefault(formatting.gap_reason(gap.reason), []).append("–".join(ends))
     return "; ".join(f"{reason} {_some(stretches)}" for reason, stretches in by_reason.items())
 
 

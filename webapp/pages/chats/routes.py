@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import apsw
-from flask import Blueprint, jsonify, make_response, redirect, render_template, request
+from flask import Blueprint, jsonify, redirect, render_template, request
 from flask import Response as FlaskResponse
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing
 from assistant.context.background import VERSION
 from assistant.core.errors import AttachmentRefused, BadRange, TimeRangeRequired, TurnRefused, UnknownChat
-from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest, TurnResult
+from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest
 from assistant.turns.live import LiveTurn, TooManyTurns
-from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from store.chats.conversations import Chat
 from store.frames import frames
@@ -23,7 +22,9 @@ from webapp.api import event_stream
 from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_deps
 from webapp.core import parameters, templating
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, not_found
+from webapp.core.lookups import chat_or_404, stored_turn_or_404, turn_or_404
+from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import form_attachments
 from webapp.pages.chats.memory import topic_view
@@ -31,6 +32,9 @@ from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, pag
 from webapp.views.turns import TurnView, turn_view
 
 blueprint = Blueprint("chat", __name__)
+chats_blueprint = Blueprint("chats", __name__)
+windows_blueprint = Blueprint("chat_windows", __name__)
+drafts_blueprint = Blueprint("drafts", __name__)
 
 PATIENCE_S = 0.4
 """How long a question waits for its whole answer before it is shown as running."""
@@ -43,24 +47,24 @@ MAX_SKEW_MS = 60_000
 def new() -> Response:
     """An empty chat; ``?frame=`` asks about a frame, ``?q=`` and a range fill the composer."""
     who = viewer()
-    composer = Composer(request.args.get("q", "")[:8000], parameters.read(request.args, who))
-    frame_id = request.args.get("frame", "")
-    if frame_id.isdecimal() and len(frame_id) < 19:
-        composer = around_frame(frames.get(services().database, int(frame_id)), who)
+    composer = Composer(request.args.get("q", "")[:8000], parameters.range_of(request.args, who))
+    frame_id = number(request.args, "frame")
+    if frame_id is not None:
+        composer = around_frame(frames.get(services().database, frame_id), who)
     elif not composer.message:
-        kept = _kept(None)
-        composer = replace(kept, range=composer.range) if composer.range.is_given else kept
+        draft = _draft(None)
+        composer = replace(draft, range=composer.range) if composer.range.is_given else draft
     return _page(None, composer, who)
 
 
 @blueprint.get("/chat/<id:chat_id>")
 def show(chat_id: int) -> Response:
     """A stored chat; ``?edit=`` puts one of its questions into the composer."""
-    chat, who = chat_of(chat_id), viewer()
-    edited = request.args.get("edit", "")
-    if edited.isdecimal() and len(edited) < 10:
-        return _page(chat, edit(stored(chat_id, int(edited)), who), who)
-    return _page(chat, _kept(chat_id), who)
+    chat, who = chat_or_404(chat_id), viewer()
+    edited = number(request.args, "edit", 9)
+    if edited is not None:
+        return _page(chat, edit(stored_turn_or_404(chat_id, edited), who), who)
+    return _page(chat, _draft(chat_id), who)
 
 
 @blueprint.post("/chat", defaults={"chat_id": None})
@@ -68,12 +72,12 @@ def show(chat_id: int) -> Response:
 def ask(chat_id: int | None) -> Response:
     """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
     who = viewer()
-    chat = None if chat_id is None else chat_of(chat_id)
+    chat = None if chat_id is None else chat_or_404(chat_id)
     is_edited = bool(request.form.get("edited"))
     try:
         live = started(_request(chat_id, who))
     except TurnRefused as refusal:
-        return refused(chat, refusal, who)
+        return refused_page(chat, refusal, who)
     if not is_edited:
         conversations.delete_draft(services().database, chat_id)
     live.settle(PATIENCE_S)
@@ -93,8 +97,8 @@ def turn(chat_id: int, n: int) -> Response:
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/events")
 def events(chat_id: int, n: int) -> Response:
     """The turn as it goes on, for its page."""
-    stored(chat_id, n)
-    return event_stream.event_stream(services(), chat_id, n, lambda: _drawn(chat_id, n))
+    turn_or_404(chat_id, n)
+    return event_stream.event_stream(services(), chat_id, n, lambda: _turn_event(chat_id, n))
 
 
 @blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
@@ -110,22 +114,16 @@ def stop(chat_id: int, n: int) -> Response:
 @blueprint.get("/chat/<id:chat_id>/delete")
 def confirm(chat_id: int) -> Response:
     """What deleting a chat takes along; nothing is done yet."""
-    return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_of(chat_id), section="chat")
+    return templating.render(
+        "chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id), section="chat"
+    )
 
 
 @blueprint.post("/chat/<id:chat_id>/delete")
 def delete(chat_id: int) -> Response:
-    chat_of(chat_id)
+    chat_or_404(chat_id)
     conversations.delete(services().database, chat_id)
     return templating.redirect_to("/chat")
-
-
-def chat_of(chat_id: int) -> Chat:
-    """The chat of this id. Raises 404."""
-    chat = conversations.get(services().database, chat_id)
-    if chat is None:
-        raise _no_chat(chat_id)
-    return chat
 
 
 def started(question: TurnRequest) -> LiveTurn:
@@ -136,12 +134,12 @@ def started(question: TurnRequest) -> LiveTurn:
     try:
         return own.turns.start(turn_deps(own), question)
     except UnknownChat as error:
-        raise _no_chat(error.chat_id) from error
+        raise not_found("chat", error.chat_id) from error
     except TooManyTurns as error:
         raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
 
 
-def _kept(chat_id: int | None) -> Composer:
+def _draft(chat_id: int | None) -> Composer:
     """The composer as it was left."""
     return Composer(conversations.get_draft(services().database, chat_id), draft=_draft_address(chat_id))
 
@@ -150,38 +148,26 @@ def _draft_address(chat_id: int | None) -> str:
     return "/chat/draft" if chat_id is None else f"/chat/{chat_id}/draft"
 
 
-def stored(chat_id: int, n: int) -> TurnResult:
-    """A turn as it is stored. Raises 404."""
-    try:
-        return stored_turn(services().database, chat_id, n)
-    except UnknownChat as error:
-        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.") from error
-
-
-def _no_chat(chat_id: int) -> Problem:
-    return Problem(404, "chat_not_found", f"There is no chat {chat_id}.")
-
-
 def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
-    own = services()
-    found = page(own, chat, composer, who)
-    return make_response(render_template("chat/chat.html", page=found, section="chat"), status)
+    found = page(services(), chat, composer, who)
+    return templating.render_page("chat/chat.html", status, page=found, section="chat")
 
 
 def turn_fragment(chat_id: int, n: int) -> Response:
     """A turn as a fragment, running or done. Raises 404."""
-    view, topic = _turn_view(chat_id, n), topic_view(services(), chat_id)
-    return make_response(render_template("chat/turn.html", view=view, topic=topic))
+    return templating.render_page(
+        "chat/turn.html", view=_turn_view(chat_id, n), topic=topic_view(services(), chat_id)
+    )
 
 
 def followed(chat_id: int, n: int) -> Response:
     """What a change to a running turn is answered with: its stream tells a page what came of it."""
     if templating.wants_fragment():
-        return make_response("", 204)
+        return FlaskResponse(status=204)
     return templating.redirect_to(f"/chat/{chat_id}#t{n}")
 
 
-def _drawn(chat_id: int, n: int) -> PageEvent:
+def _turn_event(chat_id: int, n: int) -> PageEvent:
     """A turn as its stream tells it."""
     try:
         view = _turn_view(chat_id, n)
@@ -193,9 +179,8 @@ def _drawn(chat_id: int, n: int) -> PageEvent:
 
 def _turn_view(chat_id: int, n: int) -> TurnView:
     """A turn as it is now. Raises 404."""
-    own = services()
-    result, live = stored(chat_id, n), own.turns.get(chat_id, n)
-    return turn_view(own.database, own.media, result, viewer().now_ms, live=live)
+    own, stored = services(), stored_turn_or_404(chat_id, n)
+    return turn_view(own.database, own.media, stored, viewer().now_ms, live=own.turns.get(chat_id, n))
 
 
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
@@ -210,22 +195,21 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     files = form_attachments()
     if files.refusal:
         raise AttachmentRefused(files.refusal)
-    now, persona, window = (form.get(name, "") for name in ("now_ms", "persona_id", "session_id"))
-    is_near = now.isdecimal() and len(now) < 16 and abs(int(now) - who.now_ms) <= MAX_SKEW_MS
+    now_ms = number(form, "now_ms", 15) or 0
     return TurnRequest(
         message=form.get("message", ""),
         timezone=who.zone_name,
-        now_ms=int(now) if is_near else who.now_ms,
+        now_ms=now_ms if abs(now_ms - who.now_ms) <= MAX_SKEW_MS else who.now_ms,
         start_ms=chosen.start_ms,
         end_ms=chosen.end_ms,
         chat_id=chat_id,
         filters=TurnFilters(app_name=form.get("app", "").strip() or None),
         model=form.get("model") or None,
         system_prompt=form.get("system_prompt", "").replace("\r\n", "\n"),
-        persona_id=int(persona) if persona.isdecimal() and len(persona) < 19 else None,
+        persona_id=number(form, "persona_id"),
         style_note=form.get("style_note", "").replace("\r\n", "\n"),
-        session_id=int(window) if window.isdecimal() and len(window) < 19 else None,
-        without=tuple(int(each) for each in form.getlist("without") if each.isdecimal() and len(each) < 19),
+        session_id=number(form, "session_id"),
+        without=tuple(int(text) for text in form.getlist("without") if text.isdecimal() and len(text) < 19),
         day_start_min=who.day_start_min,
         attachments=files.ids,
         amend=bool(form.get("amend")),
@@ -236,13 +220,13 @@ def _range(who: Viewer) -> parameters.Range:
     """The range of the form; one that was offered after a refusal goes before the others."""
     form = request.form
     values = {"when": form["offered"]} if form.get("offered") else form
-    return parameters.read(values, who, "from_ms", "to_ms")
+    return parameters.range_of(values, who, "from_ms", "to_ms")
 
 
-def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
+def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
     """The same page with the message kept, why it was not asked, and ranges to choose from."""
     form = request.form
-    edited = form.get("edited", "")
+    edited = number(form, "edited", 9) or 0
     composer = Composer(
         message=form.get("message", ""),
         range=_range(who),
@@ -250,25 +234,18 @@ def refused(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:
         model=form.get("model", ""),
         refusal=str(refusal),
         offers_ranges=isinstance(refusal, TimeRangeRequired),
-        edited=int(edited) if edited.isdecimal() and len(edited) < 10 else 0,
+        edited=edited,
         draft="" if edited else _draft_address(chat.id if chat else None),
         style_note=form.get("style_note", ""),
         files=form_attachments().files,
     )
     if not templating.wants_fragment():
         return _page(chat, composer, who, 422)
-    own = services()
-    found = page(own, chat, composer, who)
-    response = make_response(render_template("chat/composer.html", page=replace(found, turns=())), 422)
+    found = page(services(), chat, composer, who)
+    response = templating.render_page("chat/composer.html", 422, page=replace(found, turns=()))
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"
     return response
-
-
-# ---- chats
-# All conversations, searched by their words.
-
-chats_blueprint = Blueprint("chats", __name__)
 
 
 @chats_blueprint.get("/chats", endpoint="show")
@@ -282,25 +259,24 @@ def show_chats() -> Response:
     )
 
 
-# ---- chat windows
-# What a chat page says of its window, as forms: a page that is left can send its token in nothing else.
-
-windows_blueprint = Blueprint("chat_windows", __name__)
+# What a chat page says of its window comes as forms: a page that is left can send its token in nothing else.
 
 
 @windows_blueprint.post("/chat/windows")
-def opened() -> FlaskResponse:
+def open_window() -> FlaskResponse:
     """A session for this window: the one in ``session`` goes on after a reload of the same ``chat``."""
     own = services()
     try:
-        number = session_closing.open_window(own.context, _number("chat"), _number("session"))
+        session_id = session_closing.open_window(
+            own.context, number(request.form, "chat"), number(request.form, "session")
+        )
     except apsw.ConstraintError as error:
         raise Problem(404, "chat_not_found", "There is no such chat.") from error
-    return jsonify(session=str(number), every_s=own.context.pace.heartbeat_s)
+    return jsonify(session=str(session_id), every_s=own.context.pace.heartbeat_s)
 
 
 @windows_blueprint.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
-def heard(session_id: int, what: str) -> FlaskResponse:
+def window_event(session_id: int, what: str) -> FlaskResponse:
     """The window is still there, came to the front, went behind, or is left. 409 where it is closed."""
     own = services()
     if what == "closed":
@@ -316,21 +292,10 @@ def heard(session_id: int, what: str) -> FlaskResponse:
     return FlaskResponse(status=204)
 
 
-def _number(name: str) -> int | None:
-    given = request.form.get(name, "")
-    return int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else None
-
-
-# ---- drafts
-# What is being written in a composer, kept while it is: for a chat, or for one that is not begun.
-
-drafts_blueprint = Blueprint("drafts", __name__)
-
-
 @drafts_blueprint.post("/chat/draft", defaults={"chat_id": None})
 @drafts_blueprint.post("/chat/<id:chat_id>/draft")
 def keep(chat_id: int | None) -> FlaskResponse:
-    """Keep ``message``; an empty one clears the draft."""
+    """Keep what is being written, for a chat or for one that is not begun; an empty one clears the draft."""
     own = services()
     message = request.form.get("message", "")
     if len(message) > MAX_MESSAGE_CHARS:
@@ -338,5 +303,5 @@ def keep(chat_id: int | None) -> FlaskResponse:
     try:
         conversations.save_draft(own.database, chat_id, message, own.clock())
     except apsw.ConstraintError as error:
-        raise Problem(404, "chat_not_found", f"There is no chat {chat_id}.") from error
+        raise not_found("chat", chat_id) from error
     return FlaskResponse(status=204)

@@ -1,4 +1,4 @@
-"""The page before an export: every picture that would come along, and what never does."""
+"""One answer in a chat: its sources marked as wrong, copies of it, its export, and its tool calls decided."""
 
 from __future__ import annotations
 
@@ -6,36 +6,42 @@ import json
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, make_response, request
 from werkzeug.wrappers import Response
 
-from assistant.core.errors import TurnRefused, UnknownChat
+from assistant.core.errors import TurnRefused
 from assistant.core.records import FirstCall, TurnResult
 from assistant.turns import stored_turns
-from assistant.turns.stored_turns import stored_turn
 from store.chats import feedback, tool_calls
 from store.chats.tool_calls import Scope, ToolCall
+from store.frames.frames import FrameRow
 from store.ocr.readings import Box
 from webapp.api.tool_calls import decide
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
+from webapp.core.lookups import chat_or_404, stored_turn_or_404
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import files, formats
 from webapp.exports.pack import CROP_PX, Pack, Size, Source
-from webapp.pages.chats.routes import PATIENCE_S, chat_of, followed, refused, started, stored, turn_fragment
+from webapp.pages.chats.routes import PATIENCE_S, followed, refused_page, started, turn_fragment
 from webapp.views.evidence import is_retryable
-from webapp.views.frames import Picture, crop_around, picture
+from webapp.views.frames import crop_around
 from webapp.views.turns import turn_view
+
+blueprint = Blueprint("turns", __name__)
+decisions_blueprint = Blueprint("decisions", __name__)
+
+_DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPicture:
-    """One source. `picture` is None when nothing of it can come along; `why` says why."""
+    """One source. `frame` is None when nothing of it can come along; `why` says why."""
 
     n: int
     source: Source
     clock: str
-    picture: Picture | None
+    frame: FrameRow | None
     crop: Box | None
     why: str
 
@@ -57,28 +63,6 @@ class ExportView:
         return sum(bool(offer.source.withheld) for offer in self.offers)
 
 
-def export_view(pack: Pack, viewer: Viewer) -> ExportView:
-    """The preview of a pack that has no pictures yet."""
-    turn = pack.turn
-    label = formatting.span(turn.start_ms, turn.end_ms, ZoneInfo(turn.timezone), viewer.now_ms)
-    return ExportView(turn, tuple(_offer(source, viewer) for source in pack.sources), label)
-
-
-def _offer(source: Source, viewer: Viewer) -> ExportPicture:
-    clock = formatting.moment(source.item.captured_ms, viewer.zone)
-    frame = source.frame
-    if frame is None or not source.can_show:
-        return ExportPicture(source.n, source, clock, None, None, source.withheld or source.gone)
-    crop = crop_around(source.boxes, frame.width_px, frame.height_px, CROP_PX)
-    return ExportPicture(source.n, source, clock, picture(frame, clock), crop, "")
-
-
-# ---- webapp turns
-# One answer in a chat: its sources marked as wrong, copies of it, and its export.
-
-blueprint = Blueprint("turns", __name__)
-
-
 @blueprint.post("/chat/<id:chat_id>/turns/<id:n>/sources/<id:source>")
 def report(chat_id: int, n: int, source: int) -> Response:
     """Mark a source as wrong (``note`` says why), or take that back (``verdict=withdraw``)."""
@@ -90,22 +74,22 @@ def report(chat_id: int, n: int, source: int) -> Response:
         is_source = source != feedback.WHOLE_ANSWER
         if not (is_source and feedback.report(own.database, chat_id, n, source, "wrong", note, own.clock())):
             raise Problem(404, "source_not_found", f"Turn {n} of chat {chat_id} cites no source {source}.")
-    result = _turn(chat_id, n)
+    turn = stored_turn_or_404(chat_id, n)
     if not templating.wants_fragment():
         return templating.redirect_to(f"/chat/{chat_id}#t{n}e{source}")
-    view = turn_view(own.database, own.media, result, viewer().now_ms)
-    return make_response(render_template("chat/turn.html", view=view))
+    view = turn_view(own.database, own.media, turn, viewer().now_ms)
+    return templating.render_page("chat/turn.html", view=view)
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/copy")
 def copy(chat_id: int, n: int) -> Response:
     """The answer as ``text``, ``md`` or ``html``, for the clipboard: the export's own words."""
-    found = files.export_pack(chat_id, n, lambda number: "none")
+    pack = files.export_pack(chat_id, n, lambda source: "none")
     kind = request.args.get("as", "text")
-    made = {"text": formats.text, "md": formats.markdown_document, "html": formats.fragment}.get(kind)
-    if made is None:
+    write = {"text": formats.text, "md": formats.markdown_document, "html": formats.fragment}.get(kind)
+    if write is None:
         raise Problem(400, "invalid_request", "An answer is copied as text, md or html.")
-    return make_response(made(found), 200, {"Content-Type": "text/plain; charset=utf-8"})
+    return make_response(write(pack), 200, {"Content-Type": "text/plain; charset=utf-8"})
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/export")
@@ -119,11 +103,11 @@ def export(chat_id: int, n: int) -> Response:
     if fmt and fmt not in files.FORMATS:
         raise Problem(400, "invalid_request", "An answer is exported as md, html or zip.")
     with_files = fmt == "zip" and request.args.get("files") == "1"
-    found = files.export_pack(chat_id, n, _size if fmt else lambda number: "none", with_files=with_files)
+    pack = files.export_pack(chat_id, n, _size if fmt else lambda source: "none", with_files=with_files)
     if fmt:
-        return files.answer_file(found, fmt)
-    html = render_template("chat/export.html", view=export_view(found, viewer()), section="chat")
-    return make_response(html)
+        return files.answer_file(pack, fmt)
+    view = export_view(pack, viewer())
+    return templating.render_page("chat/export.html", view=view, section="chat")
 
 
 def _size(n: int) -> Size:
@@ -132,33 +116,17 @@ def _size(n: int) -> Size:
     return "full" if request.args.get(f"size{n}") == "full" else "crop"
 
 
-def _turn(chat_id: int, n: int) -> TurnResult:
-    """The turn as it is stored. Raises 404."""
-    try:
-        return stored_turn(services().database, chat_id, n)
-    except UnknownChat as error:
-        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.") from error
-
-
-# ---- decisions
-# What a person decides about in a turn: tool calls that wait or failed, and a question to ask again.
-
-decisions_blueprint = Blueprint("decisions", __name__)
-
-_DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}
-
-
 @decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/retry")
 def retry(chat_id: int, n: int) -> Response:
     """Ask a question whose turn failed again, with everything that it was asked with."""
-    chat, asked, who = chat_of(chat_id), stored(chat_id, n), viewer()
+    chat, asked, who = chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
     if asked.status != "failed":
         raise Problem(409, "turn_not_failed", f"Turn {n} of chat {chat_id} has not failed.")
     question = stored_turns.replay_request(services().database, asked, who.now_ms)
     try:
         live = started(replace(question, day_start_min=who.day_start_min))
     except TurnRefused as refusal:
-        return refused(chat, refusal, who)
+        return refused_page(chat, refusal, who)
     live.settle(PATIENCE_S)
     return templating.redirect_to(f"/chat/{chat_id}#t{live.n}")
 
@@ -182,7 +150,7 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
 @decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
 def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     """Make a call that failed again, in a new turn that goes on from its result."""
-    own, chat, asked, who = services(), chat_of(chat_id), stored(chat_id, n), viewer()
+    own, chat, asked, who = services(), chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
     call = _call(chat_id, n, call_id)
     if not is_retryable(call) or asked.status == "running":
         raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
@@ -195,7 +163,7 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     try:
         live = started(question)
     except TurnRefused as refusal:
-        return refused(chat, refusal, who)
+        return refused_page(chat, refusal, who)
     live.settle(PATIENCE_S)
     if templating.wants_fragment():
         return turn_fragment(chat_id, live.n)
@@ -208,3 +176,19 @@ def _call(chat_id: int, n: int, call_id: int) -> ToolCall:
     if call is None or (call.chat_id, call.turn) != (chat_id, n):
         raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
     return call
+
+
+def export_view(pack: Pack, viewer: Viewer) -> ExportView:
+    """The preview of a pack that has no pictures yet."""
+    turn = pack.turn
+    label = formatting.span(turn.start_ms, turn.end_ms, ZoneInfo(turn.timezone), viewer.now_ms)
+    return ExportView(turn, tuple(_offer(source, viewer) for source in pack.sources), label)
+
+
+def _offer(source: Source, viewer: Viewer) -> ExportPicture:
+    clock = formatting.moment(source.item.captured_ms, viewer.zone)
+    frame = source.frame
+    if frame is None or not source.can_show:
+        return ExportPicture(source.n, source, clock, None, None, source.withheld or source.gone)
+    crop = crop_around(source.boxes, frame.width_px, frame.height_px, CROP_PX)
+    return ExportPicture(source.n, source, clock, frame, crop, "")

@@ -1,4 +1,4 @@
-"""A system prompt as it was sent, or would be now, block by block with sizes."""
+"""A system prompt block by block: as it was sent for a turn, and as a model would be sent it now."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.context.background import are_chats_told
@@ -22,14 +22,17 @@ from assistant.tools.registry import offered
 from assistant.turns import prompts
 from assistant.turns.admission import NEUTRAL, resolve_voice
 from assistant.turns.plan import TurnPlan
-from store.chats import conversations
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from store.egress import egress_log
 from store.egress.egress_log import SentRequest
 from webapp.core.errors import Problem
+from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, Viewer, services, viewer
+from webapp.core.templating import render_page
 from webapp.pages.models.prompt_editor import editor
+
+blueprint = Blueprint("blocks", __name__)
 
 TITLES: dict[BlockName, str] = {
     "model_prompt": "Model prompt",
@@ -96,13 +99,35 @@ class PromptView:
         return sum(block.tokens for block in self.blocks if block.is_prefix)
 
 
+@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/prompt")
+def for_turn(chat_id: int, n: int) -> Response:
+    """What the model was told beside the question, by the record of what was sent."""
+    turn = turn_or_404(chat_id, n)
+    prompts = of_turn(services().database, chat_id, n)
+    return render_page("prompts/turn.html", section="chat", turn=turn, prompts=prompts)
+
+
+@blueprint.get("/settings/models/prompt/preview")
+def preview() -> Response:
+    """What a model would be told now, without tools and with them."""
+    own, name = services(), request.args.get("model", "")
+    found = editor(own, name)
+    if found is None or found.info.name != name:
+        raise Problem(404, "model_not_found", "There is no such model.")
+    info, who = found.info, viewer()
+    views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
+    if info.supports_tools or info.tool_format:
+        views.append(("With tools", prompt_preview(own, info, "agent", who)))
+    return render_page("prompts/preview.html", section="settings", info=info, views=views)
+
+
 def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
     """The system prompts of a turn's requests, in order; requests with the same one stand together.
 
     Requests whose text was erased, or that were sent before blocks were noted, have no blocks.
     """
     # A turn may also have searched by meaning, or shown a picture: those tell no model who it is.
-    requests = [each for each in egress_log.of_turn(database, chat_id, n) if each.purpose == "answer"]
+    requests = [sent for sent in egress_log.of_turn(database, chat_id, n) if sent.purpose == "answer"]
     before = egress_log.last_prompted(database, chat_id, n, requests[0].provider) if requests else None
     return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
 
@@ -127,13 +152,10 @@ def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> P
     )  # fmt: skip
     if mode == "evidence":
         return _view(prompts.evidence_blocks(plan))
-    opts = registry.of_turn(
-        own.database,
-        has_vision=info.supports_vision,
-        wants_chats=partial(are_chats_told, own.context),
+    gates = registry.of_turn(
+        own.database, has_vision=info.supports_vision, wants_chats=partial(are_chats_told, own.context)
     )
-    tools = offered(own.database, own.agent.registry, opts)
-    settings = own.agent.settings
+    tools, settings = offered(own.database, own.agent.registry, gates), own.agent.settings
     blocks = prompts.tool_blocks(
         plan,
         tools,
@@ -150,13 +172,13 @@ def _sent(requests: tuple[SentRequest, ...], before: SentRequest | None) -> Prom
     first = requests[0]
     blocks = _blocks_of(first)
     tools = _document(first).get("tools") if blocks else None
-    told = json.dumps(tools, ensure_ascii=False) if tools else ""
+    definitions = json.dumps(tools, ensure_ascii=False) if tools else ""
     if before is None:
-        return _view(blocks, first.prefix_sha256, told, requests=requests)
+        return _view(blocks, first.prefix_sha256, definitions, requests=requests)
     return _view(
         blocks,
         first.prefix_sha256,
-        told,
+        definitions,
         requests=requests,
         before=before.turn,
         is_same_prefix=first.prefix_sha256 == before.prefix_sha256,
@@ -168,10 +190,8 @@ def _view(blocks: Sequence[Block], sha256: str = "", tools: str = "", **more: An
     drawn = tuple(
         BlockView(block.number, TITLES[block.name], block.text, block.name in PREFIX) for block in blocks
     )
-    there = {block.name for block in blocks}
-    if tools:
-        there.add("tools")
-    absent = tuple(TITLES[name] for name in NAMES if name not in there)
+    present = {block.name for block in blocks} | ({"tools"} if tools else set())
+    absent = tuple(TITLES[name] for name in NAMES if name not in present)
     return PromptView(drawn, absent, sha256 or prefix_sha256(blocks), tools, **more)
 
 
@@ -201,37 +221,3 @@ def _contents(document: dict[str, Any]) -> Iterator[str]:
 def _document(request: SentRequest) -> dict[str, Any]:
     """The body of an answer's request, which is always an object of ours; {} once it was erased."""
     return json.loads(request.body) if request.body and request.blocks else {}
-
-
-# ---- blocks page
-# The system prompt block by block: as it was sent for a turn, and as a model would be sent it now.
-
-blueprint = Blueprint("blocks", __name__)
-
-
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/prompt")
-def for_turn(chat_id: int, n: int) -> Response:
-    """What the model was told beside the question, by the ledger of what was sent."""
-    database = services().database
-    turn = conversations.turn(database, chat_id, n)
-    if turn is None:
-        raise Problem(404, "turn_not_found", f"There is no turn {n} in chat {chat_id}.")
-    html = render_template(
-        "prompts/turn.html", section="chat", turn=turn, prompts=of_turn(database, chat_id, n)
-    )
-    return make_response(html)
-
-
-@blueprint.get("/settings/models/prompt/preview")
-def preview() -> Response:
-    """What a model would be told now, without tools and with them."""
-    own, name = services(), request.args.get("model", "")
-    found = editor(own, name)
-    if found is None or found.info.name != name:
-        raise Problem(404, "model_not_found", "There is no such model.")
-    info, who = found.info, viewer()
-    views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
-    if info.supports_tools or info.tool_format:
-        views.append(("With tools", prompt_preview(own, info, "agent", who)))
-    html = render_template("prompts/preview.html", section="settings", info=info, views=views)
-    return make_response(html)

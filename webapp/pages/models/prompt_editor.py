@@ -1,4 +1,4 @@
-"""Prompts to begin with. They say how to write and never who the model is: that is the identity's."""
+"""What the editor of a model's system prompt draws, with texts to begin with, and the history of it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Preset:
     text: str
 
 
+# They say how to write and never who the model is: that is the persona's.
 PRESETS = (
     Preset(
         "plain",
@@ -52,9 +53,6 @@ PRESETS = (
 )
 BY_KEY = {preset.key: preset for preset in PRESETS}
 
-
-# ---- views prompts
-# The editor of a model's system prompt, and the history of it.
 
 LARGE_SHARE = 0.25
 """From this part of a model's window on the editor says how much of it the prompt takes."""
@@ -138,7 +136,7 @@ def editor(
         versions=len(found),
         problem=problem,
         theirs=theirs,
-        undo=undo if undo in {each.version for each in found[1:]} else None,
+        undo=undo if undo in {version.version for version in found[1:]} else None,
         persona=speaker.name if speaker else "",
     )
 

@@ -9,14 +9,16 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import quote
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from store.chats import prompts
 from store.chats.prompts import PromptChanged, PromptInvalid, PromptVersion
 from webapp.core import templating
 from webapp.core.errors import Problem
+from webapp.core.parameters import number
 from webapp.core.services import services
+from webapp.core.templating import render_page
 from webapp.pages.models.prompt_editor import BY_KEY, PromptEditor, editor, history
 from webapp.pages.models.routes import models_page
 
@@ -72,8 +74,7 @@ def preset() -> Response:
 def restore() -> Response:
     """Put an earlier version in force again, as a new one."""
     shown = _shown(request.form.get("model", ""))
-    number = _number(request.form.get("version"))
-    return _put(shown, _version(shown.info.name, number).content)
+    return _put(shown, _version(shown.info.name, number(request.form, "version", 9)).content)
 
 
 @blueprint.get(f"{PATH}/history")
@@ -83,12 +84,8 @@ def versions() -> Response:
     found = prompts.versions(services().database, name)
     if not found:
         raise Problem(404, "prompt_not_found", "This model never had a system prompt.")
-    view = history(found, name, _number(request.args.get("from")), _number(request.args.get("to")))
-    html = render_template("models/prompt_history.html", view=view, back=_address(name), section="settings")
-    return make_response(html)
-
-
-# -- support ------------------------------------------------------------------------------
+    view = history(found, name, number(request.args, "from", 9), number(request.args, "to", 9))
+    return render_page("models/prompt_history.html", view=view, back=_address(name), section="settings")
 
 
 def _shown(name: str) -> PromptEditor:
@@ -127,15 +124,11 @@ def _keep_typed(name: str) -> None:
         )  # fmt: skip
 
 
-def _version(name: str, number: int | None) -> PromptVersion:
-    kept = prompts.version(services().database, name, number or 0)
-    if kept is None:
+def _version(name: str, n: int | None) -> PromptVersion:
+    version = prompts.version(services().database, name, n or 0)
+    if version is None:
         raise Problem(404, "prompt_not_found", "This version is no longer kept.")
-    return kept
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) < 10 else None
+    return version
 
 
 def _address(name: str, undo: int | None = None) -> str:
@@ -146,6 +139,6 @@ def _answer(found: PromptEditor | None, status: int) -> Response:
     """What the editor says of its text for a script, the page for everybody else."""
     assert found is not None  # it was there a moment ago
     if templating.wants_fragment():
-        return make_response(render_template("models/prompt_facts.html", prompt=found), status)
+        return render_page("models/prompt_facts.html", status, prompt=found)
     page = replace(models_page(), prompt=found)
-    return make_response(render_template("models/models.html", page=page, section="settings"), status)
+    return render_page("models/models.html", status, page=page, section="settings")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from flask import Blueprint, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import UnknownModel, turn_error
@@ -17,8 +17,10 @@ from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
 from webapp.core import providers as providing
 from webapp.core import templating
 from webapp.core.errors import Problem
+from webapp.core.parameters import number
 from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
+from webapp.core.templating import render_page
 from webapp.pages.models.prompt_editor import PromptEditor, editor
 
 blueprint = Blueprint("models", __name__)
@@ -89,7 +91,7 @@ def find() -> Response:
     """Look for model servers on this machine, and nowhere else."""
     found = find_servers()
     if templating.wants_fragment():
-        return make_response(render_template("models/found.html", page=models_page(found=found)))
+        return render_page("models/found.html", page=models_page(found=found))
     return _page(found=found)
 
 
@@ -106,7 +108,7 @@ def choose() -> Response:
 @blueprint.get("/settings/models/<id:provider_id>")
 def one(provider_id: int) -> Response:
     """A provider. While no model is chosen its endpoint is asked for its list, where that is allowed."""
-    provider = providers.load(services().data_dir).get(provider_id)
+    provider = _provider(provider_id)
     if provider.model:
         return _one(provider)
     return _one(provider, **_list(provider_id))
@@ -116,7 +118,7 @@ def one(provider_id: int) -> Response:
 def save(provider_id: int) -> Response:
     """Keep the form's values; an empty key field keeps the key."""
     form = request.form
-    before = providers.load(services().data_dir).get(provider_id)
+    before = _provider(provider_id)
     typed_key = form.get("api_key", "").strip()
     new_key = "" if form.get("remove_key") == "on" else typed_key or None
     try:
@@ -132,12 +134,12 @@ def save(provider_id: int) -> Response:
 @blueprint.post("/settings/models/<id:provider_id>/choose")
 def choose_model(provider_id: int) -> Response:
     """Take a model from the endpoint's list, with the window it tells."""
-    provider = providers.load(services().data_dir).get(provider_id)
-    window = request.form.get("context_tokens", "")
+    provider = _provider(provider_id)
+    window = number(request.form, "context_tokens", 8)
     changed = replace(
         provider,
         model=request.form.get("model", ""),
-        context_tokens=int(window) if window.isdecimal() and len(window) < 9 else provider.context_tokens,
+        context_tokens=provider.context_tokens if window is None else window,
     )
     try:
         providing.change(services(), changed, None)
@@ -149,7 +151,7 @@ def choose_model(provider_id: int) -> Response:
 @blueprint.post("/settings/models/<id:provider_id>/allow")
 def allow(provider_id: int) -> Response:
     """Permit that text leaves for the host that the page named."""
-    provider = providers.load(services().data_dir).get(provider_id)
+    provider = _provider(provider_id)
     try:
         providing.allow(services(), provider_id, request.form.get("host", ""))
     except ProviderInvalid as error:
@@ -160,14 +162,14 @@ def allow(provider_id: int) -> Response:
 @blueprint.post("/settings/models/<id:provider_id>/list")
 def list_models(provider_id: int) -> Response:
     """Ask the endpoint for its models."""
-    provider = providers.load(services().data_dir).get(provider_id)
+    provider = _provider(provider_id)
     return _fragment("models/listed.html", provider, **_list(provider_id))
 
 
 @blueprint.post("/settings/models/<id:provider_id>/test")
 def test(provider_id: int) -> Response:
     """One small real call, and what it showed."""
-    provider = providers.load(services().data_dir).get(provider_id)
+    provider = _provider(provider_id)
     try:
         report = providing.test_provider(services(), provider_id)
     except HostNotAllowed as error:
@@ -182,7 +184,8 @@ def remove(provider_id: int) -> Response:
     return templating.redirect_to("/settings/models")
 
 
-# -- support ------------------------------------------------------------------------------
+def _provider(provider_id: int) -> Provider:
+    return providers.load(services().data_dir).get(provider_id)
 
 
 def _list(provider_id: int) -> dict[str, object]:
@@ -229,18 +232,12 @@ def models_page(**changes: object) -> ModelsPage:
     """The page as its address says: ``model`` is the one whose prompt is edited."""
     models = services().chat_models
     values: dict[str, object] = {"form": {}, "errors": {}, **changes}
-    undo = request.args.get("undo", "")
-    prompt = editor(
-        services(),
-        request.args.get("model", ""),
-        undo=int(undo) if undo.isdecimal() and len(undo) < 10 else None,
-    )
+    prompt = editor(services(), request.args.get("model", ""), undo=number(request.args, "undo", 9))
     return ModelsPage(models=models.listed(), problem=models.problem, prompt=prompt, **values)  # type: ignore[arg-type]
 
 
 def _page(status: int = 200, **changes: object) -> Response:
-    html = render_template("models/models.html", page=models_page(**changes), section="settings")
-    return make_response(html, status)
+    return render_page("models/models.html", status, page=models_page(**changes), section="settings")
 
 
 def _model_page(provider: Provider, **changes: object) -> ModelPage:
@@ -253,12 +250,11 @@ def _model_page(provider: Provider, **changes: object) -> ModelPage:
 def _one(provider: Provider, status: int = 200, /, **changes: object) -> Response:
     page = _model_page(provider, **changes)
     saved = request.method == "GET" and request.args.get("saved") == "1"
-    html = render_template("models/model.html", page=page, section="settings", saved=saved)
-    return make_response(html, status)
+    return render_page("models/model.html", status, page=page, section="settings", saved=saved)
 
 
 def _fragment(template: str, provider: Provider, **changes: object) -> Response:
     """A piece of the provider's page for htmx, the page for everybody else."""
     if not templating.wants_fragment():
         return _one(provider, **changes)
-    return make_response(render_template(template, page=_model_page(provider, **changes)))
+    return render_page(template, page=_model_page(provider, **changes))

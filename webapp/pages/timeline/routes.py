@@ -9,14 +9,13 @@ from store.core.times import Day
 from store.frames import frames
 from store.timeline import sample_week
 from webapp.core import templating
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem, unreadable_address
 from webapp.core.parameters import day_named, moment
 from webapp.core.services import Viewer, services, viewer
-from webapp.pages.palette import Goal, resolve_destination
-from webapp.pages.timeline import stage as selection
-from webapp.pages.timeline.stage import Stage, StageQuery, address, stage
+from webapp.pages.timeline import band
+from webapp.pages.timeline.destinations import Destination, resolve_destination
+from webapp.pages.timeline.stage import Stage, StageQuery, address, selection_of, stage
 from webapp.pages.timeline.view import Selector, page, scrub_marks, selector
-from webapp.views import activity_band
 from webapp.views.frames import highlight_request
 
 blueprint = Blueprint("timeline", __name__)
@@ -26,29 +25,30 @@ _LONGEST_DAY_MS = 27 * 3_600_000
 
 @blueprint.get("/timeline")
 def show() -> BaseResponse:
-    """The day around ``frame``, ``at`` or ``day``; for htmx the stage alone."""
+    """The day around ``frame``, ``at`` or ``day``; for htmx the stage alone. ``go`` is a typed time."""
     who = viewer()
     typed = request.args.get("go", "").strip()[:200]
-    led = (
-        resolve_destination(typed, day_named(request.args.get("day"), who) or who.today, who) if typed else ""
-    )
-    if isinstance(led, Goal):
-        return redirect(led.address, 303)
-    ask = _ask(who)
-    database = services().database
+    shown_day = day_named(request.args.get("day"), who) or who.today
+    destination = resolve_destination(typed, shown_day, who) if typed else ""
+    if isinstance(destination, Destination):
+        return redirect(destination.address, 303)
+    ask = _stage_query(who)
     if templating.wants_fragment():
-        return _moment(ask, stage(database, ask, who), who)
-    found = page(database, ask, who)
-    html = render_template("timeline/timeline.html", page=found, typed=typed, problem=led, section="timeline")
-    return make_response(html, 422 if led else 200)
+        return _moment(ask, stage(services().database, ask), who)
+    return templating.render_page(
+        "timeline/timeline.html",
+        422 if destination else 200,
+        page=page(services().database, ask, who),
+        typed=typed,
+        problem=destination,
+        section="timeline",
+    )
 
 
 def _moment(ask: StageQuery, found: Stage | None, who: Viewer) -> Response:
     """The stage with its details and what can be selected from here; the address bar follows."""
-    selecting = _selector(ask, found, who)
-    response = make_response(
-        render_template("timeline/_moment.html", ask=ask, stage=found, selector=selecting)
-    )
+    html = render_template("timeline/_moment.html", ask=ask, stage=found, selector=_selector(ask, found, who))
+    response = make_response(html)
     if found is not None:
         response.headers["HX-Replace-Url"] = address(ask, found.frame.id)
     return response
@@ -56,17 +56,16 @@ def _moment(ask: StageQuery, found: Stage | None, who: Viewer) -> Response:
 
 def _selector(ask: StageQuery, found: Stage | None, who: Viewer) -> Selector:
     at_ms = found.frame.captured_ms if found else ask.day.start_ms
-    return selector(ask, found, activity_band.window(ask.day, at_ms, ask.zoom, who))
+    return selector(ask, found, band.window(ask.day, at_ms, ask.zoom, who))
 
 
 @blueprint.get("/timeline/selection")
 def selected() -> Response:
     """What can be done with the stretch from ``from`` to ``to``; the rest as of the timeline."""
     who = viewer()
-    ask = _ask(who)
-    found = stage(services().database, ask, who)
-    html = render_template("timeline/_selection.html", selector=_selector(ask, found, who))
-    response = make_response(html)
+    ask = _stage_query(who)
+    found = stage(services().database, ask)
+    response = templating.render_page("timeline/_selection.html", selector=_selector(ask, found, who))
     response.headers["HX-Replace-Url"] = address(ask, found.frame.id if found else None)
     return response
 
@@ -78,52 +77,52 @@ def marks() -> Response:
     start_ms, end_ms = _required("from", who), _required("to", who)
     if not start_ms < end_ms <= start_ms + _LONGEST_DAY_MS:
         raise Problem(400, "invalid_time_range", "An index covers more than nothing and at most a day.")
-    found = scrub_marks(services().database, start_ms, end_ms, request.args.getlist("app"))
-    return jsonify(marks=found)
+    return jsonify(marks=scrub_marks(services().database, start_ms, end_ms, request.args.getlist("app")))
 
 
-def _ask(who: Viewer) -> StageQuery:
-    zoom = request.args.get("z", "day")
-    if zoom not in activity_band.ZOOMS:
-        raise _bad("z", f"must be one of {', '.join(activity_band.ZOOMS)}")
-    apps = tuple(dict.fromkeys(name for name in request.args.getlist("app") if name))
-    lines = request.args.get("boxes") == "1"
+def _stage_query(who: Viewer) -> StageQuery:
+    """What the address asks for: of ``frame``, ``at`` and ``day`` the first that it has."""
+    args = request.args
+    zoom = args.get("z", "day")
+    if zoom not in band.ZOOMS:
+        raise unreadable_address("z", f"must be one of {', '.join(band.ZOOMS)}")
     try:
-        chosen = selection.read(request.args, who)
+        selection = selection_of(args, who)
     except ValueError as error:
-        raise _bad(str(error), "must be a moment, as epoch milliseconds") from error
-    frame_id = request.args.get("frame")
-    if frame_id is not None:
-        if not frame_id.isdigit():
-            raise _bad("frame", "must be the number of a frame")
-        frame = frames.get(services().database, int(frame_id))
+        raise unreadable_address(str(error), "must be a moment, as epoch milliseconds") from error
+    frame = at_ms = None
+    if (number := args.get("frame")) is not None:
+        if not number.isdigit():
+            raise unreadable_address("frame", "must be the number of a frame")
+        frame = frames.get(services().database, int(number))
         day = who.day_of(frame.captured_ms)
-        return StageQuery(
-            day,
-            zoom,
-            frame=frame,
-            app_names=apps,
-            wanted=highlight_request(request.args),
-            with_lines=lines,
-            selected=chosen,
-        )
-    at = request.args.get("at")
-    if at is not None:
+    elif (at := args.get("at")) is not None:
         at_ms = moment(at, who)
         if at_ms is None:
-            raise _bad("at", "must be epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00")
-        return StageQuery(
-            who.day_of(at_ms), zoom, at_ms=at_ms, app_names=apps, with_lines=lines, selected=chosen
-        )
-    name = request.args.get("day")
-    named = day_named(name, who) if name else _day_to_begin_with(who)
-    if named is None:
-        raise _bad("day", "must be a date such as 2026-11-20")
-    return StageQuery(named, zoom, app_names=apps, with_lines=lines, selected=chosen)
+            form = "epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00"
+            raise unreadable_address("at", f"must be {form}")
+        day = who.day_of(at_ms)
+    else:
+        day = _day(args.get("day"), who)
+    return StageQuery(
+        day=day,
+        zoom=zoom,
+        at_ms=at_ms,
+        frame=frame,
+        app_names=tuple(dict.fromkeys(name for name in args.getlist("app") if name)),
+        wanted=highlight_request(args if frame else {}),
+        with_lines=args.get("boxes") == "1",
+        selected=selection,
+    )
 
 
-def _day_to_begin_with(who: Viewer) -> Day:
-    """Today; in a sample week, where nothing ever happens today, its last day."""
+def _day(name: str | None, who: Viewer) -> Day:
+    """The day that is named, else today; in a sample week, where nothing ever happens today, its last."""
+    if name:
+        day = day_named(name, who)
+        if day is None:
+            raise unreadable_address("day", "must be a date such as 2026-11-20")
+        return day
     own = services()
     last = frames.nearest(own.database, who.now_ms) if sample_week.is_sample(own.data_dir) else None
     return who.day_of(last.captured_ms) if last else who.today
@@ -132,11 +131,5 @@ def _day_to_begin_with(who: Viewer) -> Day:
 def _required(name: str, who: Viewer) -> int:
     ms = moment(request.args.get(name), who)
     if ms is None:
-        raise _bad(name, "must be epoch milliseconds")
+        raise unreadable_address(name, "must be epoch milliseconds")
     return ms
-
-
-def _bad(field: str, message: str) -> Problem:
-    return Problem(
-        400, "invalid_request", "The address cannot be understood.", errors=(FieldError(field, message),)
-    )

@@ -1,4 +1,4 @@
-"""A stretch of time selected on the timeline: begun at a frame, ended at another, kept in the address."""
+"""The stage of the timeline: which frame answers a moment, which lie beside it, and what is selected."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Line, Reading
 from store.timeline import segments as activity
-from webapp.core import formatting
 from webapp.core.parameters import moment
 from webapp.core.services import Viewer
 from webapp.views.frames import (
-    NO_MARKS,
+    NO_HIGHLIGHTS,
     FrameHighlights,
     HighlightRequest,
-    Picture,
     frame_highlights,
     lines_of,
-    picture,
 )
 
 _LEAST_MS = 1_000
+_HALF_DAY_MS = 12 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Nothing, a beginning that waits for its end, or both ends in order."""
+    """A stretch of time, begun at a frame and ended at another: nothing, a beginning that waits for its
+    end, or both ends in order.
+    """
 
     start_ms: int | None = None
     end_ms: int | None = None
@@ -66,7 +66,7 @@ class Selection:
 NO_SELECTION = Selection()
 
 
-def read(values: Mapping[str, str], viewer: Viewer) -> Selection:
+def selection_of(values: Mapping[str, str], viewer: Viewer) -> Selection:
     """The selection of an address. Raises `ValueError` with the name of the field that is none."""
     ends = []
     for name in ("from", "to"):
@@ -82,12 +82,6 @@ def read(values: Mapping[str, str], viewer: Viewer) -> Selection:
     return Selection(min(start_ms, end_ms), max(start_ms, end_ms))
 
 
-# ---- views stage
-# The stage of the timeline: which frame answers a moment, and which lie to its left and right.
-
-_HALF_DAY_MS = 12 * 3_600_000
-
-
 @dataclass(frozen=True, slots=True)
 class StageQuery:
     """What the address asks for. Without `frame_id` and `at_ms` the day decides."""
@@ -97,7 +91,7 @@ class StageQuery:
     at_ms: int | None = None
     frame: FrameRow | None = None
     app_names: tuple[str, ...] = ()
-    wanted: HighlightRequest = NO_MARKS  # words to be marked on the frame that the address names
+    wanted: HighlightRequest = NO_HIGHLIGHTS  # words to be marked on the frame that the address names
     with_lines: bool = False  # every line that was read is outlined
     selected: Selection = NO_SELECTION
 
@@ -108,7 +102,6 @@ class Stage:
 
     ask: StageQuery
     frame: FrameRow
-    picture: Picture
     reading: Reading | None
     previous_id: int | None
     next_id: int | None
@@ -132,9 +125,7 @@ class Stage:
         return sum(len(line.words) for line in self.reading.lines) if self.reading else 0
 
 
-def stage(
-    database: Database, ask: StageQuery, viewer: Viewer, last_frame_id: int | None = None
-) -> Stage | None:
+def stage(database: Database, ask: StageQuery, last_frame_id: int | None = None) -> Stage | None:
     """The frame for what was asked, or None when the day has none.
 
     `last_frame_id` is what a day without a moment opens at.
@@ -147,7 +138,6 @@ def stage(
     return Stage(
         ask=ask,
         frame=frame,
-        picture=picture(frame, formatting.clock(frame.captured_ms, viewer.zone)),
         reading=reading,
         previous_id=previous_id,
         next_id=next_id,

@@ -1,4 +1,4 @@
-"""What can be done with a selection on the timeline: begin and end it, ask about it, give it up."""
+"""What the timeline page of one day draws: the stage, the band, the selection, and the index to scrub by."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from urllib.parse import urlencode
 
-from store.core import times
 from store.core.database import Database
 from store.frames import frames
 from store.frames.frames import captured_ms_of
 from store.timeline import segments, timeline
 from webapp.core.services import Viewer
+from webapp.pages.timeline import band
+from webapp.pages.timeline.band import Window
 from webapp.pages.timeline.stage import NO_SELECTION, Selection, Stage, StageQuery, address, stage
-from webapp.views import activity_band
-from webapp.views.activity_band import Window
 
 _MINUTE_MS = 60_000
 
@@ -41,7 +40,7 @@ class Selector:
 
 
 def selector(ask: StageQuery, stage: Stage | None, view: Window) -> Selector:
-    """The selection of a view, with where its buttons lead."""
+    """The selection of a view, with where its buttons lead: begin it, end it, give it up."""
     chosen, frame = ask.selected, stage.frame if stage else None
     start_ms, end_ms = chosen.start_ms, chosen.end_ms
     if start_ms is None or end_ms is None:
@@ -59,9 +58,6 @@ def selector(ask: StageQuery, stage: Stage | None, view: Window) -> Selector:
         clear=to(NO_SELECTION),
     )
 
-
-# ---- marks
-# The index that scrubbing needs: which frame stands for which moment.
 
 Mark = tuple[int, int, str | None]
 """(frame id, captured_ms, app)"""
@@ -99,9 +95,6 @@ def _named(ids: Sequence[int], segments: Sequence[segments.Segment]) -> list[Mar
     return marks
 
 
-# ---- day
-# The timeline page of one day: which frame stands on the stage, and what lies around it.
-
 BAND_PX = 600
 """The band is merged for this width: fine enough for a wide screen, light enough for a phone."""
 
@@ -114,22 +107,10 @@ class Chip:
     """An app with its time; the address toggles the filter."""
 
     name: str
-    css_class: str
+    colour_slot: int | None
     duration_ms: int
     is_on: bool
     address: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the activity list."""
-
-    start_ms: int
-    end_ms: int
-    app_name: str
-    window_name: str
-    css_class: str
-    frame_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +118,17 @@ class DayPage:
     """Everything `timeline/timeline.html` draws."""
 
     ask: StageQuery
-    view: activity_band.Window
+    view: Window
     is_today: bool
     has_frames: bool
     stage: Stage | None
     at_ms: int  # where the head stands
-    runs: list[activity_band.BandRun]
-    gap_rects: list[activity_band.BandGap]
-    gaps: list[activity_band.GapText]
-    ticks: list[activity_band.Tick]
+    runs: list[band.BandRun]
+    gap_rects: list[band.BandGap]
+    gaps: list[band.GapText]
+    ticks: list[band.Tick]
     chips: list[Chip]
-    rows: list[Row]
+    rows: list[timeline.Run]
     rows_left_out: int
     previous_day: date
     next_day: date | None
@@ -169,36 +150,36 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> DayPage:
     """The page for what was asked."""
     day = ask.day
     whole = timeline.timeline(database, day.start_ms, day.end_ms, BAND_PX, now_ms=viewer.now_ms)
-    stood = stage(database, ask, viewer, _last_frame(database, ask, whole))
-    at_ms = _head(ask, stood, viewer)
-    view = activity_band.window(day, at_ms, ask.zoom, viewer)
+    shown_stage = stage(database, ask, _last_frame(database, ask, whole))
+    at_ms = _head(ask, shown_stage, viewer)
+    view = band.window(day, at_ms, ask.zoom, viewer)
     drawn = whole
     if ask.zoom != "day":
         drawn = timeline.timeline(database, view.start_ms, view.end_ms, BAND_PX, now_ms=viewer.now_ms)
-    found = list(drawn.runs)
-    shown = (found[0].start_ms, found[-1].end_ms) if found else None
-    rows = [_row(run) for run in found]
+    runs = list(drawn.runs)
+    covered = (runs[0].start_ms, runs[-1].end_ms) if runs else None
+    nearest = (None, None) if whole.frames else timeline.nearest_days(database, day.start_ms, day.end_ms)
     today = viewer.today.date
     return DayPage(
         ask=ask,
         view=view,
         is_today=day.date == today,
         has_frames=whole.frames > 0,
-        stage=stood,
+        stage=shown_stage,
         at_ms=at_ms,
-        runs=activity_band.runs(found, view, ask.app_names),
-        gap_rects=activity_band.gap_rects(drawn.gaps, view),
-        gaps=activity_band.gap_texts(drawn.gaps, shown, (view.end_ms - view.start_ms) // 240),
-        ticks=activity_band.ticks(view, viewer),
-        chips=_chips(ask, drawn, stood),
-        rows=rows[:MAX_ROWS],
-        rows_left_out=max(0, len(rows) - MAX_ROWS),
+        runs=band.band_runs(runs, view, ask.app_names),
+        gap_rects=band.gap_rects(drawn.gaps, view),
+        gaps=band.gap_texts(drawn.gaps, covered, (view.end_ms - view.start_ms) // 240),
+        ticks=band.ticks(view, viewer),
+        chips=_chips(ask, drawn, shown_stage),
+        rows=runs[:MAX_ROWS],
+        rows_left_out=max(0, len(runs) - MAX_ROWS),
         previous_day=day.date - timedelta(days=1),
         next_day=day.date + timedelta(days=1) if day.date < today else None,
-        nearest_days=_nearest_days(database, day, viewer) if not whole.frames else (None, None),
+        nearest_days=(viewer.date_of(nearest[0]), viewer.date_of(nearest[1])),
         frames=drawn.frames,
         covered_ms=drawn.totals.covered_ms,
-        selector=selector(ask, stood, view),
+        selector=selector(ask, shown_stage, view),
     )
 
 
@@ -230,25 +211,5 @@ def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> li
         chosen = others if is_on else [*others, name]
         to = address(ask, stage.frame.id if stage else None, app=chosen or None)
         slot = drawn.colour_slots.get(name)
-        chips.append(
-            Chip(name or "Unknown app", activity_band.slot_class(slot), total.duration_ms, is_on, to)
-        )
+        chips.append(Chip(name or "Unknown app", slot, total.duration_ms, is_on, to))
     return chips
-
-
-def _row(run: timeline.Run) -> Row:
-    return Row(
-        start_ms=run.start_ms,
-        end_ms=run.end_ms,
-        app_name=run.app_name or "Unknown app",
-        window_name=run.window_name or run.browser_url or "",
-        css_class=activity_band.slot_class(run.colour_slot),
-        frame_id=run.first_frame_id,
-    )
-
-
-def _nearest_days(database: Database, day: times.Day, viewer: Viewer) -> tuple[date | None, date | None]:
-    """The nearest days before and after that have frames."""
-    before = timeline.nearest_days(database, day.start_ms, day.end_ms)
-    earlier, later = (viewer.day_of(ms).date if ms is not None else None for ms in before)
-    return earlier, later

@@ -16,20 +16,10 @@ from webapp.core import formatting
 from webapp.core.services import Viewer
 
 ZOOMS = {"day": 0, "1h": 60, "10min": 10}
-"""Zoom levels and their minutes; a day is as long as it is."""
+"""Zoom levels and their minutes, wide before close; a day is as long as it is."""
 
 _TICK_MIN = {"day": 60, "1h": 10, "10min": 1}
 _LABEL_MIN = {"day": 360, "1h": 10, "10min": 2}
-
-REASONS = {
-    "paused": "paused",
-    "locked": "locked",
-    "asleep": "asleep",
-    "idle": "idle (no input)",
-    "excluded": "left out by a privacy rule",
-    "not_running": "not recording",
-    "deleted": "deleted",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,35 +88,28 @@ def window(day: times.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
         return Window(day.start_ms, day.end_ms, zoom)
     step = minutes * 60_000
     local = times.to_local(at_ms, viewer.zone)
-    into = (local.minute * 60_000 + local.second * 1000 + local.microsecond // 1000) % step
-    start = at_ms - into
+    start = at_ms - (local.minute * 60_000 + local.second * 1000 + local.microsecond // 1000) % step
     return Window(max(start, day.start_ms), min(start + step, day.end_ms), zoom)
 
 
-def slot_class(slot: int | None) -> str:
-    """The class that carries an app's colour."""
-    return "other" if slot is None else f"c{slot}"
-
-
-def runs(found: Iterable[Run], view: Window, shown_apps: Collection[str]) -> list[BandRun]:
+def band_runs(runs: Iterable[Run], view: Window, shown_apps: Collection[str]) -> list[BandRun]:
     """The rectangles of `store.timeline.timeline` runs; apps outside the filter are kept, but faded."""
-    drawn = []
-    for run in found:
-        x, end = view.share(run.start_ms), view.share(run.end_ms)
-        width = round(max(end - x, 0.1), 3)
-        name = run.app_name or ""
-        drawn.append(
-            BandRun(
-                x=x,
-                width=width,
-                css_class=slot_class(run.colour_slot),
-                is_faded=bool(shown_apps) and name not in shown_apps,
-                frame_id=run.first_frame_id,
-                label=name if width >= 5 else "",
-                letter=name[:1].upper() if 2 <= width < 5 else "",
-            )
-        )
-    return drawn
+    return [_band_run(run, view, shown_apps) for run in runs]
+
+
+def _band_run(run: Run, view: Window, shown_apps: Collection[str]) -> BandRun:
+    x = view.share(run.start_ms)
+    width = round(max(view.share(run.end_ms) - x, 0.1), 3)
+    name = run.app_name or ""
+    return BandRun(
+        x=x,
+        width=width,
+        css_class=formatting.slot_class(run.colour_slot),
+        is_faded=bool(shown_apps) and name not in shown_apps,
+        frame_id=run.first_frame_id,
+        label=name if width >= 5 else "",
+        letter=name[:1].upper() if 2 <= width < 5 else "",
+    )
 
 
 def gap_rects(gaps: Iterable[Gap], view: Window) -> list[BandGap]:
@@ -146,16 +129,8 @@ def gap_texts(gaps: Sequence[Gap], shown: tuple[int, int] | None, at_least_ms: i
             continue
         inside = shown is not None and gap.start_ms >= shown[0] and gap.end_ms <= shown[1]
         if inside or gap.reason != "not_running":
-            by_reason.setdefault(reason_words(gap.reason), []).append((gap.start_ms, gap.end_ms))
+            by_reason.setdefault(formatting.gap_reason(gap.reason), []).append((gap.start_ms, gap.end_ms))
     return [GapText(words, tuple(stretches)) for words, stretches in by_reason.items()]
-
-
-def reason_words(reason: str) -> str:
-    """A gap's reason for people: ``failed:no_display`` becomes ``failed (no display)``."""
-    kind, _, cause = reason.partition(":")
-    if kind == "failed":
-        return f"failed ({cause.replace('_', ' ')})" if cause else "failed"
-    return REASONS.get(kind, kind.replace("_", " "))
 
 
 def ticks(view: Window, viewer: Viewer) -> list[Tick]:

@@ -1,16 +1,15 @@
-"""A search as its address says it."""
+"""A search as its address says it, and what stands around its hits: facets, filters, other searches."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any
 from urllib.parse import urlencode
 
 from assistant.core.query_embedder import Meaning
 from store.core.database import Database
 from store.frames.frames import id_range
 from store.search import search, suggestions
-from store.search import suggestions as found_facets
 from store.search.search import Filters, ListedSearch, Order
 from store.search.suggestions import Facet
 from webapp.core.parameters import NO_RANGE, Range
@@ -58,12 +57,6 @@ class SearchRequest:
             return {"from": self.range.start_ms, "to": self.range.end_ms}
         return {"when": self.range.when}
 
-    def without(self, part: Literal["app", "win", "url"]) -> SearchRequest:
-        """The same search with one filter less."""
-        if part == "app":
-            return replace(self, app="")
-        return replace(self, win="") if part == "win" else replace(self, url="")
-
     @property
     def is_filtered(self) -> bool:
         return bool(self.app or self.win or self.url or self.range.is_given)
@@ -75,15 +68,8 @@ class SearchRequest:
         return ", ".join(part for part in parts if part)[:120]
 
 
-# ---- refining
-# What stands around the hits of a search: facets, chips that can be removed, ways out of nothing.
-
 _FIELDS = (("app", "App", "apps"), ("win", "Window", "windows"), ("url", "URL", "urls"))
-_PARAMETERS: dict[str, Literal["app", "win", "url"]] = {
-    "app_name": "app",
-    "window_name": "win",
-    "browser_url": "url",
-}
+_PARAMETERS = {"app_name": "app", "window_name": "win", "browser_url": "url"}
 _MAX_VALUE_CHARS = 60
 
 
@@ -134,7 +120,7 @@ class Refining:
 
 def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Meaning) -> Refining:
     """The facets of a search by its words, what is set, and where its list begins."""
-    found = found_facets.facets(database, asked.q, asked.filters)
+    facets = suggestions.facets(database, asked.q, asked.filters)
     is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
     newest_id = None
     if not is_over:
@@ -143,10 +129,10 @@ def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Mea
         groups=tuple(
             Group(label, choices)
             for name, label, attribute in _FIELDS
-            if (choices := _choices(asked, name, getattr(found, attribute)))
+            if (choices := _choices(asked, name, getattr(facets, attribute)))
         ),
         chips=tuple(_chips(asked)),
-        counted=0 if found.is_whole else found_facets.COUNTED,
+        counted=0 if facets.is_whole else suggestions.COUNTED,
         newest_id=newest_id,
     )
 
@@ -161,15 +147,15 @@ def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alterna
     found = suggestions.suggest(database, asked.q, asked.filters, Filters(0))
     spellings = [
         Alternative(
-            f"{each.text}, without any filter" if each.without_filters else each.text,
-            (SearchRequest(q=each.text) if each.without_filters else replace(asked, q=each.text)).address(),
-            each.total,
+            f"{spelling.text}, without any filter" if spelling.without_filters else spelling.text,
+            replace(SearchRequest() if spelling.without_filters else asked, q=spelling.text).address(),
+            spelling.total,
         )
-        for each in found.spellings
+        for spelling in found.spellings
     ]
     widenings = [
-        Alternative(_without_words(asked, each.without), _without(asked, each.without).address(), each.total)
-        for each in found.widenings
+        Alternative(_without_words(asked, less.without), _without(asked, less.without).address(), less.total)
+        for less in found.widenings
     ]
     return spellings, widenings
 
@@ -180,9 +166,9 @@ def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> tupl
     if chosen and len(facets) <= 1:
         return ()
     return tuple(
-        Choice(_short(each.value), asked.address(**{name: each.value}), each.count)
-        for each in facets
-        if each.value.casefold() != chosen
+        Choice(_short(facet.value), asked.address(**{name: facet.value}), facet.count)
+        for facet in facets
+        if facet.value.casefold() != chosen
     )
 
 
@@ -200,7 +186,8 @@ def _chips(asked: SearchRequest) -> list[Chip]:
 def _without(asked: SearchRequest, names: tuple[str, ...]) -> SearchRequest:
     wider = asked
     for name in names:
-        wider = replace(wider, range=NO_RANGE) if name == "time" else wider.without(_PARAMETERS[name])
+        less: dict[str, Any] = {"range": NO_RANGE} if name == "time" else {_PARAMETERS[name]: ""}
+        wider = replace(wider, **less)
     return wider
 
 

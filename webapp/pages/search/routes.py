@@ -1,0 +1,92 @@
+"""Search: everything that was on the screen, by words, app, window, address and time."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from flask import Blueprint, render_template, request
+from werkzeug.wrappers import Response
+
+from store.search import filters, saved_searches, search
+from store.search.saved_searches import SavedSearch
+from store.search.search import BadCursor
+from webapp.core import parameters, templating
+from webapp.core.errors import Problem
+from webapp.core.parameters import number
+from webapp.core.services import services, viewer
+from webapp.pages.search.facets import SearchRequest, listed
+from webapp.pages.search.view import page
+
+blueprint = Blueprint("search", __name__)
+
+_MAX_CHARS = 1000
+_MAX_NAME_CHARS = 120
+
+
+@blueprint.get("/search")
+def show() -> Response:
+    """The page; for htmx the results, or with ``after`` the next part of them."""
+    own, asked = services(), _asked()
+    try:
+        found = page(own.database, asked, viewer(), _last_day(), own.embedder.asked(asked.q))
+    except BadCursor:
+        template = "search/_changed.html" if templating.wants_fragment() else "search/changed.html"
+        return templating.render_page(template, 400, asked=asked, section="search")
+    fragment = "search/_more.html" if asked.after else "search/_results.html"
+    return templating.render("search/search.html", fragment, page=found, section="search")
+
+
+@blueprint.get("/search/new")
+def new() -> str:
+    """How many frames have come that this list would have, by words and by meaning."""
+    asked, own = _asked(), services()
+    after_id = number(request.args, "newest") or 0
+    count = search.count_new(own.database, listed(asked, own.embedder.asked(asked.q)), after_id)
+    return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
+
+
+@blueprint.get("/search/names")
+def names() -> str:
+    """Window titles or addresses that contain what is typed into their filter, as options."""
+    column: Literal["window_name", "browser_url"] = "browser_url" if "url" in request.args else "window_name"
+    typed = request.args.get("url", request.args.get("win", ""))[:_MAX_CHARS]
+    return render_template("search/_names.html", names=filters.typed(services().database, column, typed))
+
+
+@blueprint.post("/search/saved")
+def save() -> Response:
+    """Keep a search under a name, or no longer."""
+    address = request.form.get("address", "")
+    database = services().database
+    if request.form.get("forget"):
+        saved_searches.forget(database, address)
+        return templating.redirect_to(address if saved_searches.is_search(address) else "/search")
+    name = request.form.get("name", "").strip()[:_MAX_NAME_CHARS]
+    try:
+        saved_searches.save(database, SavedSearch(name, address))
+    except ValueError as error:
+        raise Problem(400, "invalid_search", f"This cannot be saved: {error}.") from error
+    return templating.redirect_to(address)
+
+
+def _asked() -> SearchRequest:
+    args = request.args
+    return SearchRequest(
+        q=args.get("q", "")[:_MAX_CHARS],
+        app=args.get("app", "").strip()[:_MAX_CHARS],
+        win=args.get("win", "").strip()[:_MAX_CHARS],
+        url=args.get("url", "").strip()[:_MAX_CHARS],
+        range=parameters.range_of(args, viewer()),
+        sort=args.get("sort", "") if args.get("sort") in ("new", "old", "best") else "",
+        after=args.get("after") or None,
+        pages=number(args, "pages", 5) or 1,
+    )
+
+
+def _last_day() -> date | None:
+    """The day whose header the list has shown already."""
+    try:
+        return date.fromisoformat(request.args.get("day", ""))
+    except ValueError:
+        return None

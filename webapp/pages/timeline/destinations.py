@@ -1,0 +1,62 @@
+"""Where a typed time leads: a moment or a stretch of the timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from assistant.language.time_phrases import Calendar, Found, Refusal, in_field
+from store.core import times
+from webapp.core import formatting
+from webapp.core.parameters import clock_on
+from webapp.core.services import Viewer
+from webapp.pages.timeline.band import ZOOMS
+
+_PROBLEMS = {
+    "future": "has not come yet",
+    "no_such_date": "is no date",
+    "no_such_time": "is no time of day",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """An address, and what it is called."""
+
+    address: str
+    words: str
+
+
+def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destination | str:
+    """The place that was typed, or a sentence saying what was not understood.
+
+    A clock time alone belongs to the day that is shown; everything else is a phrase.
+    """
+    at_ms = clock_on(shown, typed, viewer)
+    if at_ms is not None:
+        return _moment(at_ms, viewer)
+    calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
+    match in_field(typed, calendar):
+        case Refusal(phrase, problem):
+            why = _PROBLEMS.get(problem, "is not a time I know")
+            return f"“{phrase}” {why}. Try 14:32, yesterday 9:00 or 2026-11-18."
+        case Found(at_ms=int(moment_ms)):
+            return _moment(moment_ms, viewer)
+        case stretch:
+            return _stretch(stretch.start_ms, stretch.end_ms, viewer)
+
+
+def _moment(at_ms: int, viewer: Viewer) -> Destination:
+    on = formatting.date_short(viewer.day_of(at_ms).date)
+    return Destination(f"/timeline?at={at_ms}", f"{on} at {formatting.clock_short(at_ms, viewer.zone)}")
+
+
+def _stretch(start_ms: int, end_ms: int, viewer: Viewer) -> Destination:
+    """A range opens at its start, at the closest zoom that holds it."""
+    words = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
+    day = viewer.day_of(start_ms)
+    if day.start_ms == start_ms and (end_ms >= day.end_ms or end_ms == viewer.now_ms):
+        return Destination(f"/timeline?day={day.date.isoformat()}", words)
+    holds = [zoom for zoom, minutes in ZOOMS.items() if minutes and end_ms - start_ms <= minutes * 60_000]
+    query = {"at": start_ms} | ({"z": holds[-1]} if holds else {})
+    return Destination(f"/timeline?{urlencode(query)}", words)
