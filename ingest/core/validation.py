@@ -42,7 +42,7 @@ class InvalidImage(Exception):
 
 
 def read_checked(path: Path, media_type: str, sha256: str | None = None) -> bytes:
-    """The bytes of a picture file that passed every check short of decoding. Raises `Rejected`.
+    """The bytes of a picture file that passed every check short of decoding. Raises `InvalidImage`.
 
     `sha256` is the digest noted where the picture was taken, if it was.
     """
@@ -54,7 +54,7 @@ def read_checked(path: Path, media_type: str, sha256: str | None = None) -> byte
 
 
 def check(content: bytes, media_type: str) -> None:
-    """Type and dimensions, from the first bytes alone. Raises `Rejected`."""
+    """Type and dimensions, from the first bytes alone. Raises `InvalidImage`."""
     actual = media_type_of(content)
     if actual != media_type:
         raise InvalidImage("wrong_type", f"declared {media_type}, but the bytes are {actual or 'no picture'}")
@@ -74,7 +74,7 @@ def check(content: bytes, media_type: str) -> None:
 
 
 def decode(content: bytes, media_type: str) -> Image.Image:
-    """RGB pixels of bytes that passed `check`. Raises `Rejected` when they are damaged."""
+    """RGB pixels of bytes that passed `check`. Raises `InvalidImage` when they are damaged."""
     try:
         return media.decode(content, media_type)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
@@ -127,7 +127,7 @@ _NUMBERS = {"pid": (0, 2**32), "utc_offset_min": (-24 * 60, 24 * 60)}
 
 
 def checked_capture(capture: Capture) -> Capture:
-    """The same capture. Raises `Rejected` naming the field that is wrong."""
+    """The same capture. Raises `InvalidImage` naming the field that is wrong."""
     if not _is_whole(capture.captured_ms, 1, MAX_MS):
         raise InvalidImage("bad_record", "captured_ms must be a whole number of milliseconds since 1970")
     for name in _TEXTS:
@@ -151,10 +151,10 @@ def checked_capture(capture: Capture) -> Capture:
 
 def capture_from_entry_name(entry_name: str) -> Capture | None:
     """What an entry's name alone tells of its capture, for an entry that cannot be read."""
-    found = _ENTRY_NAME.fullmatch(entry_name)
-    if found is None or not _is_whole(int(found[1]), 1, MAX_MS):
+    name = _ENTRY_NAME.fullmatch(entry_name)
+    if name is None or not _is_whole(int(name[1]), 1, MAX_MS):
         return None
-    return Capture(capture_id=found[2], captured_ms=int(found[1]), source="unknown")
+    return Capture(capture_id=name[2], captured_ms=int(name[1]), source="unknown")
 
 
 def _is_toolbar(toolbar: Toolbar) -> bool:

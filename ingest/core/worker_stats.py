@@ -51,19 +51,19 @@ class WorkerStats:
             self._error = (sentence, self._clock())
             self.version += 1
 
-    def say_problem(self, sentence: str) -> None:
+    def set_problem(self, sentence: str) -> None:
         """Why nothing can be stored just now; "" when it can again."""
         with self._lock:
             if sentence != self.problem:
                 self.problem = sentence
                 self.version += 1
 
-    def say_engine(self, name: str, languages: tuple[str, ...], problem: str = "") -> None:
+    def set_engine(self, name: str, languages: tuple[str, ...], problem: str = "") -> None:
         with self._lock:
             self.engine, self.languages, self.engine_problem = name, languages, problem
             self.version += 1
 
-    def say_embedder(self, name: str, problem: str = "") -> None:
+    def set_embedder(self, name: str, problem: str = "") -> None:
         """What makes vectors, or why nothing does."""
         with self._lock:
             if (name, problem) != (self.embedder, self.embedder_problem):

@@ -1,7 +1,7 @@
 """One summary per local day, made of its hours, in small steps that may be cut short anywhere.
 
 What is to be done stands in the database (`store.memory.daily_hours`): an hour whose observations changed is
-told again, and its day written anew; each is one transaction, and a restart goes on where the last run
+summed up again, and its day written anew; each is one transaction, and a restart goes on where the last run
 ended. An hour without activity between others becomes an empty placeholder. Days follow the clock of the
 person (`store.core.preferences`): when that changes, they are counted and written again from the same hours.
 
@@ -37,27 +37,27 @@ SETTLED_AFTER_MS = 2 * 60_000
 
 
 class DailySummaryWriter:
-    """Tells hours and writes days; an hour is told `SETTLED_AFTER_MS` after it is over."""
+    """Sums up hours and writes days; an hour is summed up `SETTLED_AFTER_MS` after it is over."""
 
     def __init__(self, database: Database, clock: Callable[[], int], timeout_s: float = 60.0) -> None:
         self._database = database
         self._clock = clock
-        self._teller = DailySummaryRefiner(database, clock, timeout_s)
+        self._refiner = DailySummaryRefiner(database, clock, timeout_s)
 
     def step(self) -> bool:
-        """Follow another clock, tell one hour, or write the days of one; False when nothing is due."""
+        """Follow another clock, sum up one hour, or write the days of one; False when nothing is due."""
         chosen = day_clock(self._database)
         if self._follow(chosen):
             return True
         hour = daily_hours.due(self._database, self._until_ms)
         if hour is not None:
-            self._tell(hour)
+            self._sum_up(hour)
             return True
         return self._write(chosen)
 
-    def tell(self, refiner: Refiner) -> bool:
-        """Have a model tell one hour in better words; False when none is due, or it does not answer."""
-        return self._teller.step(refiner)
+    def refine_hour(self, refiner: Refiner) -> bool:
+        """Have a model put one hour into better words; False when none is due, or it does not answer."""
+        return self._refiner.step(refiner)
 
     @property
     def is_idle(self) -> bool:
@@ -81,13 +81,13 @@ class DailySummaryWriter:
         log.info("days are counted by %s from now on", zone)
         return True
 
-    def _tell(self, hour: int) -> None:
+    def _sum_up(self, hour: int) -> None:
         with self._database.read() as connection:
             before = _state(connection, hour)
-        found = observations.of_hour(self._database, hour)
-        points, fingerprint = rules.points_of(found), rules.fingerprint_of(found)
+        of_hour = observations.of_hour(self._database, hour)
+        points, fingerprint = rules.points_of(of_hour), rules.fingerprint_of(of_hour)
         with self._database.write() as connection:
-            if _state(connection, hour) == before:  # else the next step tells it
+            if _state(connection, hour) == before:  # else the next step sums it up
                 daily_hours.put(connection, hour, points, fingerprint, self._clock())
 
     def _write(self, chosen: DayClock) -> bool:
@@ -120,7 +120,7 @@ class DailySummaryWriter:
 
 
 def _state(connection: apsw.Connection, hour: int) -> tuple[int | None, int | None]:
-    """What must not change while an hour is told."""
+    """What must not change while an hour is summed up."""
     return daily_hours.changes(connection, hour), observations.last_deletion(connection)
 
 
@@ -175,16 +175,16 @@ class DailySummaryRefiner:
         self._next_ms = 0
 
     def step(self, refiner: Refiner) -> bool:
-        """Have the newest hour told that is due; False when none is, or the model does not answer."""
+        """Refine the newest hour that is due; False when none is, or the model does not answer."""
         if self._clock() < self._next_ms:
             return False
         hour = daily_hours.next_rewrite(self._database, self._clock())
         if hour is None:
             return False
         try:
-            points = self._told(refiner, hour)
+            points = self._rewritten(refiner, hour)
         except ModelError as error:
-            log.warning("hour %d was not told: %s", hour.hour, error.code)
+            log.warning("hour %d was not refined: %s", hour.hour, error.code)
             with self._database.write() as connection:
                 daily_hours.fail_rewrite(
                     connection, hour.hour, hour.fingerprint, error.code, DAILY_RETRY_MS, self._clock()
@@ -195,50 +195,50 @@ class DailySummaryRefiner:
             return True
         with self._database.write() as connection:
             kept = daily_hours.accept_rewrite(connection, hour.hour, hour.fingerprint, points, self._clock())
-        log.info("hour %d was %s", hour.hour, "told" if kept else "changed meanwhile")
+        log.info("hour %d was %s", hour.hour, "refined" if kept else "changed meanwhile")
         return True
 
-    def _told(self, refiner: Refiner, hour: Hour) -> tuple[Point, ...]:
+    def _rewritten(self, refiner: Refiner, hour: Hour) -> tuple[Point, ...]:
         since = observations.now_deleted(self._database)
-        found = observations.of_hour(self._database, hour.hour)
-        frame_ids = sorted({number for one in found for number in one.frame_ids})
+        of_hour = observations.of_hour(self._database, hour.hour)
+        frame_ids = sorted({number for observation in of_hour for number in observation.frame_ids})
         texts = texts_of(self._database, frame_ids)
-        taken = [hour.start_ms, *map(captured_ms_of, frame_ids)]
         return recorded_request(
             self._database,
             self._clock,
             refiner.endpoint,
-            (min(taken), hour.start_ms + HOUR_MS),
+            (min([hour.start_ms, *map(captured_ms_of, frame_ids)]), hour.start_ms + HOUR_MS),
             since,
-            lambda on_send: _ask(refiner.model, found, texts, self._timeout_s, on_send),
+            lambda on_send: _ask(refiner.model, of_hour, texts, self._timeout_s, on_send),
             lambda answer: checked(answer, texts, hour),
         )
 
 
 def _ask(
     model: ChatModel,
-    found: Sequence[Observation],
+    of_hour: Sequence[Observation],
     texts: Mapping[int, str],
     timeout_s: float,
     on_send: RequestHook,
 ) -> Completion:
     room = min(_MOST_CHARS, int(model.context_tokens * _CHARS_PER_TOKEN / 2))
-    messages = [Message("system", _INSTRUCTIONS), Message("user", prompt(found, texts, room))]
+    messages = [Message("system", _INSTRUCTIONS), Message("user", prompt(of_hour, texts, room))]
     return model.complete(messages, schema=SCHEMA, timeout_s=timeout_s, on_send=on_send)
 
 
-def prompt(found: Sequence[Observation], texts: Mapping[int, str], room: int) -> str:
+def prompt(of_hour: Sequence[Observation], texts: Mapping[int, str], room: int) -> str:
     """The observations of an hour with lines of their frames, in about `room` characters, shared evenly."""
-    share = room // max(1, len(found))
+    share = room // max(1, len(of_hour))
     blocks = ["<screen>"]
     seen: set[str] = set()
-    for one in found:
-        lines = [f"{one.app_name or 'Unknown app'}: {one.title}. {one.narrative}"]
-        for fact in one.facts:
+    for observation in of_hour:
+        app_name = observation.app_name or "Unknown app"
+        lines = [f"{app_name}: {observation.title}. {observation.narrative}"]
+        for fact in observation.facts:
             if fact.frame_id is not None:
                 lines += [f"[frame {fact.frame_id}]", fact.text]
                 seen.add(fact.text)
-        for frame_id in one.frame_ids:
+        for frame_id in observation.frame_ids:
             fresh = [
                 line for line in texts.get(frame_id, "").split("\n") if line.strip() and line not in seen
             ]
@@ -263,7 +263,7 @@ def _point(item: object, texts: Mapping[int, str], hour: Hour) -> Point | None:
     if not isinstance(item, dict):
         return None
     text = refinement.one_line(item.get("text"), _MAX_SENTENCE_CHARS)
-    facts = [refinement.fact_on_frame(each, texts) for each in refinement.items(item.get("evidence"))]
+    facts = [refinement.fact_on_frame(proof, texts) for proof in refinement.items(item.get("evidence"))]
     quotes = [
         Quote(fact.frame_id, fact.text) for fact in facts if fact is not None and fact.frame_id is not None
     ]

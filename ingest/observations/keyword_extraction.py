@@ -29,9 +29,6 @@ _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _CJK_STOPS = frozenset(
     "的了是在和与及或也都就不没有这那个我你他她它们为以于上下中到对把被从而但吗呢吧啊之其等将可能会要还更很一二三"
 )
-_STOPS = frozenset(
-    "的了是在和与及或也都就不没有这那个我你他她它们为以于上下中到对把被从而但吗呢吧啊之其等将可能会要还更很一二三"
-)
 _STOP_WORDS = """
     about above after again against also although always among another anything around back because been
     before being below between both came cannot come could does doing done down during each edit either else
@@ -58,13 +55,13 @@ class Line:
 
 def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
     """Each different line of some (frame id, text) once, in order."""
-    found: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     for frame_id, text in texts:
         for line in text.split("\n"):
             stripped = line.strip()
             if stripped:
-                found.setdefault(" ".join(stripped.casefold().split()), Line(stripped, frame_id))
-    return list(found.values())
+                lines.setdefault(" ".join(stripped.casefold().split()), Line(stripped, frame_id))
+    return list(lines.values())
 
 
 def concepts(titles: Sequence[str], lines: Sequence[Line]) -> list[str]:
@@ -113,22 +110,22 @@ def _is_sentence(line: str) -> bool:
 
 def _words(text: str) -> set[str]:
     """The words of a line that may be concepts."""
-    found: set[str] = set()
+    words: set[str] = set()
     run: list[str] = []
     end = -1
     for token in tokenizer.tokens(text):
         is_cjk = _CJK.match(token.text) is not None
         if not is_cjk or token.start != end or token.text in _CJK_STOPS:
-            found |= _grams(run)
+            words |= _grams(run)
             run = []
         if is_cjk and token.text not in _CJK_STOPS:
             run.append(token.text)
         elif (
             not is_cjk and len(token.text) >= _MIN_CHARS and token.text.isalpha() and token.text not in _STOPS
         ):
-            found.add(token.text)
+            words.add(token.text)
         end = token.end
-    return found | _grams(run)
+    return words | _grams(run)
 
 
 def _grams(run: Sequence[str]) -> set[str]:

@@ -6,10 +6,9 @@ stores what came of it. A restart goes on where the last run ended, and nothing 
 Of the hour that still runs only activity that has ended is taken, every few minutes.
 
 What was observed then becomes days (`ingest.observations.daily_summaries`). Where a chat model may be used,
-it puts
-settled observations, and after them hours of days, into better words, one small job at a time and outside
-any transaction; the rules' words stay until it has answered well. Before that, frames from before there were
-tags are marked (`ingest.observations.observation_loop`).
+it puts settled observations, and after them hours of days, into better words, one small job at a time and
+outside any transaction; the rules' words stay until it has answered well. Before that, frames from before
+there were tags are marked.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from collections.abc import Callable
 import apsw
 
 from engines.chat.protocol import ModelError
+from ingest.core.step_loop import StepLoop
 from ingest.observations import places, rules
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.refinement import NOT_ITS_FAULT, refine
@@ -35,17 +35,19 @@ from store.memory.observations import HOUR_MS
 log = logging.getLogger(__name__)
 
 SETTLED_AFTER_MS = 90_000
-"""Activity goes on up to a minute after its last look (`line.MERGE_GAP_MS`)."""
+"""Activity goes on up to a minute after its last look (`activity_intervals.MERGE_GAP_MS`)."""
 RUNNING_HOUR_EVERY_MS = 5 * 60_000
 REFINE_EVERY_MS = 5_000
 MODEL_AGAIN_MS = 5 * 60_000
 """A model that does not answer at all is left alone this long, and no observation is blamed."""
 _STUMBLED_AGAIN_MS = 10 * 60_000
-_IDLE_S = 2.0
 
 
-class ObservationLoop(threading.Thread):
+class ObservationLoop(StepLoop):
     """Derives hours and writes `days` of them, then refines with the `refiner` of that moment, if any."""
+
+    work = "memory"
+    idle_s = 2.0
 
     def __init__(
         self,
@@ -56,42 +58,22 @@ class ObservationLoop(threading.Thread):
         timeout_s: float = 60.0,
         days: DailySummaryWriter | None = None,
     ) -> None:
-        # A daemon: what is under way at shutdown is abandoned and still on the list.
-        super().__init__(name="observations", daemon=True)
-        self._database = database
+        super().__init__("observations", database, stop)
         self._clock = clock
-        self._stopping = stop
         self._refiner = refiner
         self._timeout_s = timeout_s
         self._later: dict[int, int] = {}  # hours that are not due before a moment
         self._refine_next_ms = 0
         self._days = days
 
-    def run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                worked = self.step()
-            except StoreBusy as error:
-                log.info("memory waits: %s", error)
-                worked = False
-            except Exception:
-                # The outermost edge: memory can be late, but must not take the worker along.
-                log.exception("memory stumbled")
-                worked = False
-            if not worked:
-                self._stopping.wait(_IDLE_S)
-        self._database.close_thread()
-
     def step(self) -> bool:
-        """Derive one hour, tell one of a day, mark some old frames, or refine one observation; False when
-        nothing is due.
-        """
+        """Derive one hour, sum up one of a day, mark some old frames, or refine one observation."""
         hour = self._due()
         if hour is not None:
             self._derive_or_postpone(hour)
             return True
-        is_told = bool(self._days and self._days.step())
-        return is_told or tag_some(self._database, self._clock) or self._refine_one()
+        has_summed_up = bool(self._days and self._days.step())
+        return has_summed_up or tag_some(self._database, self._clock) or self._refine_one()
 
     @property
     def is_idle(self) -> bool:
@@ -134,10 +116,10 @@ class ObservationLoop(threading.Thread):
             self._later.pop(hour, None)
         else:
             self._later[hour] = now_ms + RUNNING_HOUR_EVERY_MS
-        found = rules.summarize_sessions(self._database, hour, now_ms)
+        sessions = rules.summarize_sessions(self._database, hour, now_ms)
         log.info(
             "hour %d: %d observations, %d of them new or changed, %d sessions, %d ms",
-            hour, len(drafts), changed, found, round((time.monotonic() - started) * 1000),
+            hour, len(drafts), changed, sessions, round((time.monotonic() - started) * 1000),
         )  # fmt: skip
 
     # -- words ----------------------------------------------------------------------------
@@ -153,7 +135,7 @@ class ObservationLoop(threading.Thread):
         waiting = observation_writer.due(self._database, now_ms, 1)
         self._refine_next_ms = now_ms + REFINE_EVERY_MS
         if not waiting:
-            return bool(self._days and self._days.tell(refiner))
+            return bool(self._days and self._days.refine_hour(refiner))
         [(observation, fingerprint)] = waiting
         try:
             better = refine(self._database, self._clock, refiner, observation, self._timeout_s)
@@ -201,6 +183,6 @@ def tag_some(database: Database, clock: Callable[[], int]) -> bool:
             return False
     with database.write() as connection:
         for frame in tags.unmarked(connection, AT_ONCE):
-            found = places.tags(frame.app_name, frame.window_name, frame.browser_url)
-            tags.add_by_rule(connection, frame.id, found, clock())
+            names = places.tags(frame.app_name, frame.window_name, frame.browser_url)
+            tags.add_by_rule(connection, frame.id, names, clock())
     return True

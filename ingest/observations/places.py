@@ -94,8 +94,8 @@ def project(app_name: str | None, window_name: str | None) -> str | None:
 def tags(app_name: str | None, window_name: str | None, browser_url: str | None) -> list[str]:
     """What a frame is marked with as it comes in: the kind of work, the site, the project."""
     work = kind(app_name, browser_url)
-    found = [None if work == "other" else work, site(browser_url), project(app_name, window_name)]
-    return [tag for tag in found if tag]
+    names = [None if work == "other" else work, site(browser_url), project(app_name, window_name)]
+    return [tag for tag in names if tag]
 
 
 def files(texts: Iterable[str]) -> list[str]:

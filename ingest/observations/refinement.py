@@ -143,9 +143,10 @@ def fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
     if type(frame_id) is not int or len(text) < _MIN_FACT_CHARS:
         return None
     words = [token.text for token in tokenizer.tokens(text)]
-    there = [token.text for token in tokenizer.tokens(texts.get(frame_id, ""))]
-    stands = any(there[at : at + len(words)] == words for at in range(len(there) - len(words) + 1))
-    return Fact(text, frame_id) if words and stands else None
+    on_frame = [token.text for token in tokenizer.tokens(texts.get(frame_id, ""))]
+    starts = range(len(on_frame) - len(words) + 1)
+    is_on_frame = any(on_frame[at : at + len(words)] == words for at in starts)
+    return Fact(text, frame_id) if words and is_on_frame else None
 
 
 def read_object(answer: str) -> dict[str, Any]:
@@ -195,12 +196,12 @@ def refine(
     """
     since = observations.now_deleted(database)
     texts = texts_of(database, observation.frame_ids)
-    taken = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
+    times = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
     return recorded_request(
         database,
         clock,
         refiner.endpoint,
-        (min([observation.start_ms, *taken]), max([observation.end_ms, *taken])),
+        (min([observation.start_ms, *times]), max([observation.end_ms, *times])),
         since,
         lambda on_send: ask(refiner.model, observation, texts, timeout_s, on_send),
         lambda answer: checked_refinement(answer, texts),
@@ -218,7 +219,7 @@ def recorded_request(
 ) -> T:
     """What `check` makes of the answer to `ask`, which is noted as showing screens of `shown_ms`.
 
-    `since` is what `memory_hours.now_deleted` said before anything was read; where more is deleted until the
+    `since` is what `observations.now_deleted` said before anything was read; where more is deleted until the
     request leaves, it does not. Raises as `refine`.
     """
 
@@ -227,28 +228,28 @@ def recorded_request(
 
     first_ms, last_ms = shown_ms
     about = RequestContext("refine", endpoint.name, endpoint.model, first_ms=first_ms, last_ms=last_ms)
-    noting = EgressRecorder(database, clock, about, still)
+    recorder = EgressRecorder(database, clock, about, still)
     try:
-        answer = ask(noting)
-        found = check(answer.text)
+        answer = ask(recorder)
+        checked = check(answer.text)
     except ModelError as error:
-        noting.finish(error.code)
+        recorder.finish(error.code)
         raise
-    _finish(noting, endpoint, answer)
-    return found
+    _finish(recorder, endpoint, answer)
+    return checked
 
 
 def texts_of(database: Database, frame_ids: Iterable[int]) -> dict[int, str]:
     """The texts of the frames that were read."""
-    found = {number: readings.current_reading(database, number) for number in frame_ids}
-    return {number: reading.text for number, reading in found.items() if reading is not None}
+    current = {number: readings.current_reading(database, number) for number in frame_ids}
+    return {number: reading.text for number, reading in current.items() if reading is not None}
 
 
-def _finish(noting: EgressRecorder, endpoint: Endpoint, answer: Completion) -> None:
+def _finish(recorder: EgressRecorder, endpoint: Endpoint, answer: Completion) -> None:
     """Tokens only as the endpoint counted them: nobody waits for an estimate here."""
     if answer.usage is None:
-        noting.finish("answered")
+        recorder.finish("answered")
         return
     read, written = answer.usage.input_tokens, answer.usage.output_tokens
     cost = cost_of(read, written, endpoint.input_price, endpoint.output_price)
-    noting.finish("answered", read, written, cost=cost, currency="" if cost is None else endpoint.currency)
+    recorder.finish("answered", read, written, cost=cost, currency="" if cost is None else endpoint.currency)

@@ -1,4 +1,4 @@
-"""The rules that make observations of one clock hour from its activity and its texts.
+"""The rules that make memory of what was seen: observations of an hour, sessions, points of a day.
 
 One observation for each place (a site, or a window of an app) that was worked in, its visits
 merged. Everything it says was seen: durations come from the line of activity, words from titles,
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from zoneinfo import ZoneInfo
 
 import apsw
@@ -25,7 +25,6 @@ from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.documents import SESSION_GAP_MS
 from store.memory.observations import HOUR_MS, Draft, Fact, Observation
 from store.timeline import segments
-from store.timeline import segments as stored_visits
 from store.timeline.gaps import Interval, merge_intervals
 from store.timeline.segments import Segment
 from store.timeline.totals import Totals
@@ -89,11 +88,11 @@ def _draft(connection: apsw.Connection, hour: int, where: str, visits: list[Segm
 
 def _frames(connection: apsw.Connection, hour: int, visits: Sequence[Segment]) -> list[int]:
     """The frames of the visits within the hour, in order."""
-    found: dict[int, None] = {}
+    frame_ids: dict[int, None] = {}
     for visit in visits:
-        ids = stored_visits.frames_of(connection, visit, hour * HOUR_MS, (hour + 1) * HOUR_MS)
-        found.update(dict.fromkeys(ids))
-    return list(found)
+        ids = segments.frames_of(connection, visit, hour * HOUR_MS, (hour + 1) * HOUR_MS)
+        frame_ids.update(dict.fromkeys(ids))
+    return list(frame_ids)
 
 
 def _spread(ids: Sequence[int], most: int) -> list[int]:
@@ -105,20 +104,16 @@ def _spread(ids: Sequence[int], most: int) -> list[int]:
 
 def _texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> list[tuple[int, int, str]]:
     """(frame, reading, text) of the frames that were read."""
-    found = (stored_visits.text_of(connection, frame_id) for frame_id in frame_ids)
-    return [text for text in found if text is not None]
+    texts = (segments.text_of(connection, frame_id) for frame_id in frame_ids)
+    return [text for text in texts if text is not None]
 
 
 def _urls(connection: apsw.Connection, visits: Sequence[Segment], frame_ids: Sequence[int]) -> list[str]:
     """Addresses: of the browser by time spent, then those that stood in the texts."""
-    spent: Counter[str] = Counter()
-    for visit in visits:
-        if visit.browser_url:
-            spent[visit.browser_url] += max(1, visit.duration_ms)
-    found = [url for url, _ in spent.most_common()]
+    urls = _by_time((visit.browser_url, visit.duration_ms) for visit in visits if visit.browser_url)
     for frame_id in frame_ids:
-        found += stored_visits.urls_of(connection, frame_id)
-    return list(dict.fromkeys(found))[:_MAX_URLS]
+        urls += segments.urls_of(connection, frame_id)
+    return list(dict.fromkeys(urls))[:_MAX_URLS]
 
 
 # -- words --------------------------------------------------------------------------------
@@ -126,12 +121,8 @@ def _urls(connection: apsw.Connection, visits: Sequence[Segment], frame_ids: Seq
 
 def _titles(visits: Sequence[Segment]) -> list[str]:
     """Titles of the windows, those with the most time first."""
-    spent: Counter[str] = Counter()
-    for visit in visits:
-        title = places.stable_title(visit.window_name, visit.app_name)
-        if title:
-            spent[title] += max(1, visit.duration_ms)
-    return [title for title, _ in spent.most_common()]
+    titles = ((places.stable_title(v.window_name, v.app_name), v.duration_ms) for v in visits)
+    return _by_time((title, duration_ms) for title, duration_ms in titles if title)
 
 
 def _title(first: Segment, titles: Sequence[str]) -> str:
@@ -176,6 +167,20 @@ def duration_text(duration_ms: int) -> str:
     )
 
 
+def _by_time(times: Iterable[tuple[str, int]]) -> list[str]:
+    """Names of (name, milliseconds), those with the most time first; a single look counts a little."""
+    spent: Counter[str] = Counter()
+    for name, duration_ms in times:
+        spent[name] += max(1, duration_ms)
+    return [name for name, _ in spent.most_common()]
+
+
+def _apps(totals: Totals, most: int) -> str:
+    return ", ".join(
+        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:most]
+    )
+
+
 def _active_ms(visits: Sequence[Segment]) -> int:
     return sum(visit.duration_ms for visit in visits)
 
@@ -201,8 +206,8 @@ _MOST = 8
 
 def summarize_sessions(database: Database, hour: int, now_ms: int) -> int:
     """Summarise the sessions of an hour anew; returns how many there are. One still under way waits."""
-    found = [bounds for bounds in _sessions(database, hour) if bounds[1] + SESSION_GAP_MS <= now_ms]
-    fields = [(bounds, *_summary(database, *bounds)) for bounds in found]
+    over = [bounds for bounds in _sessions(database, hour) if bounds[1] + SESSION_GAP_MS <= now_ms]
+    fields = [(bounds, *_summary(database, *bounds)) for bounds in over]
     with database.write() as connection:
         kept = [
             documents.put_session(connection, start, end, values, project, now_ms)
@@ -222,32 +227,21 @@ def _sessions(database: Database, hour: int) -> list[Interval]:
 
 def _summary(database: Database, start_ms: int, end_ms: int) -> tuple[dict[str, str | None], str | None]:
     """(fields, project) of a session."""
-    found = observations.between(database, start_ms, end_ms)
+    seen = observations.between(database, start_ms, end_ms)
     totals = segments.totals(database, start_ms, end_ms)
-    apps = ", ".join(
-        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:_MOST]
-    )
-    files = _by_time(found, lambda one: one.files)
+    apps = _apps(totals, _MOST)
+    files = _by_time((name, o.active_ms) for o in seen for name in o.files)
     notes = [f"{duration_text(totals.covered_ms)} at the screen: {apps}." if apps else ""]
     notes.append(f"Files: {'; '.join(files[:_MOST])}." if files else "")
-    sites = [one.title for one in sorted(found, key=lambda one: -one.active_ms) if one.kind == "browsing"]
-    to_do = list(dict.fromkeys(fact.text for one in found for fact in one.facts if is_to_do(fact.text)))
-    projects = _by_time(found, lambda one: (one.project,) if one.project else ())
+    sites = [o.title for o in sorted(seen, key=lambda o: -o.active_ms) if o.kind == "browsing"]
+    to_do = list(dict.fromkeys(fact.text for o in seen for fact in o.facts if is_to_do(fact.text)))
+    projects = _by_time((o.project, o.active_ms) for o in seen if o.project)
     fields: dict[str, str | None] = {
         "investigated": "\n".join(dict.fromkeys(sites[:_MOST])) or None,
         "next_steps": "\n".join(to_do[:_MOST]) or None,
         "notes": " ".join(note for note in notes if note) or None,
     }
     return fields, projects[0] if projects else None
-
-
-def _by_time(found: Sequence[Observation], names: Callable[[Observation], Sequence[str]]) -> list[str]:
-    """Names of observations, those with the most time first."""
-    spent: Counter[str] = Counter()
-    for one in found:
-        for name in names(one):
-            spent[name] += max(1, one.active_ms)
-    return [name for name, _ in spent.most_common()]
 
 
 # Summaries of days by rules: the points of an hour from its observations, a day's text from its hours.
@@ -265,20 +259,19 @@ _TOP_APPS = 5
 
 def points_of(observations: Sequence[Observation]) -> tuple[Point, ...]:
     """What an hour was about, in the order of time."""
-    told = [one for one in observations if one.title or one.narrative]
-    longest = sorted(told, key=lambda one: -one.active_ms)[:MAX_POINTS]
-    return tuple(_point(one) for one in sorted(longest, key=lambda one: (one.start_ms, one.id)))
+    worded = [o for o in observations if o.title or o.narrative]
+    longest = sorted(worded, key=lambda o: -o.active_ms)[:MAX_POINTS]
+    return tuple(_point(o) for o in sorted(longest, key=lambda o: (o.start_ms, o.id)))
 
 
 def fingerprint_of(observations: Sequence[Observation]) -> str:
     """Equal for observations that say the same; "" for none."""
     if not observations:
         return ""
-    said = [
-        (one.start_ms, one.end_ms, one.active_ms, one.title, one.narrative, one.facts, one.frame_ids)
-        for one in observations
+    content = [
+        (o.start_ms, o.end_ms, o.active_ms, o.title, o.narrative, o.facts, o.frame_ids) for o in observations
     ]
-    return hashlib.sha256(repr((_RULES, said)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return hashlib.sha256(repr((_RULES, content)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals) -> str:
@@ -286,34 +279,28 @@ def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals) ->
     points = [point for hour in hours for point in hour.points]
     if not points:
         return ""
-    apps = ", ".join(
-        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:_TOP_APPS]
-    )
+    apps = _apps(totals, _TOP_APPS)
     spent = f"{duration_text(totals.covered_ms)} at the screen" + (f": {apps}." if apps else ".")
     named = f"{day.date.strftime('%A')}, {day.date.day} {day.date.strftime('%B %Y')}"
     return "\n".join([f"{named}. {spent}", *(_line(point, zone) for point in points)])
 
 
-def _point(one: Observation) -> Point:
-    quotes = [Quote(fact.frame_id, fact.text) for fact in one.facts if fact.frame_id is not None]
+def _point(observation: Observation) -> Point:
+    quotes = [Quote(fact.frame_id, fact.text) for fact in observation.facts if fact.frame_id is not None]
     if not quotes:
-        quotes = [Quote(frame_id, "") for frame_id in one.frame_ids[:1]]
-    return Point(one.start_ms, _said(one), tuple(quotes[:MAX_QUOTES]))
+        quotes = [Quote(frame_id, "") for frame_id in observation.frame_ids[:1]]
+    return Point(observation.start_ms, _sentence(observation), tuple(quotes[:MAX_QUOTES]))
 
 
-def _said(one: Observation) -> str:
+def _sentence(observation: Observation) -> str:
     """A sentence of a person or a model as it is; of the rules, what was open and for how long."""
-    is_by_rule = one.source == "rule" or (one.source == "user" and "narrative" not in one.edited)
-    said = (
-        f"{one.title}, {duration_text(one.active_ms)}." if is_by_rule or not one.narrative else one.narrative
-    )
-    return " ".join(said.split())[:_MAX_POINT_CHARS]
+    is_edited = observation.source == "user" and "narrative" in observation.edited
+    sentence = observation.narrative if is_edited or observation.source == "model" else ""
+    sentence = sentence or f"{observation.title}, {duration_text(observation.active_ms)}."
+    return " ".join(sentence.split())[:_MAX_POINT_CHARS]
 
 
 def _line(point: Point, zone: ZoneInfo) -> str:
     at = times.to_local(point.at_ms, zone)
     quotes = " ".join(f"“{quote.text}”" for quote in point.quotes if quote.text)
     return f"{at:%H:%M} {point.text} {quotes}".rstrip()
-
-
-"""Counted up when the rules change, so that hours are told again."""

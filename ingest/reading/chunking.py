@@ -1,7 +1,7 @@
 """The pieces of a screen's text that get a vector each: its lines, neither too short nor too long.
 
 Around the one line that answers a question a screen is full of others, so a screen counts with its
-best line (technology.md, "Meaning": recall 0.58 for whole texts, 0.89 for lines). Lines of a word
+best line (measured recall 0.58 for whole texts, 0.89 for lines). Lines of a word
 or two, labels mostly, go together; with a sentence they would blur it (cosine 0.37 to 0.25). One
 word alone is for the search by words, unless the screen has nothing else. A long line is cut. Of
 more than `MAX_CHUNKS` those that say most are kept.
@@ -38,11 +38,11 @@ def cut(text: str, reads: Callable[[str], bool] = lambda _: True) -> list[Chunk]
     `reads` tells which writing the model knows; the rest is left to the search by words.
     """
     readable = [chunk for chunk in _pieces(text) if words(chunk.text) and reads(chunk.text)]
-    found = [chunk for chunk in readable if words(chunk.text) > 1] or readable
-    if len(found) > MAX_CHUNKS:
-        telling = sorted(found, key=lambda chunk: (-min(words(chunk.text), MAX_WORDS), chunk.start))
-        found = sorted(telling[:MAX_CHUNKS])
-    return found
+    chunks = [chunk for chunk in readable if words(chunk.text) > 1] or readable
+    if len(chunks) > MAX_CHUNKS:
+        telling = sorted(chunks, key=lambda chunk: (-min(words(chunk.text), MAX_WORDS), chunk.start))
+        chunks = sorted(telling[:MAX_CHUNKS])
+    return chunks
 
 
 def words(text: str) -> int:

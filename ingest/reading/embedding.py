@@ -28,11 +28,11 @@ import numpy.typing as npt
 
 from engines.chat.protocol import OutgoingRequest
 from engines.embeddings.protocol import Embedder, EmbeddingError, EmbeddingRefused
+from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import chunking
 from ingest.reading.chunking import Chunk
 from store.core.database import Database
-from store.core.errors import StoreBusy
 from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings import vectors
 from store.embeddings.vectors import Kind
@@ -46,7 +46,6 @@ log = logging.getLogger(__name__)
 
 OPEN_AGAIN_S = 60.0
 _AT_ONCE = 8
-_IDLE_S = 1.0
 # 400 bytes each.
 _REMEMBERED_LINES = 20_000
 _REMEMBERED_PLACES = 50_000
@@ -75,39 +74,22 @@ class _Item:
     place: Hashable | None  # the window and minutes that share lines; None: all chunks are kept
 
 
-class EmbeddingLoop(threading.Thread):
+class EmbeddingLoop(StepLoop):
     """Opens its embedder with the first step, so that another model than before is noticed then."""
 
+    work = "embedding"
+    idle_s = 1.0
+
     def __init__(
-        self, database: Database, account: WorkerStats, open_embedder: OpenEmbedder, stop: threading.Event
+        self, database: Database, stats: WorkerStats, open_embedder: OpenEmbedder, stop: threading.Event
     ) -> None:
-        # A daemon: what is under way at shutdown is abandoned and still in the queue.
-        super().__init__(name="embedding", daemon=True)
-        self._database = database
-        self._account = account
+        super().__init__("embedding", database, stop)
+        self._stats = stats
         self._open_embedder = open_embedder
-        self._stopping = stop
         self._embedder: Embedder | None = None
         self._next_open_s = 0.0
-        self._lines: _Memory[Int8] = _Memory(_REMEMBERED_LINES)
-        self._holders: _Memory[int] = _Memory(_REMEMBERED_PLACES)
-
-    def run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                worked = self.step()
-            except StoreBusy as error:
-                log.info("embedding waits: %s", error)
-                worked = False
-            except Exception as error:
-                # The outermost edge: whatever it is, words are still found, and health tells.
-                log.exception("embedding stumbled")
-                self._lost(f"embedding stumbled ({type(error).__name__})")
-                worked = False
-            if not worked:
-                self._stopping.wait(_IDLE_S)
-        self.close()
-        self._database.close_thread()
+        self._lines: _LruCache[Int8] = _LruCache(_REMEMBERED_LINES)
+        self._holders: _LruCache[int] = _LruCache(_REMEMBERED_PLACES)
 
     def step(self) -> bool:
         """Embed some of what waits; False when nothing does, or nothing can be done."""
@@ -124,7 +106,7 @@ class EmbeddingLoop(threading.Thread):
             except EmbeddingRefused:
                 self._one_by_one(embedder, items)
         except EmbeddingError as error:
-            self._lost(str(error))
+            self._lose_embedder(str(error))
             return False
         return True
 
@@ -150,19 +132,19 @@ class EmbeddingLoop(threading.Thread):
             try:
                 embedder = self._open_embedder()
             except EmbeddingError as error:
-                self._lost(str(error))
+                self._lose_embedder(str(error))
                 return None
             queued = vectors.activate_model(self._database, embedder.name, embedder.dimension)
             log.info("embedding with %s, %d things are to be embedded anew", embedder.name, queued)
             self._embedder = embedder
             self._lines.clear()
-            self._account.say_embedder(embedder.name)
+            self._stats.set_embedder(embedder.name)
         return self._embedder
 
-    def _lost(self, problem: str) -> None:
-        if self._account.embedder_problem != problem:
+    def _lose_embedder(self, problem: str) -> None:
+        if self._stats.embedder_problem != problem:
             log.warning("search by meaning stands still: %s", problem)
-        self._account.say_embedder("", problem)
+        self._stats.set_embedder("", problem)
         self.close()
         self._next_open_s = time.monotonic() + OPEN_AGAIN_S
 
@@ -176,43 +158,43 @@ class EmbeddingLoop(threading.Thread):
 
     def _item(self, embedder: Embedder, kind: Kind, thing_id: int) -> _Item | None:
         """What to embed of a thing; one without a text is taken off the queue."""
-        found = _text(self._database, kind, thing_id)
-        if found is None:
+        current = _text(self._database, kind, thing_id)
+        if current is None:
             with self._database.write() as connection:
                 if _text(self._database, kind, thing_id) is None:
                     vectors.delete(connection, kind, [thing_id])
             return None
         return _Item(
-            kind, thing_id, found.version, tuple(chunking.cut(found.text, embedder.reads)), found.place
+            kind, thing_id, current.version, tuple(chunking.cut(current.text, embedder.reads)), current.place
         )
 
     def _make(self, embedder: Embedder, items: Sequence[_Item]) -> None:
         """Embed what is new and store it. Raises `EmbeddingError`, and has stored nothing then."""
-        kept = self._unseen(items)
-        texts = {_key(chunk.text): chunk.text for some in kept for chunk in some}
+        unseen = self._unseen(items)
+        texts = {_key(chunk.text): chunk.text for chunks in unseen for chunk in chunks}
         with texts_of(items[0].kind, [item.id for item in items]):
-            known = self._vectors_of(embedder, texts)
+            vector_of = self._vectors_of(embedder, texts)
         with self._database.write() as connection:
-            for item, some in zip(items, kept, strict=True):
+            for item, chunks in zip(items, unseen, strict=True):
                 now = _text(self._database, item.kind, item.id)
                 if now is None or now.version != item.version:
                     continue  # deleted, or changed and queued anew, while it was embedded
-                rows = [(chunk.start, chunk.end, known[_key(chunk.text)]) for chunk in some]
+                rows = [(chunk.start, chunk.end, vector_of[_key(chunk.text)]) for chunk in chunks]
                 vectors.add(connection, item.kind, item.id, embedder.name, rows)
-        for item, some in zip(items, kept, strict=True):
-            for chunk in some if item.place is not None else ():
+        for item, chunks in zip(items, unseen, strict=True):
+            for chunk in chunks if item.place is not None else ():
                 self._holders.put((item.place, _key(chunk.text)), item.id)
-            self._account.count("embedded")
+            self._stats.count("embedded")
 
     def _vectors_of(self, embedder: Embedder, texts: Mapping[bytes, str]) -> dict[bytes, Int8]:
-        known = {key: found for key in texts if (found := self._lines.get(key)) is not None}
-        lacking = {key: text for key, text in texts.items() if key not in known}
-        if lacking:
-            made = vectors.quantize(embedder.embed(list(lacking.values())))
-            known |= dict(zip(lacking, made, strict=True))
-        for key, vector in known.items():
+        vector_of = {key: vector for key in texts if (vector := self._lines.get(key)) is not None}
+        missing = {key: text for key, text in texts.items() if key not in vector_of}
+        if missing:
+            embedded = vectors.quantize(embedder.embed(list(missing.values())))
+            vector_of |= dict(zip(missing, embedded, strict=True))
+        for key, vector in vector_of.items():
             self._lines.put(key, vector)
-        return known
+        return vector_of
 
     def _unseen(self, items: Sequence[_Item]) -> list[list[Chunk]]:
         """Of each item the chunks that no other frame of its window holds; at least the longest."""
@@ -242,10 +224,10 @@ class EmbeddingLoop(threading.Thread):
                 log.warning("%s %d cannot be embedded: %s", item.kind, item.id, error)
                 with self._database.write() as connection:
                     vectors.delete(connection, item.kind, [item.id])
-                self._account.error(f"{item.kind} {item.id} could not be embedded: {error}")
+                self._stats.error(f"{item.kind} {item.id} could not be embedded: {error}")
 
 
-class _Memory(Generic[T]):
+class _LruCache(Generic[T]):
     """What was used last, up to a number."""
 
     def __init__(self, size: int) -> None:
@@ -293,9 +275,9 @@ def _text(database: Database, kind: Kind, thing_id: int) -> _Text | None:
     return _Text(reading.text, str(reading.id), (frame.captured_ms // vectors.SAME_MS, hash(window)))
 
 
-# Notes the requests of an embedder that asks an endpoint in the ledger of what was sent.
+# The requests of an embedder that asks an endpoint, noted in the request log.
 #
-# What was on the screen is not kept a second time: of these requests the ledger says when, where to,
+# What was on the screen is not kept a second time: of these requests the log says when, where to,
 # how many texts and bytes, and when the screens were taken.
 
 
@@ -313,8 +295,8 @@ _span: ContextVar[_Span | None] = ContextVar("span", default=None)
 @contextmanager
 def texts_of(kind: Kind, ids: Iterable[int]) -> Iterator[None]:
     """What is embedded in here are texts of these frames, or of entries of memory."""
-    taken = [frame_id // ID_STEP for frame_id in ids] if kind == "frame" else []
-    token = _span.set(_Span(min(taken), max(taken)) if taken else _Span())
+    times = [frame_id // ID_STEP for frame_id in ids] if kind == "frame" else []
+    token = _span.set(_Span(min(times), max(times)) if times else _Span())
     try:
         yield
     finally:
@@ -326,19 +308,19 @@ class EmbeddingRequestLog:
 
     def __init__(self, database: Database, clock: Callable[[], int]) -> None:
         self._about = RequestContext("embed", "embedding")
-        self._noting = EgressRecorder(database, clock, self._about)
+        self._recorder = EgressRecorder(database, clock, self._about)
 
     def __call__(self, sending: OutgoingRequest) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
         span = _span.get()
         # Outside of `texts_of` only the length of vectors is asked for, with a word of our own.
-        self._noting.about = (
+        self._recorder.about = (
             self._about
             if span is None
             else replace(self._about, first_ms=span.first_ms, last_ms=span.last_ms, keeps_text=False)
         )
-        self._noting(sending)
+        self._recorder(sending)
 
     def finish(self, outcome: str, input_tokens: int | None = None) -> None:
         """Note what became of it."""
-        self._noting.finish(outcome, input_tokens)
+        self._recorder.finish(outcome, input_tokens)

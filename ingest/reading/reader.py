@@ -25,6 +25,7 @@ from PIL import Image
 from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, lines_of
 from engines.registry import UnknownName
 from ingest.core.home import Home
+from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import urls
 from ingest.reading.backlog import Backlog
@@ -56,66 +57,49 @@ log = logging.getLogger(__name__)
 RETRY_AFTER_MS = (5_000, 30_000, 120_000, 600_000)
 """Waits between the tries at one frame; after the last try it is given up."""
 ENGINE_RETRY_S = 60.0
-_IDLE_S = 0.5
 _PARKED_AT_ONCE = 500
 
 OpenEngine = Callable[[], OcrEngine]
 
 
-class ReaderLoop(threading.Thread):
+class ReaderLoop(StepLoop):
     """One reader. Opens its engine in its own thread, because engines belong to threads."""
+
+    work = "reading"
+    idle_s = 0.5
 
     def __init__(
         self,
         home: Home,
         backlog: Backlog,
-        account: WorkerStats,
+        stats: WorkerStats,
         open_engine: OpenEngine,
         clock: Callable[[], int],
         stop: threading.Event,
         number: int = 0,
-        toolbars: BadgeReader | None = None,
+        badge_reader: BadgeReader | None = None,
     ) -> None:
-        # A daemon: a read that is under way at shutdown is abandoned, its frame stays pending.
-        super().__init__(name=f"reader-{number}", daemon=True)
+        super().__init__(f"reader-{number}", home.database, stop)
         self._home = home
         self._backlog = backlog
-        self._account = account
+        self._stats = stats
         self._open_engine = open_engine
         self._clock = clock
-        self._stopping = stop
-        self._toolbars = toolbars
-        self._suspect = CrashGuard(home.data_dir.spool, number)
+        self._badge_reader = badge_reader
+        self._crash_guard = CrashGuard(home.data_dir.spool, number)
         self._engine: OcrEngine | None = None
         self._reader: IncrementalReader | None = None
         self._next_open_s = 0.0
         self.is_ready = threading.Event()  # the engine was tried, and waiting frames were queued
         self.reading_since: float | None = None  # time.monotonic() of the read under way
 
-    def run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                worked = self.step()
-            except StoreBusy as error:
-                self._account.error(f"the database is busy: {error}")
-                worked = False
-            except Exception as error:
-                # The outermost edge: whatever it is, the next frame may be fine.
-                log.exception("reading stumbled")
-                self._account.error(f"reading stumbled: {type(error).__name__}")
-                worked = False
-            if not worked:
-                self._backlog.wait(_IDLE_S)
-        self._close_engine()
-        self._home.database.close_thread()
-
     def step(self) -> bool:
         """Read a toolbar or a frame, or set frames aside without an engine; False when all is done."""
         reader = self._ready_reader()
-        if self._toolbars is not None and self._toolbars.serve(self._engine):
+        if self._badge_reader is not None and self._badge_reader.serve(self._engine):
             return True  # the thread that stores waits for it
         if reader is None:
-            return self._park()
+            return self._mark_unavailable()
         frame = self._backlog.take()
         if frame is None:
             return False
@@ -124,6 +108,12 @@ class ReaderLoop(threading.Thread):
         finally:
             self._backlog.done(frame)
         return True
+
+    def on_failure(self, sentence: str) -> None:
+        self._stats.error(sentence)
+
+    def rest(self) -> None:
+        self._backlog.wait(self.idle_s)
 
     # -- the engine -----------------------------------------------------------------------
 
@@ -143,38 +133,38 @@ class ReaderLoop(threading.Thread):
             # Loading foreign code: whatever it raises, frames are still to be stored and found.
             expected = isinstance(error, OcrError | UnknownName)
             problem = str(error) if expected else f"the OCR engine does not open ({type(error).__name__})"
-            if self._account.engine_problem != problem:
+            if self._stats.engine_problem != problem:
                 log.warning("no text can be read: %s", problem, exc_info=not expected)
-            self._account.say_engine("", (), problem)
+            self._stats.set_engine("", (), problem)
             return
         self._reader = IncrementalReader(self._engine)
-        self._account.say_engine(self._engine.name, self._engine.languages)
+        self._stats.set_engine(self._engine.name, self._engine.languages)
         with self._home.database.write() as connection:
             queued = readings.requeue_unavailable(connection)
-        log.info("%s reads %s, %d frames had waited", self._engine.name, self._account.languages, queued)
+        log.info("%s reads %s, %d frames had waited", self._engine.name, self._stats.languages, queued)
 
-    def _close_engine(self) -> None:
+    def close(self) -> None:
         if self._engine is not None:
             self._engine.close()
         self._engine = self._reader = None
         self._next_open_s = 0.0
 
-    def _park(self) -> bool:
+    def _mark_unavailable(self) -> bool:
         """Without an engine: mark what is due as unavailable, with the reason."""
         due = readings.pending_frames(self._home.database, self._clock(), _PARKED_AT_ONCE)
         if not due:
             return False
         with self._home.database.write() as connection:
             for frame in due:
-                readings.mark_unavailable(connection, frame.id, self._account.engine_problem)
+                readings.mark_unavailable(connection, frame.id, self._stats.engine_problem)
         for _ in due:
-            self._account.count("parked")
+            self._stats.count("parked")
         return True
 
     # -- one frame ------------------------------------------------------------------------
 
     def _read(self, reader: IncrementalReader, frame: FrameRow) -> None:
-        if not self._suspect.begin(frame.id):
+        if not self._crash_guard.begin(frame.id):
             self._failed(frame, "the worker died while it read this frame")
             return
         self.reading_since = started = time.monotonic()
@@ -193,26 +183,26 @@ class ReaderLoop(threading.Thread):
             reason = str(error) if isinstance(error, OcrError) else type(error).__name__
             log.warning("frame %d could not be read: %s", frame.id, reason)
             self._failed(frame, reason[:200])
-            self._close_engine()
+            self.close()
         finally:
             self.reading_since = None
-            self._suspect.end()
+            self._crash_guard.end()
 
     def _store(self, frame: FrameRow, lines: list[OcrLine], duration_ms: int) -> None:
         assert self._engine is not None
         draft = draft_of(self._engine, lines, duration_ms)
-        found = urls.urls_in_text(line.text for line in lines)
+        addresses = urls.urls_in_text(line.text for line in lines)
         address = None
         if frame.browser_url is None:
             address = urls.address_bar_url(frame.app_name, lines, frame.height_px)
         with self._home.database.write() as connection:
             if not _exists(self._home, frame.id):
                 return  # deleted while it was being read
-            readings.add(connection, frame.id, draft, found, self._clock())
+            readings.add(connection, frame.id, draft, addresses, self._clock())
             if address is not None:
                 frames.set_browser_url(connection, frame.id, address)
                 segments.rebuild(connection, frame.captured_ms, frame.ended_ms + 1)
-        self._account.count("read")
+        self._stats.count("read")
 
     def _gone(self, frame: FrameRow, error: MediaGone) -> None:
         with self._home.database.write() as connection:
@@ -220,8 +210,8 @@ class ReaderLoop(threading.Thread):
                 return
             readings.mark_reading_failed(connection, frame.id, str(error), None)
         log.error("frame %d: %s", frame.id, error)
-        self._account.count("reading_failed")
-        self._account.error(str(error))
+        self._stats.count("reading_failed")
+        self._stats.error(str(error))
 
     def _failed(self, frame: FrameRow, reason: str) -> None:
         attempt = frame.reading_attempts
@@ -229,8 +219,8 @@ class ReaderLoop(threading.Thread):
         next_ms = None if wait_ms is None else self._clock() + wait_ms
         with self._home.database.write() as connection:
             readings.mark_reading_failed(connection, frame.id, reason, next_ms)
-        self._account.count("reading_failed" if next_ms is None else "reading_postponed")
-        self._account.error(f"frame {frame.id} could not be read: {reason}")
+        self._stats.count("reading_failed" if next_ms is None else "reading_postponed")
+        self._stats.error(f"frame {frame.id} could not be read: {reason}")
 
 
 def _exists(home: Home, frame_id: int) -> bool:
@@ -326,8 +316,8 @@ class IncrementalReader:
             return None
         words = [word for word in words if not has_changed(word.box, tiles)]
         for region in regions:
-            found = self._words_in(region, image)
-            words += [new for new in found if not any(same_place(new.box, old.box) for old in words)]
+            read = self._words_in(region, image)
+            words += [new for new in read if not any(same_place(new.box, old.box) for old in words)]
         return lines_of(words)
 
     def _words_in(self, region: Box, image: Image.Image) -> list[OcrWord]:

@@ -76,7 +76,7 @@ def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Emb
 
     Raises `EmbedderUnavailable`.
     """
-    found = backfill(home.database)
+    documents_made = backfill(home.database)
     vectors.request_more(home.database, everything=everything)
     total = vectors.count_missing(home.database, at_most=2**31)
     with _bar(total, "Embedding") as move:
@@ -86,19 +86,19 @@ def meaning(home: Home, open_embedder: OpenEmbedder, *, everything: bool) -> Emb
         except AlreadyRunning:
             _watch(home, move)
     waiting = vectors.count_missing(home.database, at_most=2**31)
-    return Embedded(found, total - waiting, waiting)
+    return Embedded(documents_made, total - waiting, waiting)
 
 
 def _embed(home: Home, open_embedder: OpenEmbedder, move: Move) -> None:
-    account = WorkerStats(now_ms)
-    loop = EmbeddingLoop(home.database, account, open_embedder, threading.Event())
+    stats = WorkerStats(now_ms)
+    loop = EmbeddingLoop(home.database, stats, open_embedder, threading.Event())
     try:
         while loop.step():
             move(vectors.count_missing(home.database, at_most=2**31))
     finally:
         loop.close()
-    if account.embedder_problem:
-        raise EmbedderUnavailable(account.embedder_problem)
+    if stats.embedder_problem:
+        raise EmbedderUnavailable(stats.embedder_problem)
 
 
 def _watch(home: Home, move: Move) -> None:

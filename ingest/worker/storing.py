@@ -54,14 +54,14 @@ class SpoolConsumer:
         self,
         home: Home,
         backlog: Backlog,
-        account: WorkerStats,
+        stats: WorkerStats,
         clock: Callable[[], int],
-        toolbars: BadgeReader | None = None,
+        badge_reader: BadgeReader | None = None,
     ) -> None:
         self._home = home
-        self._toolbars = toolbars
+        self._badge_reader = badge_reader
         self._backlog = backlog
-        self._account = account
+        self._stats = stats
         self._clock = clock
         self._tries: Counter[str] = Counter()
         self.wait_s = 0.0  # how long to wait before the next try; 0 while all is well
@@ -95,7 +95,7 @@ class SpoolConsumer:
             if not self._store(name):
                 return False
             self.wait_s = 0.0
-            self._account.say_problem("")
+            self._stats.set_problem("")
         return bool(names)
 
     def _store(self, name: str) -> bool:
@@ -104,50 +104,50 @@ class SpoolConsumer:
         try:
             entry = self._home.spool.take(name)
             if entry is not None:
-                self._take_in(entry)
+                self._store_and_finish(entry)
         except InvalidImage as error:
-            return self._set_aside(name, _told_by(name, entry), error.code, str(error))
+            return self._set_aside(name, _capture_of(name, entry), error.code, str(error))
         except SpoolEntryInvalid as error:
             return self._set_aside(name, capture_from_entry_name(name), "bad_record", str(error))
         except (StoreBusy, TryLater) as error:
-            return self._later(name, str(error))
+            return self._postpone(name, str(error))
         except OSError as error:
             if error.errno in _FULL:
-                return self._later(name, f"the disk is full ({error.strerror})")
-            return self._stumbled(name, entry, error)
+                return self._postpone(name, f"the disk is full ({error.strerror})")
+            return self._try_again_or_set_aside(name, entry, error)
         except Exception as error:
             # The outermost edge: one entry must not stop the others.
-            return self._stumbled(name, entry, error)
+            return self._try_again_or_set_aside(name, entry, error)
         self._tries.pop(name, None)
         return True
 
-    def _take_in(self, entry: Entry) -> None:
-        result = store_entry(self._home, entry, self._clock(), self._toolbars)
+    def _store_and_finish(self, entry: Entry) -> None:
+        result = store_entry(self._home, entry, self._clock(), self._badge_reader)
         try:
             self._home.spool.finish(entry.name)
         except FileNotFoundError:
             log.info("entry %s was deleted while it was being stored", entry.name)
-        self._account.count(result.outcome)
+        self._stats.count(result.outcome)
         if result.outcome == "stored" and result.frame_id is not None:
             self._backlog.offer(result.frame_id, result.captured_ms or 0)
 
-    def _later(self, name: str, problem: str) -> bool:
+    def _postpone(self, name: str, problem: str) -> bool:
         self._give_back(name)
         self.wait_s = min(_LONGEST_WAIT_S, max(_SHORTEST_WAIT_S, self.wait_s * 2))
-        self._account.say_problem(problem)
-        self._account.error(problem)
+        self._stats.set_problem(problem)
+        self._stats.error(problem)
         log.warning("nothing can be stored now, next try in %.1f s: %s", self.wait_s, problem)
         return False
 
-    def _stumbled(self, name: str, entry: Entry | None, error: Exception) -> bool:
+    def _try_again_or_set_aside(self, name: str, entry: Entry | None, error: Exception) -> bool:
         log.exception("entry %s stumbled", name)
         self._tries[name] += 1
         kind = type(error).__name__
         if self._tries[name] < MAX_TRIES:
-            return self._later(name, f"{kind} while storing an entry")
+            return self._postpone(name, f"{kind} while storing an entry")
         del self._tries[name]
         reason = f"gave up after {MAX_TRIES} tries: {kind}"
-        return self._set_aside(name, _told_by(name, entry), "gave_up", reason)
+        return self._set_aside(name, _capture_of(name, entry), "gave_up", reason)
 
     def _set_aside(self, name: str, capture: Capture | None, code: str, reason: str) -> bool:
         """To ``spool/failed``: outcome and ledger first, so that a crash in between repeats both."""
@@ -160,10 +160,10 @@ class SpoolConsumer:
             log.info("entry %s was deleted while it was being stored", name)
             return True
         except (StoreBusy, OSError) as error:
-            return self._later(name, str(error))
+            return self._postpone(name, str(error))
         log.error("entry %s set aside: %s", name, reason)
-        self._account.count("failed")
-        self._account.error(f"an entry was set aside: {reason}")
+        self._stats.count("failed")
+        self._stats.error(f"an entry was set aside: {reason}")
         return True
 
     def _give_back(self, name: str) -> None:
@@ -173,7 +173,7 @@ class SpoolConsumer:
             log.warning("entry %s is gone", name)
 
 
-def _told_by(name: str, entry: Entry | None) -> Capture | None:
+def _capture_of(name: str, entry: Entry | None) -> Capture | None:
     """The capture that an entry is about, as far as it can be believed."""
     if entry is not None and isinstance(entry.record, Capture):
         try:
@@ -225,18 +225,18 @@ class Result:
     captured_ms: int | None = None
 
 
-def store_entry(home: Home, entry: Entry, now_ms: int, toolbars: BadgeReader | None = None) -> Result:
-    """Store one claimed entry. Raises `Rejected`, `NotNow`, and what the store raises.
+def store_entry(home: Home, entry: Entry, now_ms: int, badge_reader: BadgeReader | None = None) -> Result:
+    """Store one claimed entry. Raises `InvalidImage`, `TryLater`, and what the store raises.
 
-    `toolbars` reads those of windows that may be private; without it they cannot be stored.
+    `badge_reader` reads the toolbars of windows that may be private; without it they cannot be stored.
     """
     if isinstance(entry.record, LookReport):
-        return _take_in_report(home, entry.record)
+        return _store_report(home, entry.record)
     capture = checked_capture(entry.record)
     _refuse_mixing(home, capture)
-    known = _known(home, capture)
-    if known is not None:
-        return known
+    earlier = _earlier_outcome(home, capture)
+    if earlier is not None:
+        return earlier
     if entry.image is None or entry.folder.is_symlink():
         raise InvalidImage("not_a_file", "the entry is a link or has no picture")
     content = read_checked(entry.image, capture.image_type, capture.sha256)
@@ -245,15 +245,15 @@ def store_entry(home: Home, entry: Entry, now_ms: int, toolbars: BadgeReader | N
         return _exclude(home, capture, reason)
     if may_be_duplicate(capture):
         image = decode(content, capture.image_type)
-        same = find_duplicate(home.database, home.media, capture, image)
-        if same is not None:
-            return _fold(home, capture, *same)
+        duplicate = find_duplicate(home.database, home.media, capture, image)
+        if duplicate is not None:
+            return _fold_into(home, capture, *duplicate)
     if capture.toolbars:
-        return _store_unless_private(home, capture, content, now_ms, toolbars)
+        return _store_unless_private(home, capture, content, now_ms, badge_reader)
     return _store(home, capture, content, now_ms)
 
 
-def _take_in_report(home: Home, report: LookReport) -> Result:
+def _store_report(home: Home, report: LookReport) -> Result:
     with home.database.write() as connection:
         ledger.add_report(connection, report)
     return Result("report")
@@ -282,32 +282,32 @@ def _excluded_because(home: Home, capture: Capture) -> str:
 
 
 def _store_unless_private(
-    home: Home, capture: Capture, content: bytes, now_ms: int, toolbars: BadgeReader | None
+    home: Home, capture: Capture, content: bytes, now_ms: int, badge_reader: BadgeReader | None
 ) -> Result:
     """Some window in this picture may be private: its toolbar tells."""
-    if toolbars is None:
+    if badge_reader is None:
         return _exclude(home, capture, "may_be_private")
-    reason = _private_by_toolbar(toolbars, capture, content)
+    reason = _private_by_toolbar(badge_reader, capture, content)
     if not reason:
         result = _store(home, capture, content, now_ms)
         if result.outcome == "stored" and result.frame_id is not None:
-            toolbars.stored(capture.toolbars, result.frame_id, capture.captured_ms)
+            badge_reader.stored(capture.toolbars, result.frame_id, capture.captured_ms)
         return result
-    earlier = toolbars.take_since_read(capture.toolbars)
+    earlier = badge_reader.take_since_read(capture.toolbars)
     if earlier:
         deletion.delete_skipped(home.database, home.media, earlier, reason)
     return _exclude(home, capture, reason)
 
 
-def _private_by_toolbar(toolbars: BadgeReader, capture: Capture, content: bytes) -> str:
+def _private_by_toolbar(badge_reader: BadgeReader, capture: Capture, content: bytes) -> str:
     """Why a window keeps this picture from being stored, or ""."""
-    if toolbars.is_known_private(capture.toolbars):
+    if badge_reader.is_known_private(capture.toolbars):
         return "private_window"
-    if not toolbars.is_due(capture.toolbars, capture.captured_ms):
+    if not badge_reader.is_due(capture.toolbars, capture.captured_ms):
         return ""
     try:
         image = decode(content, capture.image_type)
-        return toolbars.judge(capture.toolbars, image, capture.captured_ms)
+        return badge_reader.judge(capture.toolbars, image, capture.captured_ms)
     except ReaderBusy as error:
         raise TryLater(str(error)) from error
 
@@ -318,39 +318,39 @@ def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
     except (ValueError, SyntaxError) as error:
         raise InvalidImage("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:
-        known = _known(home, capture)
-        if known is None:
+        earlier = _earlier_outcome(home, capture)
+        if earlier is None:
             ledger.clear_failure(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
             segments.heartbeat(connection, frames.get(home.database, frame_id))
             tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
             frame_tags.add_by_rule(connection, frame_id, tags, now_ms)
             return Result("stored", frame_id, capture.captured_ms)
-    _sweep(home, capture)
-    return known
+    _remove_unused_picture(home, capture)
+    return earlier
 
 
-def _fold(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: Likeness) -> Result:
+def _fold_into(home: Home, capture: Capture, earlier: frames.FrameRow, likeness: Likeness) -> Result:
     with home.database.write() as connection:
-        known = _known(home, capture)
-        if known is not None:
-            return known
+        outcome = _earlier_outcome(home, capture)
+        if outcome is not None:
+            return outcome
         if frames.extend(connection, earlier.capture_id, capture.captured_ms) is None:
             raise TryLater("the frame that shows the same picture has just been deleted")
         segments.extend(connection, earlier.id, capture.captured_ms)
         ledger.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
-    _sweep(home, capture)
+    _remove_unused_picture(home, capture)
     return Result("deduplicated", earlier.id, capture.captured_ms)
 
 
 def _exclude(home: Home, capture: Capture, reason: str) -> Result:
     with home.database.write() as connection:
         ledger.record_skipped(connection, capture, "excluded", reason)
-    _sweep(home, capture)
+    _remove_unused_picture(home, capture)
     return Result("excluded", None, capture.captured_ms)
 
 
-def _known(home: Home, capture: Capture) -> Result | None:
+def _earlier_outcome(home: Home, capture: Capture) -> Result | None:
     """The outcome that stands: stored before, or deleted while it waited (asked again before the
     row is written). A failure does not stand: somebody asked for another try.
     """
@@ -360,7 +360,7 @@ def _known(home: Home, capture: Capture) -> Result | None:
     return Result("known", outcome.frame_id, capture.captured_ms)
 
 
-def _sweep(home: Home, capture: Capture) -> None:
+def _remove_unused_picture(home: Home, capture: Capture) -> None:
     """Remove the picture that this try, or one that was cut off, has filed for nothing."""
     if frames.by_capture_id(home.database, capture.capture_id) is None:
         path = path_of(capture.image_type, capture.captured_ms, capture.capture_id)
@@ -393,7 +393,7 @@ def may_be_duplicate(capture: Capture) -> bool:
 
 
 def find_duplicate(
-    database: Database, shelf: Media, capture: Capture, image: Image.Image
+    database: Database, media: Media, capture: Capture, image: Image.Image
 ) -> tuple[FrameRow, Likeness] | None:
     """The frame just before on the same monitor that already shows this picture, or None.
 
@@ -410,14 +410,14 @@ def find_duplicate(
     if (earlier.width_px, earlier.height_px) != image.size:
         return None
     try:
-        return (earlier, "near") if is_near(shelf.image(earlier), image) else None
+        return (earlier, "near") if is_near(media.image(earlier), image) else None
     except MediaGone:
         return None
 
 
-def is_near(one: Image.Image, other: Image.Image) -> bool:
+def is_near(earlier: Image.Image, later: Image.Image) -> bool:
     """Whether two RGB pictures of one size differ by nothing a reader could see."""
-    extremes = cast("tuple[tuple[int, int], ...]", ImageChops.difference(one, other).getextrema())
+    extremes = cast("tuple[tuple[int, int], ...]", ImageChops.difference(earlier, later).getextrema())
     return all(high <= NEAR_TOLERANCE for _, high in extremes)
 
 

@@ -65,19 +65,19 @@ class Worker:
         tick: Callable[[], None] = lambda: None,
     ) -> None:
         self.home = home
-        self.account = WorkerStats(clock)
+        self.stats = WorkerStats(clock)
         self._backlog = Backlog(home.database, clock)
-        toolbars = BadgeReader(home.data_dir, self._backlog.wake)
-        self._storing = SpoolConsumer(home, self._backlog, self.account, clock, toolbars)
+        badge_reader = BadgeReader(home.data_dir, self._backlog.wake)
+        self._consumer = SpoolConsumer(home, self._backlog, self.stats, clock, badge_reader)
         self._tick = tick
         self._stop = threading.Event()
         self._readers = [
-            ReaderLoop(home, self._backlog, self.account, open_engine, clock, self._stop, number, toolbars)
+            ReaderLoop(home, self._backlog, self.stats, open_engine, clock, self._stop, number, badge_reader)
             for number in range(home.settings.ocr.workers)
         ]
         self._embedding = None
         if open_embedder is not None:
-            self._embedding = EmbeddingLoop(home.database, self.account, open_embedder, self._stop)
+            self._embedding = EmbeddingLoop(home.database, self.stats, open_embedder, self._stop)
         self._memory = open_memory(self._stop) if open_memory is not None else None
         self._was_stopped = False
         self._state_due_s = 0.0
@@ -95,7 +95,7 @@ class Worker:
         `feed` puts a new entry into the spool at each step, and yields False when there is no
         room: an import hands itself in here, so that a bounded spool drains while it fills.
         """
-        self._storing.recover()
+        self._consumer.recover()
         for reader in self._readers:
             reader.start()
         for later in self._later_steps:
@@ -108,16 +108,16 @@ class Worker:
     def _loop(self, once: bool, feed: Iterator[bool] | None) -> int:
         while not self._stop.is_set():
             fed = feed is not None and _fed(feed)
-            stored = self._storing.store_some(_AT_ONCE)
+            stored = self._consumer.store_some(_AT_ONCE)
             self._tick()
             self._write_state_when_due()
             if self._must_restart():
                 return RESTART_EXIT_CODE
             if stored or fed:
                 continue
-            if once and (self._is_done() or self._storing.is_stuck):
+            if once and (self._is_done() or self._consumer.is_stuck):
                 return 0
-            self._stop.wait(max(_POLL_S, self._storing.wait_s))
+            self._stop.wait(max(_POLL_S, self._consumer.wait_s))
         return 0
 
     def _is_done(self) -> bool:
@@ -147,15 +147,13 @@ class Worker:
 
     def shortfall(self) -> str:
         """After a run with `once`: one line saying what could not be done, "" when all was."""
-        account, off = self.account, self.home.settings.ocr.engine == "off"
+        stats, off = self.stats, self.home.settings.ocr.engine == "off"
         parts = [
-            account.problem and f"{len(self.home.spool.waiting())} entries still wait: {account.problem}",
-            account["failed"] and f"{account['failed']} entries were set aside in spool/failed",
-            account["reading_failed"] and f"{account['reading_failed']} frames could not be read",
-            account["reading_postponed"] and "some frames could not be read yet and are tried again later",
-            not off
-            and account["parked"]
-            and f"{account['parked']} frames without text: {account.engine_problem}",
+            stats.problem and f"{len(self.home.spool.waiting())} entries still wait: {stats.problem}",
+            stats["failed"] and f"{stats['failed']} entries were set aside in spool/failed",
+            stats["reading_failed"] and f"{stats['reading_failed']} frames could not be read",
+            stats["reading_postponed"] and "some frames could not be read yet and are tried again later",
+            not off and stats["parked"] and f"{stats['parked']} frames without text: {stats.engine_problem}",
         ]
         return "; ".join(part for part in parts if part)
 
@@ -184,18 +182,16 @@ class Worker:
         return False
 
     def _write_state_when_due(self) -> None:
-        if time.monotonic() >= self._state_due_s or self._state_version != self.account.version:
+        if time.monotonic() >= self._state_due_s or self._state_version != self.stats.version:
             self._write_state("running")
 
     def _write_state(self, state: str) -> None:
         self._state_due_s = time.monotonic() + _STATE_EVERY_S
-        self._state_version = self.account.version
+        self._state_version = self.stats.version
         waiting, pending = len(self.home.spool.waiting()), readings.count_pending(self.home.database)
         to_embed = vectors.count_missing(self.home.database)
         try:
-            write_ingest_state(
-                self.home.data_dir.spool, self.account.state(state, waiting, pending, to_embed)
-            )
+            write_ingest_state(self.home.data_dir.spool, self.stats.state(state, waiting, pending, to_embed))
         except OSError as error:
             log.warning("the state file cannot be written: %s", error)
 

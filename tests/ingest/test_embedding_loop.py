@@ -42,8 +42,8 @@ class Desk:
         self.home = home
         self.embedder = embedder if isinstance(embedder, FakeEmbedder) else FakeEmbedder()
         opened = embedder if callable(embedder) else lambda: self.embedder
-        self.account = WorkerStats(lambda: NOON_MS)
-        self.loop = EmbeddingLoop(home.database, self.account, opened, threading.Event())
+        self.stats = WorkerStats(lambda: NOON_MS)
+        self.loop = EmbeddingLoop(home.database, self.stats, opened, threading.Event())
 
     def work(self) -> int:
         steps = 0
@@ -85,7 +85,7 @@ def test_frame_that_was_read_is_found_by_meaning(home: Home) -> None:
     assert chunks_of(home.database, frame_id) == [(0, 16), (17, 47)]
     assert found_by(home, "authentication setup") == [frame_id]
     assert vectors.count_missing(home.database) == 0
-    assert desk.account["embedded"] == 1
+    assert desk.stats["embedded"] == 1
 
 
 def test_newest_comes_first(home: Home) -> None:
@@ -214,7 +214,7 @@ def test_broken_embedder_leaves_words_whole_and_says_why(home: Home) -> None:
 
     desk = Desk(home, unavailable)
     assert desk.work() == 0
-    assert desk.account.embedder_problem == "the model is not installed: pip install it"
+    assert desk.stats.embedder_problem == "the model is not installed: pip install it"
     assert desk.loop.is_idle
     hits = search.search(home.database, "login", Filters(0)).hits
     assert [hit.frame_id for hit in hits] == [frame_id]
@@ -227,12 +227,12 @@ def test_embedder_that_fails_is_opened_again_later(home: Home, monkeypatch: pyte
     embedder.failure = EmbeddingError("out of order")
     desk = Desk(home, lambda: embedder)
     assert desk.work() == 0
-    assert desk.account.embedder_problem == "out of order"
+    assert desk.stats.embedder_problem == "out of order"
     monkeypatch.setattr(embedding, "OPEN_AGAIN_S", 0.0)
     desk.loop._next_open_s = 0.0
     embedder = FakeEmbedder()
     assert desk.work() == 1
-    assert desk.account.embedder_problem == ""
+    assert desk.stats.embedder_problem == ""
     assert found_by(home, "authentication") == [frame_id]
 
 
@@ -249,7 +249,7 @@ def test_refused_text_holds_nobody_else_back(home: Home) -> None:
     desk.work()
     assert found_by(home, "authentication") == [kept]
     assert vectors.count_missing(home.database) == 0
-    assert "poison" not in desk.account.state("running", 0, 0).last_error
+    assert "poison" not in desk.stats.state("running", 0, 0).last_error
 
 
 def test_frame_without_words_is_done_at_once(home: Home) -> None:

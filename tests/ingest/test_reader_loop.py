@@ -29,10 +29,10 @@ class Desk:
     def __init__(self, home: Home, open_engine: Callable[[], OcrEngine]) -> None:
         self.home = home
         self.now_ms = NOON_MS + 60_000
-        self.account = WorkerStats(lambda: self.now_ms)
+        self.stats = WorkerStats(lambda: self.now_ms)
         self.backlog = Backlog(home.database, lambda: self.now_ms)
         self.loop = ReaderLoop(
-            home, self.backlog, self.account, open_engine, lambda: self.now_ms, threading.Event()
+            home, self.backlog, self.stats, open_engine, lambda: self.now_ms, threading.Event()
         )
 
     def work(self) -> int:
@@ -65,7 +65,7 @@ def test_a_stored_frame_becomes_searchable(home: Home) -> None:
     (box,) = readings.boxes_for_span(reading, 10, 16)
     assert box == readings.Box(4 + 8 * 10, 4, 8 * 6, 14)
     assert readings.urls(home.database, frame.id) == ["https://example.com/a"]
-    assert (desk.account["read"], desk.account.engine) == (1, "scripted")
+    assert (desk.stats["read"], desk.stats.engine) == (1, "scripted")
 
 
 def test_the_address_field_of_a_browser_fills_in_what_capture_did_not_know(home: Home) -> None:
@@ -113,7 +113,7 @@ def test_a_failing_reading_is_a_state_with_a_bounded_number_of_tries(home: Home)
     assert desk.work() == 0
     assert readings.current_reading(home.database, frame.id) is None
     assert found(home, "") == [frame.id]  # still found by app and time
-    assert desk.account["reading_failed"] == 1
+    assert desk.stats["reading_failed"] == 1
 
 
 def test_one_bad_frame_does_not_stop_the_next(home: Home) -> None:
@@ -152,12 +152,12 @@ def test_without_an_engine_frames_wait_and_are_read_when_it_comes(
     now = fresh(home, frame)
     assert (now.reading_state, now.status) == ("unavailable", "stored")
     assert now.reading_error == "no Tesseract; apt install tesseract-ocr"
-    assert desk.account.engine_problem == now.reading_error
+    assert desk.stats.engine_problem == now.reading_error
     assert now.reading_attempts == 0
     engines.append(ScriptedEngine("found again"))
     desk.work()
     assert fresh(home, frame).status == "searchable"
-    assert desk.account.engine_problem == ""
+    assert desk.stats.engine_problem == ""
 
 
 def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Home) -> None:
@@ -168,7 +168,7 @@ def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Ho
     assert desk.loop.is_ready.is_set()
     desk = Desk(home, lambda: open_ocr("no such engine", ["eng"]))
     desk.work()
-    assert "unknown OCR engine" in desk.account.engine_problem
+    assert "unknown OCR engine" in desk.stats.engine_problem
 
 
 def test_a_missing_engine_is_not_tried_at_every_step(home: Home) -> None:
@@ -200,7 +200,7 @@ def test_a_frame_deleted_while_it_is_read_is_no_error(home: Home) -> None:
     desk.work()
     with home.database.read() as connection:
         assert connection.execute("select count(*) from readings").fetchone() == (0,)
-    assert (desk.account["reading_failed"], desk.account["reading_postponed"]) == (0, 0)
+    assert (desk.stats["reading_failed"], desk.stats["reading_postponed"]) == (0, 0)
 
 
 def test_a_frame_whose_picture_is_gone_is_given_up_with_the_reason(home: Home) -> None:

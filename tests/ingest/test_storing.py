@@ -31,18 +31,18 @@ class Died(BaseException):
 
 
 @pytest.fixture
-def account() -> WorkerStats:
+def stats() -> WorkerStats:
     return WorkerStats(lambda: NOON_MS)
 
 
 @pytest.fixture
-def store(home: Home, account: WorkerStats) -> SpoolConsumer:
-    return restarted(home, account)
+def store(home: Home, stats: WorkerStats) -> SpoolConsumer:
+    return restarted(home, stats)
 
 
-def restarted(home: Home, account: WorkerStats) -> SpoolConsumer:
+def restarted(home: Home, stats: WorkerStats) -> SpoolConsumer:
     clock: Callable[[], int] = lambda: NOON_MS  # noqa: E731
-    fresh = SpoolConsumer(home, Backlog(home.database, clock), account, clock)
+    fresh = SpoolConsumer(home, Backlog(home.database, clock), stats, clock)
     fresh.recover()
     return fresh
 
@@ -71,7 +71,7 @@ POINTS = [
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("owner", "name"), POINTS, ids=[name for _, name in POINTS])
 def test_a_death_at_any_step_loses_and_doubles_nothing(
-    home: Home, account: WorkerStats, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
+    home: Home, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
 ) -> None:
     """CAP-4, CAP-5: one row, one file, one index entry, an empty spool, an even ledger."""
     records = [queue(home, picture(n), captured_ms=NOON_MS + n, source="import") for n in range(3)]
@@ -85,8 +85,8 @@ def test_a_death_at_any_step_loses_and_doubles_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, fatal)
         with pytest.raises(Died):
-            restarted(home, account).store_some(10)
-    assert restarted(home, account).store_some(10) in (True, False)
+            restarted(home, stats).store_some(10)
+    assert restarted(home, stats).store_some(10) in (True, False)
     assert states(home) == EMPTY
     assert all(frames.by_capture_id(home.database, record.capture_id) for record in records)
     assert len(home.media.files()) == 3
@@ -99,7 +99,7 @@ def test_a_death_at_any_step_loses_and_doubles_nothing(
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", ["record_skipped", "fail"])
 def test_a_death_while_poison_is_set_aside_counts_it_once(
-    home: Home, account: WorkerStats, monkeypatch: pytest.MonkeyPatch, name: str, when: str
+    home: Home, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, name: str, when: str
 ) -> None:
     record = queue(home, webp(picture(1))[:30])
     owner: Any = storing.ledger if name == "record_skipped" else Spool
@@ -113,15 +113,15 @@ def test_a_death_while_poison_is_set_aside_counts_it_once(
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, fatal)
         with pytest.raises(Died):
-            restarted(home, account).store_some(10)
-    restarted(home, account).store_some(10)
+            restarted(home, stats).store_some(10)
+    restarted(home, stats).store_some(10)
     assert [name for name, _ in home.spool.failed()] == [f"{NOON_MS:015d}-{record.capture_id}"]
     assert decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).failed == 1
     assert home.media.files() == []
 
 
 def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
-    home: Home, account: WorkerStats, monkeypatch: pytest.MonkeyPatch
+    home: Home, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HEA-5: a picture that crashes a decoder must not stop every other one."""
     poison, good = queue(home, picture(1)), queue(home, picture(2), captured_ms=NOON_MS + 1)
@@ -136,13 +136,13 @@ def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
         patch.setattr(storing, "store_entry", crash)
         for _ in range(storing.MAX_TRIES):
             with pytest.raises(Died):
-                restarted(home, account).store_some(10)
-        restarted(home, account).store_some(10)
+                restarted(home, stats).store_some(10)
+        restarted(home, stats).store_some(10)
     ((name, reason),) = home.spool.failed()
     assert poison.capture_id in name and "died 5 times" in reason
     assert frames.by_capture_id(home.database, good.capture_id)
     home.spool.retry(name)
-    restarted(home, account).store_some(10)
+    restarted(home, stats).store_some(10)
     assert frames.by_capture_id(home.database, poison.capture_id)
 
 
@@ -159,7 +159,7 @@ def other_writer(home: Home) -> Iterator[apsw.Connection]:
 
 
 def test_while_the_database_is_locked_captures_wait(
-    home: Home, store: SpoolConsumer, account: WorkerStats, other_writer: apsw.Connection
+    home: Home, store: SpoolConsumer, stats: WorkerStats, other_writer: apsw.Connection
 ) -> None:
     """CAP-3: hold the write lock while 100 frames are captured, then release it."""
     other_writer.execute("begin immediate")
@@ -167,18 +167,18 @@ def test_while_the_database_is_locked_captures_wait(
         queue(home, picture(n % 7), captured_ms=NOON_MS + n)
         if n % 20 == 0:
             assert not store.store_some(10)
-    assert account.problem and store.wait_s > 0
+    assert stats.problem and store.wait_s > 0
     assert len(states(home)["new"]) == 100
     other_writer.execute("commit")
     while store.store_some(30):
-        assert account.problem == ""
+        assert stats.problem == ""
     assert states(home) == EMPTY and store.wait_s == 0
     assert verify(home.database, home.media, home.spool).counts["frames"] == 100
 
 
 @pytest.mark.parametrize("where", ["picture", "database"])
 def test_a_full_disk_keeps_the_queue_and_says_so(
-    home: Home, store: SpoolConsumer, account: WorkerStats, monkeypatch: pytest.MonkeyPatch, where: str
+    home: Home, store: SpoolConsumer, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """STO-5."""
     full = OSError(errno.ENOSPC, "No space left on device")
@@ -194,13 +194,13 @@ def test_a_full_disk_keeps_the_queue_and_says_so(
             patch.setattr(storing.frames, "insert", refuse)
         for _ in range(8):
             assert not store.store_some(10)
-    assert "disk is full" in account.problem and store.is_stuck
-    assert len(states(home)["new"]) == 1 and account["failed"] == 0
-    assert store.store_some(10) and states(home) == EMPTY and account.problem == ""
+    assert "disk is full" in stats.problem and store.is_stuck
+    assert len(states(home)["new"]) == 1 and stats["failed"] == 0
+    assert store.store_some(10) and states(home) == EMPTY and stats.problem == ""
 
 
 def test_an_unexpected_error_is_tried_five_times_and_then_set_aside(
-    home: Home, store: SpoolConsumer, account: WorkerStats, monkeypatch: pytest.MonkeyPatch
+    home: Home, store: SpoolConsumer, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = queue(home)
     with monkeypatch.context() as patch:
@@ -268,7 +268,7 @@ MISFITS = [
 
 @pytest.mark.parametrize("spoil", MISFITS)
 def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
-    home: Home, store: SpoolConsumer, account: WorkerStats, spoil: Callable[[Path], None]
+    home: Home, store: SpoolConsumer, stats: WorkerStats, spoil: Callable[[Path], None]
 ) -> None:
     """SEC-18."""
     misfit = queue(home, picture(1))
@@ -276,7 +276,7 @@ def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
     spoil(home.spool.folder / "new" / home.spool.waiting()[0])
     assert store.store_some(10)
     assert [name for name, _ in home.spool.failed()] == [f"{NOON_MS:015d}-{misfit.capture_id}"]
-    assert (account["failed"], account["stored"]) == (1, 1)
+    assert (stats["failed"], stats["stored"]) == (1, 1)
     outcome = frames.outcome(home.database, misfit.capture_id)
     assert outcome is not None and outcome.outcome == "failed" and outcome.reason
     ledger = decisions.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS)

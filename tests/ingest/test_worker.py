@@ -170,7 +170,7 @@ def test_reading_switched_off_is_no_shortfall(home: Home) -> None:
     queue(home)
     made = Worker(off, open_engine)
     made.run(once=True)
-    assert made.shortfall() == "" and made.account["parked"] == 1
+    assert made.shortfall() == "" and made.stats["parked"] == 1
 
 
 def test_there_is_one_worker_per_home(home: Home) -> None:

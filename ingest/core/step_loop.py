@@ -1,0 +1,59 @@
+"""A thread that does one step after the other: reading, making vectors, making memory."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import ClassVar
+
+from store.core.database import Database
+from store.core.errors import StoreBusy
+
+log = logging.getLogger(__name__)
+
+
+class StepLoop(threading.Thread):
+    """Steps until `stop` is set, and rests while there is nothing to do.
+
+    A daemon: what is under way at shutdown is abandoned, and still to be done at the next start.
+    """
+
+    work: ClassVar[str]
+    """What the log calls it."""
+    idle_s: ClassVar[float]
+
+    def __init__(self, name: str, database: Database, stop: threading.Event) -> None:
+        super().__init__(name=name, daemon=True)
+        self._database = database
+        self._stopping = stop
+
+    def run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                has_worked = self.step()
+            except StoreBusy as error:
+                log.info("%s waits: %s", self.work, error)
+                self.on_failure(f"the database is busy: {error}")
+                has_worked = False
+            except Exception as error:
+                # The outermost edge: whatever it is, the next step may be fine.
+                log.exception("%s stumbled", self.work)
+                self.on_failure(f"{self.work} stumbled: {type(error).__name__}")
+                has_worked = False
+            if not has_worked:
+                self.rest()
+        self.close()
+        self._database.close_thread()
+
+    def step(self) -> bool:
+        """Do something; False when there is nothing to do, or nothing can be done."""
+        raise NotImplementedError
+
+    def on_failure(self, sentence: str) -> None:
+        """A step ended in an error, which is logged already."""
+
+    def rest(self) -> None:
+        self._stopping.wait(self.idle_s)
+
+    def close(self) -> None:
+        """Let go of what the steps use."""
