@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from assistant.retrieval.frame_selection import select_in
 from assistant.retrieval.packing import pack
 from assistant.retrieval.retrieval import retrieve
+from assistant.retrieval.sampling import select_in
 from bench.report import Report, percentile, timed_ms
 from store.core.database import Database, open_database
 from store.core.paths import DataDir

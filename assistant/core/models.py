@@ -12,7 +12,8 @@ import logging
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from assistant.core.errors import UnknownModel
 from engines.chat.client import WAITS_S
@@ -32,21 +33,10 @@ log = logging.getLogger(__name__)
 AnyModel = ChatModel | ExtractiveModel
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One model at one address, with all that is needed to ask it. Only `info()` may be shown.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """What is set of a model, wherever that is done. Prices are per million tokens; 0 is not set."""
 
-    `provider_id` is its id where it was added in the app, None where it comes from the settings.
-    """
-
-    name: str
-    base_url: str
-    model: str
-    api_key: str = field(default="", repr=False)
-    key_problem: str = ""
-    key_source: str = ""  # the variable the key comes from, '' when it was entered
-    provider_id: int | None = None
-    is_allowed: bool = True
     context_tokens: int = 8192
     supports_vision: bool = False
     supports_tools: bool = False
@@ -58,6 +48,26 @@ class Endpoint:
     single_system: bool = False
     supports_tool_role: bool = True
     supports_responses: bool = False
+    key_source: str = ""  # the variable the key comes from, '' when it was entered
+    key_problem: str = ""
+    provider_id: int | None = None  # its id where it was added in the app
+    is_allowed: bool = True
+
+
+def _options(source: ChatModelSettings | Provider | ModelOptions) -> dict[str, Any]:
+    """The options that are set there."""
+    names = (field.name for field in fields(ModelOptions))
+    return {name: getattr(source, name) for name in names if hasattr(source, name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(ModelOptions):
+    """One model at one address, with all that is needed to ask it. Only `_info()` of it may be shown."""
+
+    name: str
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
 
     @property
     def is_ready(self) -> bool:
@@ -66,34 +76,19 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelInfo(ModelOptions):
     """What may be shown of a model. `is_local`: nothing leaves this machine when it is asked.
 
-    `host` is whom text is sent to otherwise. Prices are per million tokens; 0 is not set.
+    `host` is whom text is sent to otherwise.
     """
 
     name: str
     model: str
-    base_url: str
-    is_local: bool
-    has_key: bool
-    context_tokens: int
-    is_default: bool
+    base_url: str = ""
     host: str = ""
-    key_source: str = ""
-    key_problem: str = ""
-    provider_id: int | None = None
-    is_allowed: bool = True
-    supports_vision: bool = False
-    supports_tools: bool = False
-    supports_json_schema: bool = False
-    tool_format: str = ""
-    input_price: float = 0.0
-    output_price: float = 0.0
-    currency: str = ""
-    single_system: bool = False
-    supports_tool_role: bool = True
-    supports_responses: bool = False
+    is_local: bool = True
+    has_key: bool = False
+    is_default: bool = False
 
     @property
     def is_extractive(self) -> bool:
@@ -213,7 +208,10 @@ class ChatModels:
         default = self.default
         infos = [_info(endpoint, endpoint.name == default) for endpoint in self._endpoints.values()]
         name = self._extractive.name
-        return [*infos, ModelInfo(name, name, "", True, False, 0, name == default)]
+        built_in = ModelInfo(
+            name, name, is_default=name == default, context_tokens=0, supports_json_schema=False
+        )
+        return [*infos, built_in]
 
     def close(self) -> None:
         """Close kept connections."""
@@ -242,21 +240,11 @@ def endpoint_of(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
         provider.base_url,
         provider.model,
         key,
-        problem,
-        _source(provider.api_key),
-        provider.id,
-        may_send_to(provider.base_url, provider.allowed_host),
-        provider.context_tokens,
-        provider.supports_vision,
-        provider.supports_tools,
-        provider.supports_json_schema,
-        provider.tool_format,
-        provider.input_price,
-        provider.output_price,
-        provider.currency,
-        provider.single_system,
-        provider.supports_tool_role,
-        provider.supports_responses,
+        **_options(provider),
+        key_source=_source(provider.api_key),
+        key_problem=problem,
+        provider_id=provider.id,
+        is_allowed=may_send_to(provider.base_url, provider.allowed_host),
     )
 
 
@@ -283,18 +271,9 @@ def _configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[
             entry.base_url,
             entry.model,
             key or environ.get(entry.api_key_env, ""),
-            problem,
-            _source(entry.api_key) or ("" if entry.api_key else entry.api_key_env),
-            context_tokens=entry.context_tokens,
-            supports_vision=entry.supports_vision,
-            supports_tools=entry.supports_tools,
-            tool_format=entry.tool_format,
-            input_price=entry.input_price,
-            output_price=entry.output_price,
-            currency=entry.currency,
-            single_system=entry.single_system,
-            supports_tool_role=entry.supports_tool_role,
-            supports_responses=entry.supports_responses,
+            **_options(entry),
+            key_source=_source(entry.api_key) or ("" if entry.api_key else entry.api_key_env),
+            key_problem=problem,
         )
 
 
@@ -315,25 +294,11 @@ def _info(endpoint: Endpoint, is_default: bool) -> ModelInfo:
         endpoint.name,
         endpoint.model,
         public_url(endpoint.base_url),
+        host_of(endpoint.base_url),
         is_local(endpoint.base_url),
         bool(endpoint.api_key),
-        endpoint.context_tokens,
         is_default,
-        host_of(endpoint.base_url),
-        endpoint.key_source,
-        endpoint.key_problem,
-        endpoint.provider_id,
-        endpoint.is_allowed,
-        endpoint.supports_vision,
-        endpoint.supports_tools,
-        endpoint.supports_json_schema,
-        endpoint.tool_format,
-        endpoint.input_price,
-        endpoint.output_price,
-        endpoint.currency,
-        endpoint.single_system,
-        endpoint.supports_tool_role,
-        endpoint.supports_responses,
+        **_options(endpoint),
     )
 
 

@@ -6,7 +6,6 @@ take them for statements about the screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import tzinfo
 
 from assistant.core.texts import Language
@@ -150,13 +149,3 @@ def moment(ms: int, zone: tzinfo) -> str:
 def local_time(ms: int, zone: tzinfo) -> str:
     """``2026-11-20T14:32:08+08:00``: RFC 3339 to the second, in the zone of the request."""
     return times.to_local(ms, zone).isoformat(timespec="seconds")
-
-
-def gap_list(gaps: Iterable[tuple[int, int, str]], zone: tzinfo, language: Language, limit: int = 4) -> str:
-    """``14:30-14:45 recording was paused; …``, the longest gaps first named in order of time."""
-    longest = sorted(gaps, key=lambda gap: gap[0] - gap[1])[:limit]
-    parts = [
-        f"{moment(start, zone)} - {moment(end, zone)} {reason(why, language)}"
-        for start, end, why in sorted(longest)
-    ]
-    return ("; " if language == "en" else "；").join(parts)

@@ -47,8 +47,6 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
 # ---- native
 # Tool calls as an OpenAI-compatible server parses them: the message says what was called.
 
-EMPTY: Mapping[str, Any] = {}
-
 
 def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
     """The content as prose, never searched for markers, and the calls. Raises nothing."""

@@ -1,31 +1,67 @@
-"""The one bounded look into the store that a turn takes.
+"""The one bounded look into the store that a turn in evidence mode takes.
 
 Everything the answer may rest on is read here, in one snapshot and under one deadline, and then the
-connection is let go: nothing is held while the model thinks. What the model may cite are
-the entries, by ids that mean nothing outside this turn.
+connection is let go: nothing is held while the model thinks. What the model may cite are the entries, by ids
+that mean nothing outside this turn.
+
+A question is specific when something is left of it after the words of asking and of time are taken away
+(`texts.question_words`): "when did I set the retention" is, "what did I do today" is not. What is not
+specific gets the even spread of `sampling` alone. The rule for the others, the same for the same store and
+question:
+
+1. At most `max_frames` frames in the range: all of them, as for a summary.
+2. Otherwise the range is searched for the words, all of them (and for what the question means, where there
+   are vectors); with fewer than `LITTLE` frames by words, also for any of the words.
+3. The hits, best first, take up to two thirds of the places: at most `HITS_PER_BUCKET` of a bucket of time,
+   and one of frames that show the same piece of text in the same window.
+4. The even spread takes the other places; those it leaves, because it chose a hit as well, go to hits that 3
+   passed over.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import apsw
+
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
-from assistant.core.texts import CJK, estimate_tokens, matches, normalize, position
-from assistant.retrieval import frame_selection
-from assistant.retrieval.frame_selection import MAX_FRAMES, Searched, select_in
+from assistant.retrieval.excerpts import Excerpt, excerpt, line_forms
+from assistant.retrieval.sampling import MAX_FRAMES, STANDARD, select_in
 from store.core.database import Database
 from store.embeddings import vectors
 from store.ocr import readings
 from store.search import sample, search
 from store.search.filters import Filters
 from store.search.sample import SampledFrame
+from store.search.search import Hit, Page
 from store.timeline import ledger, segments
 from store.timeline.ledger import Gap
 from store.timeline.totals import Totals
 
 RETRIEVAL_TIMEOUT_S = 30.0
+LITTLE = 8
+"""With fewer frames that have all the words, those that have any of them are looked for, too."""
+
+HITS = 120
+"""How many hits of a search are looked at: enough to fill the places though many are alike."""
+
+HITS_PER_BUCKET = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One search of the range: its text ('' for the spread), how it was done, how much it found.
+
+    `way` is a strategy of `store.search.search` or ``spread``; `fallback` says why meaning played no part.
+    """
+
+    text: str
+    way: str
+    hits: int
+    is_exact: bool = True
+    fallback: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +115,7 @@ def retrieve(
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
         in_range = sample.count(connection, filters)
-        chosen = frame_selection.select_frames(
-            database, connection, filters, words, in_range, meaning, max_frames
-        )
+        chosen = select_frames(database, connection, filters, words, in_range, meaning, max_frames)
         selected = sample.load(connection, chosen.ids)
         gaps = ledger.gaps(database, start_ms, end_ms, now_ms)
         totals = None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms)
@@ -105,25 +139,6 @@ def is_narrowed(filters: Filters) -> bool:
     return filters != Filters(filters.start_ms, filters.end_ms)
 
 
-def search_ocr(
-    database: Database, filters: Filters, text: str = "", limit: int = MAX_FRAMES
-) -> list[SampledFrame]:
-    """Frames whose words match `text`, best first; without `text`, the spread over time."""
-    with database.read(deadline_s=RETRIEVAL_TIMEOUT_S) as connection:
-        if not text.strip():
-            return sample.load(connection, select_in(connection, filters, limit))
-        ids = [hit.frame_id for hit in search.search(database, text, filters, limit=limit).hits]
-        found = {frame.id: frame for frame in sample.load(connection, ids)}
-    return [found[number] for number in ids]
-
-
-def get_frame(database: Database, frame_id: int) -> SampledFrame | None:
-    """One frame with its words, or None when there is none."""
-    with database.read() as connection:
-        found = sample.load(connection, [frame_id])
-    return found[0] if found else None
-
-
 def _entries(selected: Sequence[SampledFrame], words: Sequence[str]) -> list[Entry]:
     seen: frozenset[str] = frozenset()
     entries = []
@@ -133,123 +148,93 @@ def _entries(selected: Sequence[SampledFrame], words: Sequence[str]) -> list[Ent
     return entries
 
 
-# ---- excerpts
-# The few lines of a frame that say most, as spans of its text.
-#
-# An excerpt is made of whole lines, so a quote never runs across a cut that was not on the screen,
-# and every part of it can be found again in the stored text. Lines that name what the question asks
-# for come first, then lines that were not on the screen in the frame before: the same menu bar in
-# every frame says nothing.
-
-MAX_OCR_CHARS_PER_FRAME = 160
-# A page of Chinese has a token per character: 160 of them in 72 frames would leave the 12,000
-# tokens that a question may cost. So an excerpt is also bounded in tokens.
-MAX_OCR_TOKENS_PER_FRAME = 100
-
-_LETTERS = re.compile(r"[^\W\d_]")
-_WIDE = re.compile(rf"(?=[{CJK}])[^\W\d_]")
-_BREAK = re.compile(r"[\s,.;:!?，。；：！？、]")
+# -- the frames that fit a question best, and the range around them -----------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Some lines of a text. ``text[start:end]`` of each span, joined by newlines, is `text`."""
+class Selection:
+    """The chosen frames in order of time. `relevant` of them were found by a search."""
 
-    text: str
-    spans: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    start: int
-    end: int
-    text: str
+    ids: tuple[int, ...]
+    searched: tuple[Searched, ...]
+    relevant: int = 0
+    is_found: bool = True  # whether a frame has the words; true when none were asked for
 
 
-def excerpt(
-    text: str,
-    words: Sequence[str] = (),
-    seen: Collection[str] = frozenset(),
-    limit: int = MAX_OCR_CHARS_PER_FRAME,
-    limit_tokens: int = MAX_OCR_TOKENS_PER_FRAME,
-) -> Excerpt:
-    """At most `limit` characters and `limit_tokens` tokens of `text`, in its order.
+def select_frames(
+    database: Database,
+    connection: apsw.Connection,
+    filters: Filters,
+    words: Sequence[str],
+    in_range: int,
+    meaning: Meaning = WORDS_ONLY,
+    max_frames: int = MAX_FRAMES,
+) -> Selection:
+    """The frames for a question about `words`; `in_range` is how many pass the filters."""
+    spread = Searched("", "spread", in_range)
+    if not words:
+        return Selection(tuple(select_in(connection, filters, max_frames)), (spread,))
+    pages = _searches(database, filters, words, meaning)
+    found = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
+    searched = tuple(_told(text, page) for text, page in pages)
+    if in_range <= max_frames:
+        ids = select_in(connection, filters, max_frames)
+        relevant = len({hit.frame_id for hit in found}.intersection(ids))
+    else:
+        ids, relevant = _mixed(connection, filters, found, max_frames)
+    return Selection(tuple(ids), (*searched, spread), relevant, any(map(_is_by_words, found)))
 
-    `words` are what the question is about, `seen` the normal forms of the lines that the frame
-    before showed. A line longer than the limit is cut around its first match, between words.
-    """
-    ranked = sorted(_lines(text), key=lambda line: (-_worth(line.text, words, seen), line.start))
-    chosen: list[tuple[int, int]] = []
-    room, room_tokens = limit, limit_tokens
-    for line in ranked:
-        start, end = line.start, line.end
-        if not chosen:
-            start, end = _cut(text, line, words, limit)
-        size, cost = end - start + bool(chosen), estimate_tokens(text[start:end])
-        if size <= room and cost <= room_tokens:
-            chosen.append((start, end))
-            room, room_tokens = room - size, room_tokens - cost
-        if room < 8 or room_tokens < 4:
+
+def _searches(
+    database: Database, filters: Filters, words: Sequence[str], meaning: Meaning
+) -> list[tuple[str, Page]]:
+    """All the words, and any of them where that finds little."""
+    every = " ".join(words)
+    page = search.fuzzy_search(database, every, filters, limit=HITS, **meaning)
+    pages = [(every, page)]
+    if len(words) > 1 and sum(map(_is_by_words, page.hits)) < LITTLE:
+        some = " OR ".join(words)
+        pages.append((some, search.search(database, some, filters, mode="fts", limit=HITS)))
+    return pages
+
+
+def _told(text: str, page: Page) -> Searched:
+    return Searched(text, page.strategy, page.total, page.total_is_exact, page.fallback_reason or "")
+
+
+def _is_by_words(hit: Hit) -> bool:
+    return any(way != "meaning" for way in hit.matched)
+
+
+def _mixed(
+    connection: apsw.Connection, filters: Filters, found: Sequence[Hit], max_frames: int
+) -> tuple[list[int], int]:
+    """(ids in order of time, how many of them a search found)."""
+    first, passed_over = _without_crowds(found, filters, max_frames * 2 // 3)
+    chosen = dict.fromkeys(first)
+    chosen.update(dict.fromkeys(select_in(connection, filters, max_frames - len(first))))
+    for frame_id in passed_over:
+        if len(chosen) == max_frames:
             break
-    chosen.sort()
-    return Excerpt("\n".join(text[start:end] for start, end in chosen), tuple(chosen))
+        chosen[frame_id] = None
+    hits = {hit.frame_id for hit in found}
+    return sorted(chosen), len(hits.intersection(chosen))
 
 
-def shortened(line: str, words: Sequence[str], limit: int) -> str:
-    """At most `limit` characters of one line, cut as an excerpt is."""
-    return excerpt(line, words, limit=limit).text
-
-
-def line_forms(text: str) -> frozenset[str]:
-    """The normal forms of a text's lines, to know them again in the next frame."""
-    return frozenset(normalize(line) for line in text.split("\n"))
-
-
-def _lines(text: str) -> Iterator[_Line]:
-    position = 0
-    for raw in text.split("\n"):
-        stripped = raw.strip()
-        if stripped:
-            start = position + raw.index(stripped)
-            yield _Line(start, start + len(stripped), stripped)
-        position += len(raw) + 1
-
-
-def _worth(line: str, words: Sequence[str], seen: Collection[str]) -> float:
-    """How much a line says: matches first, then news, then running text over scattered signs."""
-    # A Chinese sentence of fifteen characters says as much as an English one of sixty letters: counted
-    # alike, a page of Chinese beside an English window would not be told of at all.
-    letters = len(_LETTERS.findall(line[:120])) + 3 * len(_WIDE.findall(line[:120]))
-    substance = min(letters, 60) / 60
-    return 100 * matches(words, line) + (0 if normalize(line) in seen else 10) + 5 * substance
-
-
-def _cut(text: str, line: _Line, words: Sequence[str], limit: int) -> tuple[int, int]:
-    """The part of a line that fits, starting a little before its first match."""
-    if len(line.text) <= limit and estimate_tokens(line.text) <= MAX_OCR_TOKENS_PER_FRAME:
-        return line.start, line.end
-    folded = line.text.casefold()
-    hits = [at for at in (position(word, folded) for word in words) if 0 <= at < len(line.text)]
-    start = line.start + max(0, min(hits, default=0) - limit // 4)
-    if start > line.start:
-        start = _word_start(text, start, line.end)
-    end = min(line.end, start + limit)
-    while estimate_tokens(text[start:end]) > MAX_OCR_TOKENS_PER_FRAME:
-        end -= max(1, (end - start) // 8)
-    if end < line.end:
-        end = _word_end(text, start, end)
-    return start, end
-
-
-def _word_start(text: str, start: int, line_end: int) -> int:
-    """The next word's beginning when one is near, else `start` itself."""
-    found = _BREAK.search(text, start, min(start + 24, line_end - 1))
-    return found.end() if found else start
-
-
-def _word_end(text: str, start: int, end: int) -> int:
-    """The end of the last whole word before `end` when one is near, else `end` itself."""
-    for at in range(end, max(start + 1, end - 24), -1):
-        if _BREAK.match(text, at - 1):
-            return at - 1 if at - 1 > start else end
-    return end
+def _without_crowds(found: Iterable[Hit], filters: Filters, places: int) -> tuple[list[int], list[int]]:
+    """(the best hits that differ in text or place and are not all of one time, the others)."""
+    bucket_ms = STANDARD.bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
+    in_bucket: Counter[int] = Counter()
+    shown: set[tuple[str | None, str | None, str]] = set()
+    first: list[int] = []
+    others: list[int] = []
+    for hit in found:
+        bucket = (hit.captured_ms - filters.start_ms) // bucket_ms
+        what = (hit.app_name, hit.window_name, hit.snippet)
+        if len(first) < places and in_bucket[bucket] < HITS_PER_BUCKET and what not in shown:
+            first.append(hit.frame_id)
+            in_bucket[bucket] += 1
+            shown.add(what)
+        else:
+            others.append(hit.frame_id)
+    return first, others

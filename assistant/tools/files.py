@@ -15,13 +15,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from pydantic import Field
 
 from assistant.core.records import ATTACHMENT_SOURCE
-from assistant.read_api.calls import ReadSources
-from assistant.tools.findings import Findings
+from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, tool
 from store.chats import attachments
 from store.core.errors import AttachmentNotFound
@@ -147,17 +146,6 @@ def _located(roots: Sequence[Path], path: str) -> tuple[Path, tuple[str, ...]]:
 MAX_PIECE_CHARS = 6_000
 
 
-class AttachmentContext(Protocol):
-    """What this tool is handed."""
-
-    @property
-    def library(self) -> ReadSources: ...
-    @property
-    def findings(self) -> Findings: ...
-    @property
-    def chat_id(self) -> int: ...
-
-
 AttachmentId = Annotated[int, Field(ge=1, le=2**53, description="The number behind the word file.")]
 Offset = Annotated[int, Field(ge=0, le=2**31, description="Characters to pass over.")]
 Count = Annotated[int, Field(ge=1, le=MAX_PIECE_CHARS, description="Characters wanted.")]
@@ -165,7 +153,7 @@ Count = Annotated[int, Field(ge=1, le=MAX_PIECE_CHARS, description="Characters w
 
 @tool(mode="auto", reaches="files that you attached to the same chat")
 def read_attachment(
-    context: AttachmentContext, attachment_id: AttachmentId, offset: Offset = 0, count: Count = 4_000
+    context: ToolContext, attachment_id: AttachmentId, offset: Offset = 0, count: Count = 4_000
 ) -> object:
     """Reads a piece of a file that the person attached; call it when only the name or the beginning of a file
     is told and the question is about more of it. `next_offset` says where to go on; at the end there is

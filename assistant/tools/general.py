@@ -7,37 +7,21 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime, tzinfo
-from pathlib import Path
-from typing import Annotated, Protocol
+from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field
 
+from assistant.tools.context import ToolContext
 from assistant.tools.files import CannotRead, list_folder, read_text
 from assistant.tools.tool import ToolFailed, legible, tool
-
-
-class GeneralContext(Protocol):
-    """What these tools are handed."""
-
-    @property
-    def now_ms(self) -> int: ...
-    @property
-    def zone(self) -> tzinfo: ...
-    @property
-    def read_file_roots(self) -> tuple[Path, ...]: ...
-    @property
-    def read_file_max_bytes(self) -> int: ...
-    @property
-    def never_read(self) -> tuple[Path, ...]: ...
-
 
 Expression = Annotated[str, Field(description="Such as 2*(3+4), sqrt(2), 17 % 5 or round(1/3, 4).")]
 FilePath = Annotated[str, Field(description="Whole path below an allowed folder.")]
 
 
 @tool(mode="auto", reaches="nothing but the numbers it is given")
-def calculator(context: GeneralContext, expression: Expression) -> object:
+def calculator(context: ToolContext, expression: Expression) -> object:
     """Works out an arithmetic expression exactly; call it for any calculation instead of doing it
     in your head. Knows + - * / // % ** and parentheses, abs, round, floor, ceil, sqrt, exp, log,
     sin, cos, tan, factorial, min and max, pi and e; angles are radians."""
@@ -48,7 +32,7 @@ def calculator(context: GeneralContext, expression: Expression) -> object:
 
 
 @tool(mode="auto", reaches="this computer's clock")
-def get_current_datetime(context: GeneralContext) -> object:
+def get_current_datetime(context: ToolContext) -> object:
     """Gives the date and time of now in the person's zone in ISO form with its offset, and as epoch seconds;
     call it before turning words such as "an hour ago" into `start` and `end`."""
     now = datetime.fromtimestamp(context.now_ms / 1000, context.zone)
@@ -59,15 +43,15 @@ def get_current_datetime(context: GeneralContext) -> object:
     }
 
 
-def _covers_files(context: GeneralContext) -> str:
+def _covers_files(context: ToolContext) -> str:
     return f"files below {', '.join(map(str, context.read_file_roots))}"
 
 
-def _tells_read(context: GeneralContext, path: str) -> str:
+def _tells_read(context: ToolContext, path: str) -> str:
     return f"Reads {legible(path)}, at most {context.read_file_max_bytes:,} bytes of it."
 
 
-def _tells_list(context: GeneralContext, path: str) -> str:
+def _tells_list(context: ToolContext, path: str) -> str:
     return f"Lists the names in {legible(path)}."
 
 
@@ -78,7 +62,7 @@ def _tells_list(context: GeneralContext, path: str) -> str:
     tells=_tells_read,
     covers=_covers_files,
 )
-def read_file(context: GeneralContext, path: FilePath) -> object:
+def read_file(context: ToolContext, path: FilePath) -> object:
     """Reads a text file in UTF-8 from an allowed folder; call it when the person names a file. Long
     files are cut, and `is_whole` says so. Use list_directory to find names."""
     try:
@@ -96,7 +80,7 @@ def read_file(context: GeneralContext, path: FilePath) -> object:
     tells=_tells_list,
     covers=_covers_files,
 )
-def list_directory(context: GeneralContext, path: FilePath) -> object:
+def list_directory(context: ToolContext, path: FilePath) -> object:
     """Lists names, kinds and sizes in an allowed folder; call it to find a file for read_file.
     Links are named and never followed."""
     try:

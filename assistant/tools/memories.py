@@ -16,7 +16,8 @@ from assistant.read_api import answers
 from assistant.read_api import memory as gate
 from assistant.read_api.answers import TimeOrNone, Words
 from assistant.read_api.frames import FrameId
-from assistant.tools.sources import SourceContext, SourceQuery, rows_that_fit, source_tool, truncated
+from assistant.tools.context import ToolContext
+from assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
 from assistant.tools.tool import ToolFailed
 from store.core import tokenizer
 from store.frames import frames
@@ -72,16 +73,14 @@ def recall_entities(
     return told
 
 
-def _tells_entity(
-    context: SourceContext, kind: str, name: str, description: str, frame_id: int | None
-) -> str:
+def _tells_entity(context: ToolContext, kind: str, name: str, description: str, frame_id: int | None) -> str:
     seen = f", found on frame {frame_id}" if frame_id is not None else ""
     said = f": {' '.join(description.split())}" if description.strip() else ""
     return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{said}."
 
 
 def _tells_fact(
-    context: SourceContext,
+    context: ToolContext,
     subject_id: int,
     predicate: str,
     object_entity_id: int | None,
@@ -95,7 +94,7 @@ def _tells_fact(
     return f"Remembers: {_named(context, subject_id)}, {' '.join(predicate.split())}, {what}{seen}."
 
 
-def _named(context: SourceContext, entity_id: int) -> str:
+def _named(context: ToolContext, entity_id: int) -> str:
     """An entity as a person knows it. Raises `ToolFailed` when there is none."""
     try:
         found = entities.get(context.library.database, entity_id)
@@ -227,7 +226,7 @@ def _note_use(look: SourceQuery, told: list[dict[str, Any]]) -> None:
         fact_curation.use(connection, look.context.turn_id, [row["entity_id"] for row in told], facts)
 
 
-def _note(context: SourceContext, entity: Entity, facts: list[Fact]) -> None:
+def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
     """Note of what time of the screen this may tell: it is forgotten with a frame of that time."""
     shown = context.findings.shown
     for frame_id in (*entity.frames, *(number for fact in facts for number in _frames(fact))):

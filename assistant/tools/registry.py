@@ -1,4 +1,4 @@
-"""What a turn with tools works with, and what one call is handed."""
+"""The tools of this installation, and which of them a turn has."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import tzinfo
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Literal
 
 from assistant.core.cancellation import Decisions
 from assistant.read_api.calls import ReadSources
 from assistant.tools import files, general, memories, network, screen, sources
-from assistant.tools.findings import Findings
-from assistant.tools.network import VisionAccess, WebAccess
 from assistant.tools.tool import Registry, Tool
 from engines.web_search import WebSearch
 from store.chats import tool_permissions
@@ -45,25 +41,6 @@ class AgentDeps:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limit", RateLimit(self.settings.network_calls_per_minute))
-
-
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """What one call of a tool is handed; see the protocols in `assistant.tools`."""
-
-    library: ReadSources
-    findings: Findings
-    now_ms: int
-    zone: tzinfo
-    range_ms: tuple[int, int] | None
-    timeout_s: float
-    read_file_roots: tuple[Path, ...]
-    read_file_max_bytes: int
-    never_read: tuple[Path, ...]
-    web: WebAccess | None
-    vision: VisionAccess | None
-    turn_id: int | None
-    chat_id: int
 
 
 def registry(settings: ToolsSettings) -> Registry:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -28,12 +28,11 @@ from assistant.read_api.answers import (
     Usage,
     moment,
 )
-from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
+from assistant.read_api.calls import ReadCall, ReadRefused
 from assistant.read_api.frames import FrameId
-from assistant.retrieval.frame_selection import Searched
 from assistant.retrieval.measured_facts import TOTAL
-from assistant.tools.findings import Findings
-from assistant.tools.network import VisionAccess
+from assistant.retrieval.retrieval import Searched
+from assistant.tools.context import Findings, ToolContext, VisionAccess
 from assistant.tools.tool import Tool, ToolFailed, described, tool
 from engines.chat.protocol import Message, ModelError, Picture
 from store.core.errors import StoreError
@@ -44,19 +43,6 @@ from store.ocr import readings
 DOOR = "chat"
 REACHES = "what was recorded on this computer, past your exclusion rules"
 _TEXT_CHARS = 6_000
-
-
-class ScreenContext(Protocol):
-    """What these tools are handed. `range_ms` is what must not be left, None where all may be seen."""
-
-    @property
-    def library(self) -> ReadSources: ...
-    @property
-    def findings(self) -> Findings: ...
-    @property
-    def range_ms(self) -> tuple[int, int] | None: ...
-    @property
-    def timeout_s(self) -> float: ...
 
 
 class FrameText(Reading):
@@ -94,7 +80,7 @@ def get_frame(call: ReadCall, frame_id: FrameId) -> FrameText:
 def _screen(name: str, function: Callable[..., BaseModel], *, has_span: bool = False) -> Tool:
     """A tool of a door's function; `has_span` says that it takes `start` and `end`."""
 
-    def run(context: ScreenContext, **values: Any) -> object:
+    def run(context: ToolContext, **values: Any) -> object:
         if has_span and context.range_ms:
             values = _within(values, context.range_ms)
         try:
@@ -134,7 +120,7 @@ def outside_range(range_ms: tuple[int, int]) -> str:
 # -- telling --------------------------------------------------------------------------------
 
 
-def _told(context: ScreenContext, answer: BaseModel, asked: str) -> dict[str, Any]:
+def _told(context: ToolContext, answer: BaseModel, asked: str) -> dict[str, Any]:
     """The answer for the model: its frames with ids to cite, its times in words."""
     found = context.findings
     told: dict[str, Any] = _compact(answer.model_dump(exclude_none=True))
@@ -155,7 +141,7 @@ def _told(context: ScreenContext, answer: BaseModel, asked: str) -> dict[str, An
     return told
 
 
-def _cite(context: ScreenContext, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
+def _cite(context: ToolContext, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
     """Give the rows of frames their ids. Raises `ToolFailed` for a frame outside the range."""
     for _, at in seen:
         if context.range_ms and not context.range_ms[0] <= _ms(at) < context.range_ms[1]:
@@ -183,7 +169,7 @@ def _measure(found: Findings, told: dict[str, Any], answer: ActivitySummary) -> 
 
 
 def _entries(
-    context: ScreenContext, rows: list[dict[str, Any]], entries: Iterable[MemoryRow]
+    context: ToolContext, rows: list[dict[str, Any]], entries: Iterable[MemoryRow]
 ) -> list[dict[str, Any]]:
     """Entries of memory that lie within the range."""
     kept = []
@@ -242,13 +228,6 @@ NOTE = (
 )
 
 
-class DescribeContext(ScreenContext, Protocol):
-    """What this tool is handed. `vision` is None where the model cannot see."""
-
-    @property
-    def vision(self) -> VisionAccess | None: ...
-
-
 Question = Annotated[
     str, Field(max_length=500, description="What to look for; blank for the picture as a whole.")
 ]
@@ -274,13 +253,13 @@ class _Shot:
         )
 
 
-def _seeing(context: DescribeContext) -> VisionAccess:
+def _seeing(context: ToolContext) -> VisionAccess:
     if context.vision is None:
         raise ToolFailed("The model cannot look at pictures.")
     return context.vision
 
 
-def _shot(context: DescribeContext, frame_id: int, returned: int) -> _Shot:
+def _shot(context: ToolContext, frame_id: int, returned: int) -> _Shot:
     """The frame's picture, if it may be seen; `returned` is for the audit. Raises `ToolFailed`."""
     try:
         with calls.call(context.library, DOOR, "describe_frame") as call:
@@ -296,13 +275,13 @@ def _shot(context: DescribeContext, frame_id: int, returned: int) -> _Shot:
     return _Shot(frame, Picture(content, "image/jpeg"), width, height)
 
 
-def _tells(context: DescribeContext, frame_id: int, question: str) -> str:
+def _tells(context: ToolContext, frame_id: int, question: str) -> str:
     where, shot = _seeing(context).where, _shot(context, frame_id, 0)
     at = answers.rfc3339(shot.frame.captured_ms)
     return f"Shows one picture of your screen, taken {at}, to {where}: {shot.name}."
 
 
-def _covers(context: DescribeContext) -> str:
+def _covers(context: ToolContext) -> str:
     return f"pictures of frames shown to {_seeing(context).where}"
 
 
@@ -313,7 +292,7 @@ def _covers(context: DescribeContext) -> str:
     tells=_tells,
     covers=_covers,
 )
-def describe_frame(context: DescribeContext, frame_id: FrameId, question: Question = "") -> object:
+def describe_frame(context: ToolContext, frame_id: FrameId, question: Question = "") -> object:
     """Looks at the picture of one frame and describes it; call it when its text cannot answer, such as for
     a chart, a photo or a layout. It sends one picture each time; read the text with get_frame first. Its
     description cannot be quoted."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from assistant.read_api import answers, calls
 from assistant.read_api.answers import Time, TimeOrNone, Words
-from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
-from assistant.tools.findings import Findings
+from assistant.read_api.calls import ReadCall, ReadRefused
+from assistant.tools.context import ToolContext
 from assistant.tools.screen import DOOR, outside_range
 from assistant.tools.tool import Risk, Tool, ToolFailed, described
 from store.chats.tool_permissions import Mode
@@ -31,33 +30,12 @@ ROOM_CHARS = 12_000
 """What the rows of one result may take together, in characters of JSON; more would not be taken in."""
 
 
-class SourceContext(Protocol):
-    """What these tools are handed. `range_ms` is what must not be left, None where all may be seen."""
-
-    @property
-    def library(self) -> ReadSources: ...
-    @property
-    def findings(self) -> Findings: ...
-    @property
-    def now_ms(self) -> int: ...
-    @property
-    def zone(self) -> tzinfo: ...
-    @property
-    def range_ms(self) -> tuple[int, int] | None: ...
-    @property
-    def timeout_s(self) -> float: ...
-    @property
-    def turn_id(self) -> int | None: ...
-    @property
-    def chat_id(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class SourceQuery:
     """One call of one of these tools."""
 
     call: ReadCall
-    context: SourceContext
+    context: ToolContext
 
     def local(self, at_ms: int) -> str:
         """A moment in words for the model; from now on an answer may name it."""
@@ -93,7 +71,7 @@ def source_tool(
     """
 
     def make(function: Callable[..., object]) -> Tool:
-        def run(context: SourceContext, **values: Any) -> object:
+        def run(context: ToolContext, **values: Any) -> object:
             try:
                 with calls.call(context.library, DOOR, function.__name__) as call:
                     answer = function(SourceQuery(call, context), **values)

@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo
 
 from assistant.core.records import TurnRequest
 from assistant.core.strings import clock, local_time, moment
-from assistant.retrieval.frame_selection import select_in
+from assistant.retrieval.excerpts import excerpt, line_forms
 from assistant.retrieval.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, sanitized_inline
-from assistant.retrieval.retrieval import excerpt, line_forms
+from assistant.retrieval.sampling import select_in
 from store.chats.records import Anchor, AnchoredChat
 from store.core import times
 from store.core.database import Database

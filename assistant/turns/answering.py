@@ -13,8 +13,9 @@ from assistant.core.strings import clock, duration, moment, text
 from assistant.core.texts import Language
 from assistant.evidence import citations, claims, replies
 from assistant.retrieval import answer_lines, coverage
+from assistant.retrieval.excerpts import shortened
 from assistant.retrieval.measured_facts import facts
-from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed, shortened
+from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, UncheckedAnswer
 from engines.chat.extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
 from engines.chat.protocol import Completion, ModelError

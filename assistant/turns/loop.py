@@ -23,8 +23,8 @@ from assistant.evidence.claims import OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval import coverage
 from assistant.tools import registry
+from assistant.tools.context import Findings, TurnFindings
 from assistant.tools.files import read_attachment
-from assistant.tools.findings import Findings, TurnFindings
 from assistant.tools.registry import AgentDeps, offered
 from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts, tool_execution

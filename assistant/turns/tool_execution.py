@@ -23,9 +23,8 @@ from assistant.evidence.claims import SOURCE_OF, OffScreen
 from assistant.evidence.replies import StreamBuffer, visible_text
 from assistant.formats.calls import MAX_CALLS, CallError
 from assistant.formats.parsing import parse, parse_message
-from assistant.tools.findings import Findings, TurnFindings
-from assistant.tools.network import VisionAccess, WebAccess
-from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentDeps, ToolContext, modes, search_engine
+from assistant.tools.context import Findings, ToolContext, TurnFindings, VisionAccess, WebAccess
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentDeps, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
 from assistant.turns.attachments import NO_PICTURES, Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan

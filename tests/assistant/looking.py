@@ -10,8 +10,7 @@ from typing import Any
 
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.read_api.calls import ReadSources
-from assistant.tools.findings import Findings
-from assistant.tools.network import VisionAccess, WebAccess
+from assistant.tools.context import Findings, VisionAccess, WebAccess
 from assistant.tools.registry import registry
 from assistant.tools.tool import ToolResult
 from store.core.database import Database

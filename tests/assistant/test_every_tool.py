@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assistant.core.models import ChatModels
-from assistant.tools.network import VisionAccess, WebAccess
+from assistant.tools.context import VisionAccess, WebAccess
 from assistant.tools.registry import registry
 from assistant.tools.tool import Registry, Tool, ToolResult, failed_by_bug
 from store.core.database import Database

@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 from assistant.core.models import ChatModels
 from assistant.core.records import TurnRequest
 from assistant.core.texts import estimate_tokens, matches, question_words
-from assistant.retrieval.frame_selection import MAX_FRAMES
-from assistant.retrieval.packing import CLOSE, OPEN, pack, sanitized_inline
-from assistant.retrieval.retrieval import (
+from assistant.retrieval.excerpts import (
     MAX_OCR_CHARS_PER_FRAME,
     MAX_OCR_TOKENS_PER_FRAME,
-    Entry,
-    Retrieval,
     excerpt,
     line_forms,
 )
+from assistant.retrieval.packing import CLOSE, OPEN, pack, sanitized_inline
+from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.retrieval.sampling import MAX_FRAMES
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
 from store.core.database import Database

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from assistant.core.query_embedder import Meaning
-from assistant.retrieval import frame_selection
-from assistant.retrieval.frame_selection import MAX_FRAMES, even_selection
-from assistant.retrieval.retrieval import MAX_OCR_CHARS_PER_FRAME, Retrieval, retrieve
+from assistant.retrieval import retrieval
+from assistant.retrieval.excerpts import MAX_OCR_CHARS_PER_FRAME
+from assistant.retrieval.retrieval import Retrieval, retrieve
+from assistant.retrieval.sampling import MAX_FRAMES, even_selection
 from assistant.turns import evidence_mode
 from store.core.database import Database
 from store.embeddings import knn, vectors
@@ -91,7 +92,7 @@ def test_the_range_stays_covered_around_the_hits(database: Database, busy: None)
 
 
 def test_frames_that_show_the_same_take_one_place_before_others(database: Database, busy: None) -> None:
-    first = frame_selection._without_crowds(search.search(database, "invoice", RANGE).hits, RANGE, places=48)
+    first = retrieval._without_crowds(search.search(database, "invoice", RANGE).hits, RANGE, places=48)
     assert [len(part) for part in first] == [1, 1]
 
 

@@ -1,10 +1,10 @@
-"""The one look into the store: what it finds, and the same skills as plain functions (R3.36)."""
+"""The one look into the store, and what it finds."""
 
 from __future__ import annotations
 
 import pytest
 
-from assistant.retrieval.retrieval import get_frame, retrieve, search_ocr
+from assistant.retrieval.retrieval import retrieve
 from store.core.database import Database
 from store.core.errors import DeadlineExceeded
 from store.search.filters import Filters
@@ -41,17 +41,3 @@ def test_the_deadline_stops_the_search_inside_the_database(
     with pytest.raises(DeadlineExceeded):
         retrieve(database, RANGE, (), NOW_MS, deadline_s=-1)
     assert retrieve(database, RANGE, (), NOW_MS).frames_in_range == 1
-
-
-def test_the_skills_exist_as_functions(database: Database, afternoon: Afternoon) -> None:
-    one = afternoon.show(1, "apples and pears")
-    two = afternoon.show(2, "pears only", app_name="Mail")
-    assert [frame.id for frame in search_ocr(database, RANGE, "apples")] == [one.id]
-    assert {frame.id for frame in search_ocr(database, RANGE, "pears")} == {one.id, two.id}
-    mail = Filters(RANGE.start_ms, RANGE.end_ms, app_name="mail")
-    assert [frame.id for frame in search_ocr(database, mail, "pears")] == [two.id]
-    assert [frame.id for frame in search_ocr(database, RANGE)] == [one.id, two.id]
-    found = get_frame(database, two.id)
-    assert found is not None
-    assert (found.app_name, found.text) == ("Mail", "pears only")
-    assert get_frame(database, 1) is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assistant.retrieval.frame_selection import MAX_FRAMES, Rule, even_selection, select_in
+from assistant.retrieval.sampling import MAX_FRAMES, Rule, even_selection, select_in
 from store.core.database import Database
 from store.frames.frames import ID_STEP
 from store.search.filters import Filters

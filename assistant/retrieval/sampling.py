@@ -1,0 +1,109 @@
+"""Which frames of a range the model gets to see: an even, deterministic handful.
+
+A range of up to three hours is cut into buckets of five minutes, a longer one into 36 wider ones; each bucket
+gives its first and its last frame. `even_selection` is the rule as a pure function over all candidates;
+`select_in` gives the same frames straight from the database, without fetching the others. A property test
+holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from store.search import sample
+from store.search.filters import Filters
+
+DEFAULT_BUCKET_SECONDS = 300
+FRAMES_PER_BUCKET = 2
+MAX_FRAMES = 72
+
+Candidate = tuple[int, int]
+"""(captured_ms, frame id): sorts by time, ties by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The constants of the rule; other values exist for tests and for small context windows."""
+
+    default_bucket_s: int = DEFAULT_BUCKET_SECONDS
+    frames_per_bucket: int = FRAMES_PER_BUCKET
+    max_frames: int = MAX_FRAMES
+
+    def bucket_s(self, start_ms: int, end_ms: int) -> int:
+        """The width of a bucket in whole seconds: it follows from the range, never from the frames."""
+        span_ms = end_ms - start_ms
+        buckets = -(-span_ms // (self.default_bucket_s * 1000))
+        if buckets * self.frames_per_bucket <= self.max_frames:
+            return self.default_bucket_s
+        widened = -(-span_ms * self.frames_per_bucket // (self.max_frames * 1000))
+        return max(self.default_bucket_s, widened)
+
+
+STANDARD = Rule()
+
+
+def even_selection(
+    candidates: Sequence[Candidate], start_ms: int, end_ms: int, rule: Rule = STANDARD
+) -> list[int]:
+    """Ids of the selected frames, in order of time; at most ``rule.max_frames``."""
+    inside = sorted(c for c in candidates if start_ms <= c[0] < end_ms)
+    if len(inside) <= rule.max_frames:
+        return [number for _, number in inside]
+    bucket_ms = rule.bucket_s(start_ms, end_ms) * 1000
+    buckets: dict[int, list[int]] = {}
+    for captured_ms, number in inside:
+        buckets.setdefault((captured_ms - start_ms) // bucket_ms, []).append(number)
+    picked = {n: _spread(ids, rule.frames_per_bucket) for n, ids in buckets.items()}
+    counts = {n: len(ids) for n, ids in buckets.items()}
+    return _in_order(_thinned(picked, counts, rule.max_frames))
+
+
+def select_in(connection: apsw.Connection, filters: Filters, max_frames: int = MAX_FRAMES) -> list[int]:
+    """The same selection, made in the database with `FRAMES_PER_BUCKET` frames a bucket."""
+    rule = Rule(max_frames=max_frames)
+    few = sample.first_ids(connection, filters, max_frames + 1)
+    if len(few) <= max_frames:
+        return few
+    bucket_ms = rule.bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
+    ends = sample.ends_per_bucket(connection, filters, bucket_ms)
+    picked = {n: [first] if first == last else [first, last] for n, first, last in ends}
+    if sum(map(len, picked.values())) <= max_frames:
+        return _in_order(picked)
+    counts = sample.count_per_bucket(connection, filters, bucket_ms)
+    return _in_order(_thinned(picked, counts, max_frames))
+
+
+def _spread(ids: Sequence[int], wanted: int) -> list[int]:
+    """`wanted` of the ids, evenly by rank, the first and the last among them."""
+    if len(ids) <= wanted:
+        return list(ids)
+    if wanted == 1:
+        return [ids[0]]
+    return [ids[i * (len(ids) - 1) // (wanted - 1)] for i in range(wanted)]
+
+
+def _thinned(
+    picked: Mapping[int, list[int]], counts: Mapping[int, int], max_frames: int
+) -> dict[int, list[int]]:
+    """Drops frames from the densest buckets, later ones first among equals, until they fit.
+
+    Each bucket gives up its latest frame, one a pass, and keeps at least one.
+    """
+    kept = {n: list(ids) for n, ids in picked.items()}
+    surplus = sum(map(len, kept.values())) - max_frames
+    densest_first = sorted(kept, key=lambda n: (-counts[n], -n))
+    while surplus > 0:
+        givers = [n for n in densest_first if len(kept[n]) > 1][:surplus]
+        if not givers:  # more buckets than frames allowed: cannot happen with a rule of this kind
+            break
+        for n in givers:
+            kept[n].pop()
+        surplus -= len(givers)
+    return kept
+
+
+def _in_order(picked: Mapping[int, list[int]]) -> list[int]:
+    return [number for n in sorted(picked) for number in picked[n]]

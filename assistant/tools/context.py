@@ -1,0 +1,219 @@
+"""What one call of a tool is handed: what it may read and send, and where it notes what it has shown.
+
+What may be cited in a turn with tools is what its tools returned: each frame gets an id when a result first
+holds it, and only these ids can be cited. What leaves this program (a web search, or one picture to the model
+that answers) is noted in the ledger of what was sent before it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+
+from assistant.core.egress_log import SentLedger, usage_of
+from assistant.core.models import Endpoint
+from assistant.core.strings import local_time
+from assistant.language.figures import of_moment
+from assistant.read_api.calls import ReadSources
+from assistant.retrieval.excerpts import excerpt
+from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts, duration_figures
+from assistant.retrieval.retrieval import Entry, Retrieval, Searched
+from engines.chat.network import host_of, is_local
+from engines.chat.protocol import ChatModel, Message, ModelError, Usage
+from engines.web_search import SearchFailed, WebHit, WebSearch
+from store.core import times
+from store.core.database import Database
+from store.core.errors import StoreError
+from store.egress.egress_log import EgressRecorder, RequestContext
+from store.frames import frames
+from store.frames.frames import FrameRow
+from store.ocr import readings
+from store.search import sample
+from store.search.filters import Filters
+from store.search.sample import SampledFrame
+
+SEARCH_PROVIDER = "web_search"
+"""The name in the ledger of what answers web searches."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What one call of a tool is handed.
+
+    `range_ms` is what must not be left, None where all may be seen. `web` is None where no search endpoint
+    is set up, `vision` where the model cannot see. Files are read below `read_file_roots` only.
+    """
+
+    library: ReadSources
+    findings: Findings
+    now_ms: int
+    zone: tzinfo
+    range_ms: tuple[int, int] | None
+    timeout_s: float
+    read_file_roots: tuple[Path, ...]
+    read_file_max_bytes: int
+    never_read: tuple[Path, ...]
+    web: WebAccess | None
+    vision: VisionAccess | None
+    turn_id: int | None
+    chat_id: int
+
+
+@dataclass(slots=True)
+class Findings:
+    """What one call has shown. `known` are the ids of frames, those of earlier calls among them; `frames`
+    are the ones that are new. `sources` names what was shown beside frames.
+    """
+
+    known: dict[int, str] = field(default_factory=dict)
+    frames: dict[int, SampledFrame] = field(default_factory=dict)
+    searched: list[Searched] = field(default_factory=list)
+    durations: list[MeasuredDuration] = field(default_factory=list)
+    moments: set[int] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
+    from_ms: int | None = None
+    until_ms: int | None = None
+
+    def cite(self, database: Database, frame_ids: Sequence[int]) -> dict[int, str]:
+        """Ids to cite these frames by; frames that are gone have none."""
+        missing = [number for number in frame_ids if number not in self.known]
+        if missing:
+            with database.read() as connection:
+                loaded = sample.load(connection, missing)
+            for frame in loaded:
+                self.known[frame.id] = f"e{len(self.known) + 1}"
+                self.frames[frame.id] = frame
+        return {number: self.known[number] for number in frame_ids if number in self.known}
+
+    def shown(self, start_ms: int, end_ms: int) -> None:
+        """Note that something of ``[start_ms, end_ms)`` was shown."""
+        self.from_ms = start_ms if self.from_ms is None else min(self.from_ms, start_ms)
+        self.until_ms = end_ms if self.until_ms is None else max(self.until_ms, end_ms)
+
+    def measured(self, name: str, duration_ms: int) -> None:
+        """Note a duration that was given, and whose it is."""
+        if duration_ms >= 1000:
+            self.durations.append(MeasuredDuration(name, duration_figures(duration_ms)))
+
+
+@dataclass(slots=True)
+class TurnFindings:
+    """What all calls of a turn have shown, in order."""
+
+    known: dict[int, str] = field(default_factory=dict)
+    frames: list[SampledFrame] = field(default_factory=list)
+    searched: list[Searched] = field(default_factory=list)
+    durations: list[MeasuredDuration] = field(default_factory=list)
+    moments: set[int] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
+
+    def of_call(self) -> Findings:
+        """A place for what one call finds; it counts only once it is taken in."""
+        return Findings(known=dict(self.known))
+
+    def take(self, found: Findings) -> None:
+        """Take in what a call has found."""
+        self.known = found.known
+        self.frames += found.frames.values()
+        self.searched += found.searched
+        self.durations += found.durations
+        self.moments |= found.moments
+        self.sources |= found.sources
+
+    def retrieval(self, database: Database, words: Sequence[str], range_ms: tuple[int, int]) -> Retrieval:
+        """The frames as a retrieval, for the checks that every answer passes."""
+        entries = tuple(
+            Entry(self.known[frame.id], frame, excerpt(frame.text, words, frozenset()))
+            for frame in self.frames
+        )
+        return Retrieval(
+            filters=Filters(*range_ms),
+            entries=entries,
+            frames_in_range=len(entries),
+            gaps=(),
+            totals=None,
+            index_fresh_to_ms=readings.index_fresh_to_ms(database),
+            searched=tuple(self.searched),
+            relevant=len(entries),
+            is_found=bool(entries) or not any(each.text for each in self.searched),
+        )
+
+    def facts(self, now_ms: int, zone: tzinfo, also_ms: Iterable[int] = ()) -> MeasuredFacts:
+        """The durations and moments that tools gave."""
+        moments = (of_moment(local_time(at, zone)) for at in (*self.moments, *also_ms))
+        return MeasuredFacts(
+            tuple(self.durations), frozenset().union(*moments), times.to_local(now_ms, zone).date()
+        )
+
+
+# -- what may leave --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WebAccess:
+    """The search endpoint, for one turn."""
+
+    engine: WebSearch
+    database: Database
+    clock: Callable[[], int]
+    turn_id: int | None
+
+    def search(self, query: str, limit: int, timeout_s: float) -> list[WebHit]:
+        """Results. Raises `SearchFailed`; `StoreError` when what is sent cannot be noted."""
+        request = RequestContext("web_search", SEARCH_PROVIDER, turn_id=self.turn_id)
+        recorder = EgressRecorder(self.database, self.clock, request)
+        try:
+            hits = self.engine.search(query, limit, timeout_s=timeout_s, on_send=recorder)
+        except SearchFailed as error:
+            recorder.finish(error.code)
+            raise
+        recorder.finish("answered")
+        return hits
+
+
+@dataclass(frozen=True, slots=True)
+class VisionAccess:
+    """The model of one turn, which can see. `usages` grows by what each picture took."""
+
+    model: ChatModel
+    endpoint: Endpoint
+    database: Database
+    clock: Callable[[], int]
+    turn_id: int | None
+    usages: list[Usage] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """Whom a picture is shown to, in words: ``Qwen on this computer``, ``Qwen at api.example``."""
+        address = self.endpoint.base_url
+        place = "on this computer" if is_local(address) else f"at {host_of(address)}"
+        return f"{self.endpoint.name} {place}"
+
+    def look(self, messages: list[Message], frame: FrameRow, named: str, timeout_s: float) -> str:
+        """What the model says about the one picture in `messages`, which the ledger calls `named`.
+
+        Nothing is sent once the frame is gone. Raises `ModelError`, `StoreError`.
+        """
+        pictures = [picture for message in messages for picture in message.pictures]
+        assert len(pictures) == 1
+        ledger = SentLedger(
+            self.database,
+            self.clock,
+            self.endpoint,
+            "describe",
+            self.turn_id,
+            shows=(frame.captured_ms, frame.captured_ms),
+            named=((pictures[0].data_url, named),),
+            still=lambda connection: frames.has_picture(connection, frame.id, frame.sha256),
+        )
+        try:
+            completion = self.model.complete(messages, timeout_s=timeout_s, on_send=ledger)
+        except (ModelError, StoreError) as error:
+            ledger.finish(error.code if isinstance(error, ModelError) else "failed")
+            raise
+        usage = usage_of(completion, messages, self.endpoint)
+        ledger.finish("answered", usage)
+        self.usages.append(usage)
+        return completion.text.strip()
