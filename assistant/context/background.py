@@ -31,6 +31,30 @@ _LOOK_UP_S = 0.5
 _MINUTE_MS = 60_000
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedContext:
+    """`system_augmentation` is the pack, '' for none; `reason` says in words why it is as it is."""
+
+    system_augmentation: str = ""
+    topic: Topic | None = None
+    reason: str = ""
+    session_id: int | None = None
+    hash: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    sessions: tuple[int, ...] = ()
+    tokens: int = 0
+    prompt_tokens: int = 0
+    build_ms: float = 0.0
+    is_new: bool = False
+    """Whether the pack was made for this question, and not told before."""
+    user_turns: int = 0
+    has_failed: bool = False
+    """Whether nothing was found out, so that nothing is to be kept of it."""
+
+
+NO_CONTEXT = PreparedContext()
+
+
 def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContext:
     """The topic and the pack of a question, within the time that it may take."""
     if why := _switched_off(services, asking):
@@ -201,32 +225,7 @@ def _within(work: Callable[[], T], timeout_s: float, services: ContextServices) 
     return outcome[0]
 
 
-# ---- prepared
-# What was prepared for a turn of earlier chats, and what is kept of it once the turn is there.
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedContext:
-    """`system_augmentation` is the pack, '' for none; `reason` says in words why it is as it is."""
-
-    system_augmentation: str = ""
-    topic: Topic | None = None
-    reason: str = ""
-    session_id: int | None = None
-    hash: str = ""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    sessions: tuple[int, ...] = ()
-    tokens: int = 0
-    prompt_tokens: int = 0
-    build_ms: float = 0.0
-    is_new: bool = False
-    """Whether the pack was made for this question, and not told before."""
-    user_turns: int = 0
-    has_failed: bool = False
-    """Whether nothing was found out, so that nothing is to be kept of it."""
-
-
-NO_CONTEXT = PreparedContext()
+# -- what is kept once the turn is there ------------------------------------------------------
 
 
 def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:

@@ -42,6 +42,22 @@ _TOP_K = 8
 
 
 @dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """A question as far as its background is concerned. `prompt_tokens` is about what else is sent.
+
+    `withheld` says why the model is told nothing, whatever there is; '' where it may be told.
+    """
+
+    message: str
+    chat_id: int | None = None
+    session_id: int | None = None
+    version: str = ""
+    withheld: str = ""
+    prompt_tokens: int = 0
+    window_tokens: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A line that may be told, with its score and why it has it."""
 
@@ -209,7 +225,8 @@ def _plain(text: str) -> str:
     return " ".join(neutralized(redacted(text)).replace("[", "(").replace("]", ")").split())
 
 
-# ---- context ranking
+# -- which recent chats are told of -----------------------------------------------------------
+#
 # Which recent chats are told of: the nearest to the question, the more recent first.
 #
 # Score = similarity × recency. Similarity is the cosine of the summary's vector and the question's; where one
@@ -250,7 +267,9 @@ def ranked(
     if not found.ids:
         return []
     cosine, has_vector = _cosines(found, query)
-    words = np.fromiter((min(tagged.get(each, 0.0), 1.0) for each in found.ids), np.float64, len(found.ids))
+    words = np.fromiter(
+        (min(tagged.get(session_id, 0.0), 1.0) for session_id in found.ids), np.float64, len(found.ids)
+    )
     similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
     recency = 0.5 ** (np.maximum(now_ms - found.ended_ms, 0) / _DAY_MS / half_life_days)
     # A floor, so that of what has nothing to do with the question the most recent comes first.
@@ -280,24 +299,7 @@ def _cosines(
     return np.asarray((table @ query.astype(np.float32)) / lengths, np.float64), has_vector
 
 
-# ---- context loading
-# What a context pack is made from, out of the store, and what is kept of how it was made.
-
-
-@dataclass(frozen=True, slots=True)
-class ContextRequest:
-    """A question as far as its background is concerned. `prompt_tokens` is about what else is sent.
-
-    `withheld` says why the model is told nothing, whatever there is; '' where it may be told.
-    """
-
-    message: str
-    chat_id: int | None = None
-    session_id: int | None = None
-    version: str = ""
-    withheld: str = ""
-    prompt_tokens: int = 0
-    window_tokens: int = 1 << 20
+# -- what a pack is made from -----------------------------------------------------------------
 
 
 def loaded(

@@ -299,7 +299,8 @@ def _user() -> str:
         return ""
 
 
-# ---- keeping
+# -- looking after sessions while the web process runs ----------------------------------------
+#
 # Looks after context sessions while the web process runs, in a thread of its own.
 #
 # At the start and once a minute it closes windows that nobody was heard of, whatever became of them, and

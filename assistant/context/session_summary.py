@@ -135,7 +135,8 @@ def _states(turn: SessionTurn) -> list[str]:
     return [claim.get("state", "") for claim in turn.payload.get("claims", ())]
 
 
-# ---- mini summary model
+# -- in a model's words, where one may be asked -----------------------------------------------
+#
 # What a chat session came to, in a model's words, where one may be asked for it.
 #
 # Only the model that answered the session is asked: it was told all of this before. What it says is
@@ -232,7 +233,8 @@ def _field(value: object) -> str | None:
     return (one_line(neutralized(value), MAX_FIELD_CHARS) or None) if isinstance(value, str) else None
 
 
-# ---- tracing
+# -- which questions and frames each sentence is from -----------------------------------------
+#
 # Which questions of its chat each sentence of a summary is from, and which frames prove it.
 #
 # What rules wrote is known when it is written. A model's sentence, and a person's, is found again by its
@@ -306,7 +308,7 @@ def _of_pieces(text: str, pieces: Sequence[Piece]) -> list[Trace]:
 
 
 def _by_words(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> list[Trace]:
-    spans = [(each.start, each.end) for each in split_statements(text)] or [(0, len(text))]
+    spans = [(statement.start, statement.end) for statement in split_statements(text)] or [(0, len(text))]
     return [_found(text, start, end, turns) for start, end in spans]
 
 

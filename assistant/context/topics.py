@@ -148,7 +148,7 @@ def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
         return known.lines
     ids = chat_digests.about(database, topic.tag, MAX_SESSIONS)
     found = chat_summaries.get(database, ids)
-    lines = tuple(line_of(found[each]) for each in ids if each in found)
+    lines = tuple(line_of(found[session_id]) for session_id in ids if session_id in found)
     expires_ms = now_ms + DIGEST_TTL_MS
     chat_digests.put_topic(database, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
     return lines
@@ -196,7 +196,8 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
     return title[:1].upper() + title[1:]
 
 
-# ---- digests
+# -- roll-ups of closed chats -----------------------------------------------------------------
+#
 # Roll-ups of closed chats: the recent days chat by chat, the time before folded by month.
 
 DAY_MS = 86_400_000
@@ -222,7 +223,12 @@ def roll_up_recent(database: Database, now_ms: int) -> Digest:
     since_ms = now_ms - RECENT_MS
     ids = chat_digests.recent(database, since_ms, MAX_RECENT)
     found = chat_summaries.get(database, ids)
-    digest = Digest("recent", tuple(line_of(found[each]) for each in ids if each in found), since_ms, now_ms)
+    digest = Digest(
+        "recent",
+        tuple(line_of(found[session_id]) for session_id in ids if session_id in found),
+        since_ms,
+        now_ms,
+    )
     chat_digests.put(database, digest)
     return digest
 
@@ -257,7 +263,8 @@ def _folded(month: chat_digests.Month) -> str:
     return f"{month.month}: {chats}{about}."
 
 
-# ---- keywords
+# -- tags: the words of a person's questions --------------------------------------------------
+#
 # What a person's questions are about, as tags: their own words only, never an answer's.
 
 MAX_TAGS = 8

@@ -79,7 +79,8 @@ def _is_latin(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-# ---- redaction
+# -- secrets taken out ------------------------------------------------------------------------
+#
 # Secrets taken out of a text before anything is made of it.
 #
 # What looks like a secret becomes ``[redacted]``: keys by their prefixes, PEM private keys, JSON web tokens,
@@ -154,7 +155,8 @@ def is_luhn(digits: list[int]) -> bool:
     return sum(doubled) % 10 == 0
 
 
-# ---- neutral
+# -- text from outside, made harmless ---------------------------------------------------------
+#
 # Text from outside, made unable to imitate a tool call or a place in the conversation.
 #
 # What stands on a screen, in a message, in a file or on a web page may look like the markup of a call,

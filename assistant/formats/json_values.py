@@ -131,7 +131,8 @@ def opening_fence(text: str, at: int) -> re.Match[str] | None:
     return _OPENING_FENCE.search(text, at)
 
 
-# ---- coercion
+# -- values brought to the type their schema names --------------------------------------------
+#
 # Values brought to the type their schema names, where no doubt is possible.
 #
 # Models write numbers as text and whole numbers with a decimal point. What cannot be brought stays

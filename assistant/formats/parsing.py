@@ -44,7 +44,8 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
     return Parsed(read(text, calls).strip(), tuple(calls.found), tuple(calls.errors))
 
 
-# ---- native
+# -- native calls -----------------------------------------------------------------------------
+#
 # Tool calls as an OpenAI-compatible server parses them: the message says what was called.
 
 
@@ -70,7 +71,8 @@ def _add(call: object, calls: CallCollector) -> None:
     calls.add(name, function.get("arguments"), repr(function.get("arguments")), call.get("id"))
 
 
-# ---- streaming
+# -- what may be shown of a growing output ----------------------------------------------------
+#
 # What of a growing output may be shown already: prose, never the beginning of a call.
 #
 # A marker comes in pieces. Whatever could still become one is held back until it cannot, so what

@@ -193,7 +193,8 @@ class ContextTimeline(Reading):
     entries: list[TimelineRow] = Field(description="In the order of time.")
 
 
-# ---- moments
+# -- times ------------------------------------------------------------------------------------
+#
 # Times at the doors: epoch seconds and RFC 3339 together, so that no reader has to guess a zone.
 #
 # A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools

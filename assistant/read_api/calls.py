@@ -124,7 +124,8 @@ def _refusing() -> Iterator[None]:
         raise ReadRefused("busy", "this took too long and was stopped; ask for less") from error
 
 
-# ---- errors
+# -- refusals ---------------------------------------------------------------------------------
+#
 # Why a door gives nothing, as one exception with a machine word.
 #
 # ``not_found``, ``withheld`` (today's rules leave it out), ``gone`` (the pixels are), ``invalid``
@@ -141,7 +142,8 @@ class ReadRefused(Exception):
         self.code = code
 
 
-# ---- reading
+# -- reading past the rules -------------------------------------------------------------------
+#
 # Frames and activity as a call may see them: past today's rules, and only then counted.
 #
 # Rules are regular expressions and word rules over app, title and address, which SQL cannot ask
@@ -212,7 +214,7 @@ def neighbours(call: ReadCall, of: FrameRow) -> tuple[int | None, int | None]:
 
 def segments(call: ReadCall, start_ms: int, end_ms: int) -> list[Segment]:
     """The stretches of activity of a range, without those in windows that a rule leaves out."""
-    return [each for each in activity.segments(call.database, start_ms, end_ms) if call.shows(each)]
+    return [segment for segment in activity.segments(call.database, start_ms, end_ms) if call.shows(segment)]
 
 
 def summary(call: ReadCall, start_ms: int, end_ms: int) -> tuple[Totals, list[Gap]]:

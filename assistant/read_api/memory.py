@@ -282,7 +282,8 @@ def _details(entry: MemoryEntry) -> Details:
             return PromptDetails(text=body.text, chat_id=body.chat_id)
 
 
-# ---- doors memory
+# -- which entries may be seen ----------------------------------------------------------------
+#
 # Entries of memory as a call may see them.
 #
 # An entry is made of frames and says what they said. So it stays back whole when a rule of today

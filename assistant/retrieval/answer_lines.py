@@ -197,7 +197,8 @@ def _says_more(line: str, question: str) -> bool:
     )
 
 
-# ---- wanted
+# -- what kind of answer a question asks for --------------------------------------------------
+#
 # What kind of answer a question asks for, and whether a line of the screen has one of that kind.
 #
 # "How many" wants a number, "how far" one with a unit, "how long" a duration, "when" a time or a date,

@@ -140,8 +140,7 @@ def _located(roots: Sequence[Path], path: str) -> tuple[Path, tuple[str, ...]]:
     raise CannotRead(f"Only what is below these may be read: {', '.join(map(str, roots))}")
 
 
-# ---- attachments
-# The tool over files that were attached to the chat: one file, piece by piece.
+# -- files that are attached to the chat ------------------------------------------------------
 
 MAX_PIECE_CHARS = 6_000
 

@@ -94,7 +94,8 @@ def list_directory(context: ToolContext, path: FilePath) -> object:
         raise ToolFailed(str(error)) from error
 
 
-# ---- calculator
+# -- arithmetic that cannot run code and cannot run away --------------------------------------
+#
 # Arithmetic that cannot run code and cannot run away.
 #
 # The expression is parsed by Python's own parser into a tree, and only the nodes listed here are
@@ -150,7 +151,7 @@ def _value(node: ast.expr) -> Number:
     if isinstance(node, ast.Name) and node.id in _CONSTANTS:
         return _CONSTANTS[node.id]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        return _checked(_called(node.func.id, [_value(each) for each in node.args]))
+        return _checked(_called(node.func.id, [_value(argument) for argument in node.args]))
     raise CannotCalculate(f"Only numbers, + - * / // % ** and {', '.join(sorted(_FUNCTIONS))} are known.")
 
 

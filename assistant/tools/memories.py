@@ -50,7 +50,7 @@ def recall_facts_for_frame(look: SourceQuery, frame_id: FrameId) -> object:
         part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
     )
     subjects = _shown(look, entities.on_frame(look.call.database, frame_id, said))
-    told = _told(look, subjects, entities.facts_of(look.call.database, [each.id for each in subjects]))
+    told = _told(look, subjects, entities.facts_of(look.call.database, [subject.id for subject in subjects]))
     if not subjects:
         told["note"] = "Nobody and nothing on this frame is remembered yet."
     return told
@@ -253,7 +253,8 @@ def _fact(fact: Fact) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value is not None}
 
 
-# ---- days
+# -- summaries of days ------------------------------------------------------------------------
+#
 # The tool over the summaries of days, told under the rules of today.
 #
 # A day is kept back when a window in use in it is left out now.
@@ -330,7 +331,8 @@ def _is_inside(look: SourceQuery, start_ms: int, end_ms: int) -> bool:
     return low <= start_ms and end_ms <= high
 
 
-# ---- chats
+# -- what earlier chats came to ---------------------------------------------------------------
+#
 # A tool over what earlier chats came to; they are told as background, too, where the person lets them.
 
 _FIELD_CHARS = 400

@@ -104,7 +104,8 @@ def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[To
     return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]
 
 
-# ---- gates
+# -- which tools one turn has -----------------------------------------------------------------
+#
 # Which tools one turn has: some need a model that can see, or a source that holds something.
 #
 # A flag is read when the first tool asks for it and then remembered, for this turn only: what is imported
@@ -205,8 +206,7 @@ def of_turn(
     )
 
 
-# ---- rate limit
-# How often a tool that sends something may be called.
+# -- how often a tool that sends something may be called --------------------------------------
 
 WINDOW_S = 60.0
 

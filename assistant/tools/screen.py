@@ -206,7 +206,8 @@ TOOLS = (
 )
 
 
-# ---- describe
+# -- one picture, described by the model that answers -----------------------------------------
+#
 # Describing one frame's picture, by the model that answers if it can see.
 #
 # The whole frame goes as one JPEG whose longer side is at most `LONGEST_PX`, to the model of the turn and

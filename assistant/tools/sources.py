@@ -116,8 +116,7 @@ Latitude = Field(ge=-90, le=90, description="Degrees north, WGS 84.")
 Longitude = Field(ge=-180, le=180, description="Degrees east, WGS 84.")
 
 
-# ---- messages
-# Tools over imported messages: around a date, and by what they say.
+# -- messages ---------------------------------------------------------------------------------
 
 REACHES = "the messages you imported"
 _DAY_MS = 86_400_000
@@ -272,8 +271,7 @@ def _why_none(look: SourceQuery, contact_id: int | None) -> str:
     return "Messages were imported, but none fits. That is informative: go on with other sources."
 
 
-# ---- calendars
-# The tool over imported calendars.
+# -- calendars --------------------------------------------------------------------------------
 
 _CALENDARS_TEXT_CHARS = 300
 
@@ -300,7 +298,7 @@ def get_calendar_events(
             "end": look.local(event.end_ms),
             "all_day": event.is_all_day or None,
             "location": truncated(event.location, _CALENDARS_TEXT_CHARS),
-            "attendees": [truncated(each, 100) for each in event.attendees[:10]],
+            "attendees": [truncated(attendee, 100) for attendee in event.attendees[:10]],
             "status": event.status,
             "calendar": event.calendar,
             "description": truncated(event.description, _CALENDARS_TEXT_CHARS),
@@ -315,7 +313,8 @@ def get_calendar_events(
 CALENDAR_TOOLS = (get_calendar_events,)
 
 
-# ---- places
+# -- places -----------------------------------------------------------------------------------
+#
 # Tools over the person's places and where they were. Nothing is asked of any network.
 
 PLACES = "the places you imported"

@@ -200,8 +200,11 @@ def _model_of(function: Callable[..., object]) -> type[BaseModel]:
     hints = typing.get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     fields: dict[str, Any] = {
-        each.name: (hints[each.name], ... if each.default is inspect.Parameter.empty else each.default)
-        for each in parameters
+        parameter.name: (
+            hints[parameter.name],
+            ... if parameter.default is inspect.Parameter.empty else parameter.default,
+        )
+        for parameter in parameters
     }
     return create_model(function.__name__, __base__=_Arguments, **fields)
 

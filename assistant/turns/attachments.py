@@ -109,11 +109,13 @@ def attachment_text_for(
 def pictures(database: Database, attached: Attached) -> Pictures:
     """The images of a question. Raises `AttachmentGone`."""
     shown, named = [], []
-    for each in attached.images:
-        picture = Picture(attachments.content(database, each), each.media_type)
+    for image in attached.images:
+        picture = Picture(attachments.content(database, image), image.media_type)
         shown.append(picture)
-        size = f"{each.width_px} x {each.height_px} pixels, {each.size_bytes:,} bytes, SHA-256 {each.sha256}"
-        named.append((picture.data_url, f"attached image {each.id} ({size})"))
+        size = (
+            f"{image.width_px} x {image.height_px} pixels, {image.size_bytes:,} bytes, SHA-256 {image.sha256}"
+        )
+        named.append((picture.data_url, f"attached image {image.id} ({size})"))
     return Pictures(tuple(shown), tuple(named))
 
 
@@ -127,7 +129,7 @@ def _shares(attached: Attached, room: int, large: int | None) -> dict[int, int]:
     found: dict[int, int] = {}
     for files in (attached.own, attached.earlier if large is None else ()):
         wanted = sorted(
-            (each for each in files if each.characters and (large is None or each.characters <= large)),
+            (file for file in files if file.characters and (large is None or file.characters <= large)),
             key=lambda each: each.characters,
         )
         for at, each in enumerate(wanted):
@@ -178,7 +180,7 @@ def attachment_reader(database: Database) -> Read:
 
 def names(files: Sequence[Attachment]) -> str:
     """Their names in a sentence for the person."""
-    return ", ".join(each.name for each in files)
+    return ", ".join(file.name for file in files)
 
 
 def truncation_warnings(files: AttachmentText, language: Language) -> Iterator[str]:
@@ -194,8 +196,7 @@ def unread_warnings(attached: Attached, language: Language) -> Iterator[str]:
         yield text("files_unread", language, names=names(attached.own))
 
 
-# ---- bringing
-# Which files a question may bring, and to which model.
+# -- which files a question may bring, and to which model -------------------------------------
 
 
 def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attached:
@@ -227,5 +228,5 @@ def check_images(
         raise AttachmentRefused(f"an answer from recorded frames alone cannot look at {which}")
     if not uses_tools:
         raise AttachmentRefused(f"{model.name} is not set up for tools, so it cannot look at {which}")
-    if sum(each.size_bytes for each in attached.images) > MAX_IMAGE_BYTES:
+    if sum(image.size_bytes for image in attached.images) > MAX_IMAGE_BYTES:
         raise AttachmentRefused(f"the images of one question may have {MAX_IMAGE_BYTES // 1_000_000} MB")

@@ -96,7 +96,8 @@ def messages(
     return [*system_messages(blocks, merged=merged), *history, Message("user", user, pictures=pictures)]
 
 
-# ---- agent prompt
+# -- the system prompt of a turn with tools ---------------------------------------------------
+#
 # The system prompt of a turn with tools, and its tool definitions as text.
 #
 # Beside what evidence mode has: how to use the tools on offer, without a word of who the model is,

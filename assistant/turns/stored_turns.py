@@ -369,7 +369,7 @@ def replay_request(database: Database, asked: TurnResult, now_ms: int) -> TurnRe
     kept = stored.given if stored else {}
     in_range = kept if asked.mode == "agent" else {"start_ms": asked.start_ms, "end_ms": asked.end_ms}
     spoken = personas.of_turn(database, asked.chat_id, asked.turn_id)
-    speakers = {each.id for each in personas.list_personas(database)}
+    speakers = {persona.id for persona in personas.list_personas(database)}
     speaker = spoken.version.persona_id if spoken.version else None
     return TurnRequest(
         message=asked.question,
@@ -384,5 +384,5 @@ def replay_request(database: Database, asked: TurnResult, now_ms: int) -> TurnRe
         persona_id=speaker if speaker in speakers else None,
         style_note=spoken.style_note,
         without=tuple(kept.get("without", ())),
-        attachments=tuple(each.id for each in asked.attachments),
+        attachments=tuple(attachment.id for attachment in asked.attachments),
     )

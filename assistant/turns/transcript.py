@@ -85,7 +85,8 @@ def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
                 yield TranscriptMessage(call.turn, "tool", result_of(call), at_ms, answers=call)
 
 
-# ---- history
+# -- what was said before a turn --------------------------------------------------------------
+#
 # What was said before a turn, as it is sent along: the last answered turns, shortened.
 #
 # In a conversation about a frame or a moment the first exchange always comes along: what is known of the
@@ -173,7 +174,8 @@ def _answer(turn: StoredTurn, most: int) -> Message:
     return Message("assistant", neutralized(without_numbers(turn.answer_md))[:most])
 
 
-# ---- going on
+# -- going on from what an endpoint keeps -----------------------------------------------------
+#
 # Going on from what an endpoint keeps of a conversation, where it keeps one.
 #
 # The response that the last turn ended with is kept with it. It is passed on while the same model answers and

@@ -218,7 +218,7 @@ def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
 def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
     """A persona of one's own that says the same, under a free name. Raises `UnknownPersona`."""
     original = get(database, persona_id)
-    taken = {each.name.casefold() for each in list_personas(database)}
+    taken = {persona.name.casefold() for persona in list_personas(database)}
     stem = original.name[: MAX_NAME_CHARS - len(" copy 999")]
     names = (f"{stem} copy", *(f"{stem} copy {n}" for n in range(2, 1000)))
     name = next(each for each in names if each.casefold() not in taken)

@@ -57,7 +57,7 @@ class VersionsAnswer(Answer):
 def all_personas() -> PersonasAnswer:
     """Those that can be chosen, the built-in ones first; archived ones are found by id."""
     database = services().database
-    return PersonasAnswer(data=[_answer(each) for each in personas.list_personas(database)])
+    return PersonasAnswer(data=[_answer(persona) for persona in personas.list_personas(database)])
 
 
 @endpoint("POST", "/personas", "Add a persona", {422: "invalid_persona"}, status=201)
