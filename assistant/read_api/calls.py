@@ -60,11 +60,11 @@ class ReadCall:
 
     def shows(self, what: FrameRow | Hit | Segment) -> bool:
         """Whether today's rules let this out; what they keep back is counted."""
-        shown = self.lets_out(what)
+        shown = self.permits(what)
         self.withheld += not shown
         return shown
 
-    def lets_out(self, what: FrameRow | Hit | Segment) -> bool:
+    def permits(self, what: FrameRow | Hit | Segment) -> bool:
         """Whether today's rules let this out, as part of something else."""
         window = WindowFacts(what.app_name, what.window_name, what.browser_url)
         if window not in self._decided:

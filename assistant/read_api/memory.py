@@ -296,19 +296,19 @@ def shown(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """The entries that the rules let out; those they keep back are counted."""
     found = []
     for entry in entries:
-        if _lets_out(call, entry):
+        if _permits(call, entry):
             found.append(entry)
         else:
             call.withheld += 1
     return found
 
 
-def _lets_out(call: ReadCall, entry: MemoryEntry) -> bool:
+def _permits(call: ReadCall, entry: MemoryEntry) -> bool:
     match entry.body:
         case Observation() as body:
             facts = {fact.frame_id for fact in body.facts if fact.frame_id is not None}
             rows = frames.get_many(call.database, {*body.frame_ids, *facts})
-            if not all(call.lets_out(row) for row in rows.values()):
+            if not all(call.permits(row) for row in rows.values()):
                 return False
             return permits_windows(call, body.start_ms, body.end_ms, body.app_name)
         case SessionSummary() as body:
@@ -321,7 +321,7 @@ def _lets_out(call: ReadCall, entry: MemoryEntry) -> bool:
 def permits_windows(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> bool:
     """Whether no window in use in that time is left out; of one app where it is named."""
     return all(
-        call.lets_out(segment)
+        call.permits(segment)
         for segment in segments.segments(call.database, start_ms, end_ms)
         if app_name is None or segment.app_name == app_name
     )

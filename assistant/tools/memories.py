@@ -40,17 +40,19 @@ Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
 
 
 @source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
-def recall_facts_for_frame(look: SourceQuery, frame_id: FrameId) -> object:
+def recall_facts_for_frame(lookup: SourceQuery, frame_id: FrameId) -> object:
     """Recalls the facts that are remembered about the subjects of a frame: the entities found on it, and
     those whose name stands on it; call it before writing about a frame, to know who and what is on it.
     For entities by name use recall_entities."""
-    frame = look.frame(frame_id)
-    read = readings.current_reading(look.call.database, frame_id)
+    frame = lookup.frame(frame_id)
+    read = readings.current_reading(lookup.call.database, frame_id)
     said = "\n".join(
         part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
     )
-    subjects = _shown(look, entities.on_frame(look.call.database, frame_id, said))
-    told = _told(look, subjects, entities.facts_of(look.call.database, [subject.id for subject in subjects]))
+    subjects = _shown(lookup, entities.on_frame(lookup.call.database, frame_id, said))
+    told = _told(
+        lookup, subjects, entities.facts_of(lookup.call.database, [subject.id for subject in subjects])
+    )
     if not subjects:
         told["note"] = "Nobody and nothing on this frame is remembered yet."
     return told
@@ -58,7 +60,7 @@ def recall_facts_for_frame(look: SourceQuery, frame_id: FrameId) -> object:
 
 @source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
 def recall_entities(
-    look: SourceQuery,
+    lookup: SourceQuery,
     name: Annotated[str, Field(max_length=200, description="Words of name or description; blank: all.")] = "",
     kind: Literal["person", "place", "event", "thing"] | None = None,
     limit: Annotated[int, Field(ge=1, le=_AT_MOST, description="Entities at most.")] = 20,
@@ -66,8 +68,8 @@ def recall_entities(
     """Recalls people, places, events and things that are remembered, with their facts, last changed first;
     call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
     those on a frame use recall_facts_for_frame."""
-    found = _shown(look, entities.find_entities(look.call.database, name, kind, _AT_MOST))[:limit]
-    told = _told(look, found, entities.facts_of(look.call.database, [each.id for each in found]))
+    found = _shown(lookup, entities.find_entities(lookup.call.database, name, kind, _AT_MOST))[:limit]
+    told = _told(lookup, found, entities.facts_of(lookup.call.database, [each.id for each in found]))
     if not found:
         told["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
     return told
@@ -106,7 +108,7 @@ def _named(context: ToolContext, entity_id: int) -> str:
 
 @source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_entity)
 def store_entity(
-    look: SourceQuery,
+    lookup: SourceQuery,
     kind: Literal["person", "place", "event", "thing"],
     name: Annotated[Name, Field(description="As the person would say it.")],
     description: Annotated[Text, Field(description="One sentence that tells it from others.")] = "",
@@ -117,20 +119,20 @@ def store_entity(
     and a new `description` replaces the old one. `frame_id` is the frame it was found on. Say more about
     it with store_fact."""
     if frame_id is not None:
-        look.frame(frame_id)
-    learned = Provenance(look.call.now_ms, look.context.turn_id, frame_id)
+        lookup.frame(frame_id)
+    learned = Provenance(lookup.call.now_ms, lookup.context.turn_id, frame_id)
     try:
-        with look.call.database.write() as connection:
+        with lookup.call.database.write() as connection:
             number, is_new = entities.store_entity(connection, kind, name, learned, description)
     except ValueError as error:
         raise ToolFailed(f"Nothing was stored: {error}.") from error
-    look.call.returned = 1
+    lookup.call.returned = 1
     return {"entity_id": number, "is_new": is_new}
 
 
 @source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_fact)
 def store_fact(
-    look: SourceQuery,
+    lookup: SourceQuery,
     subject_id: EntityId,
     predicate: Annotated[Name, Field(description="A verb or relation, such as works at.")],
     object_entity_id: EntityId | None = None,
@@ -143,10 +145,10 @@ def store_fact(
     {"subject_id": 3, "predicate": "works at", "object_entity_id": 7};
     {"subject_id": 3, "predicate": "birthday", "object_value": "12 May"}"""
     if source_frame_id is not None:
-        look.frame(source_frame_id)
-    learned = Provenance(look.call.now_ms, look.context.turn_id, source_frame_id)
+        lookup.frame(source_frame_id)
+    learned = Provenance(lookup.call.now_ms, lookup.context.turn_id, source_frame_id)
     try:
-        with look.call.database.write() as connection:
+        with lookup.call.database.write() as connection:
             number, is_new = entities.store_fact(
                 connection,
                 subject_id,
@@ -159,17 +161,17 @@ def store_fact(
         raise ToolFailed(f"Nothing was stored: {error}.") from error
     except EntityNotFound as error:
         raise ToolFailed(f"Nothing was stored: there is no entity {error}.") from error
-    look.call.returned = 1
+    lookup.call.returned = 1
     return {"fact_id": number, "is_new": is_new}
 
 
 @source_tool(mode="auto", reaches="tags of frames, past your exclusion rules", source="remembered")
-def get_frame_tags(look: SourceQuery, frame_id: FrameId) -> object:
+def get_frame_tags(lookup: SourceQuery, frame_id: FrameId) -> object:
     """Gives the tags that a frame was marked with; call it to see how the person sorted a frame. For what
     stands on it use get_frame."""
-    look.frame(frame_id)
-    tags = frame_tags.of_frame(look.call.database, frame_id)
-    look.call.returned = len(tags)
+    lookup.frame(frame_id)
+    tags = frame_tags.of_frame(lookup.call.database, frame_id)
+    lookup.call.returned = len(tags)
     return {"frame_id": frame_id, "tags": tags, **({} if tags else {"note": "The frame has no tags."})}
 
 
@@ -179,24 +181,24 @@ KNOWLEDGE_TOOLS = (recall_facts_for_frame, recall_entities, store_entity, store_
 # -- support ------------------------------------------------------------------------------
 
 
-def _lets_out(look: SourceQuery, frame_ids: Iterable[int]) -> bool:
+def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
     """Whether one of the frames may be seen; without frames nothing was learned from the screen."""
     ids = list(frame_ids)
-    found = frames.get_many(look.call.database, ids).values()
-    return not ids or any(look.call.lets_out(frame) for frame in found)
+    found = frames.get_many(lookup.call.database, ids).values()
+    return not ids or any(lookup.call.permits(frame) for frame in found)
 
 
-def _shown(look: SourceQuery, found: list[Entity]) -> list[Entity]:
-    shown = [entity for entity in found if _lets_out(look, entity.frames)]
-    look.call.withheld += len(found) - len(shown)
+def _shown(lookup: SourceQuery, found: list[Entity]) -> list[Entity]:
+    shown = [entity for entity in found if _permits(lookup, entity.frames)]
+    lookup.call.withheld += len(found) - len(shown)
     return shown
 
 
-def _told(look: SourceQuery, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
+def _told(lookup: SourceQuery, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
     allowed = [
-        each for each in facts if each.source_frame_id is None or _lets_out(look, [each.source_frame_id])
+        each for each in facts if each.source_frame_id is None or _permits(lookup, [each.source_frame_id])
     ]
-    look.call.withheld += len(facts) - len(allowed)
+    lookup.call.withheld += len(facts) - len(allowed)
     rows = []
     for entity in found:
         about = [fact for fact in allowed if entity.id in (fact.subject_id, fact.object_entity_id)]
@@ -209,21 +211,21 @@ def _told(look: SourceQuery, found: list[Entity], facts: list[Fact]) -> dict[str
                 "facts": [_fact(fact) for fact in about],
             }
         )
-        _note(look.context, entity, about)
+        _note(lookup.context, entity, about)
     kept, left_out = rows_that_fit(rows)
-    _note_use(look, kept)
-    look.call.returned = len(kept)
-    told: dict[str, Any] = {"entities": kept, "withheld": look.call.withheld}
+    _note_use(lookup, kept)
+    lookup.call.returned = len(kept)
+    told: dict[str, Any] = {"entities": kept, "withheld": lookup.call.withheld}
     return {**told, "left_out": left_out} if left_out else told
 
 
-def _note_use(look: SourceQuery, told: list[dict[str, Any]]) -> None:
+def _note_use(lookup: SourceQuery, told: list[dict[str, Any]]) -> None:
     """Note for which turn this was recalled, so that a person finds the answers that it went into."""
-    if look.context.turn_id is None or not told:
+    if lookup.context.turn_id is None or not told:
         return
     facts = [fact["fact_id"] for row in told for fact in row["facts"]]
-    with look.call.database.write() as connection:
-        fact_curation.use(connection, look.context.turn_id, [row["entity_id"] for row in told], facts)
+    with lookup.call.database.write() as connection:
+        fact_curation.use(connection, lookup.context.turn_id, [row["entity_id"] for row in told], facts)
 
 
 def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
@@ -264,7 +266,7 @@ _DAY_CHARS = 2_000
 
 @source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules", source="days")
 def search_rag(
-    look: SourceQuery,
+    lookup: SourceQuery,
     query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -276,26 +278,26 @@ def search_rag(
     search_ocr. Examples: {"query": "budget meeting"};
     {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
     start_ms, end_ms = None, None
-    if start is not None or end is not None or look.context.range_ms:
-        start_ms, end_ms = look.within(*answers.span(start, end, look.call.now_ms))
-    asked = look.call.library.embedder.asking(query)
+    if start is not None or end is not None or lookup.context.range_ms:
+        start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
+    asked = lookup.call.library.embedder.asking(query)
     found, strategy, reason = daily_summaries.search(
-        look.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=look.context.timeout_s
+        lookup.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=lookup.context.timeout_s
     )
     rows = []
     for day in found:
-        if look.context.range_ms and not _is_inside(look, day.start_ms, day.end_ms):
+        if lookup.context.range_ms and not _is_inside(lookup, day.start_ms, day.end_ms):
             continue
-        if not gate.permits_windows(look.call, day.start_ms, day.end_ms, None):
-            look.call.withheld += 1
+        if not gate.permits_windows(lookup.call, day.start_ms, day.end_ms, None):
+            lookup.call.withheld += 1
             continue
         rows.append({"day": day.day, "zone": day.zone, "summary": _excerpt(day.text, query)})
-        look.context.findings.shown(day.start_ms, day.end_ms)
+        lookup.context.findings.shown(day.start_ms, day.end_ms)
         if len(rows) == limit:
             break
     kept, _ = rows_that_fit(rows)
-    look.call.returned = len(kept)
-    told: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": look.call.withheld}
+    lookup.call.returned = len(kept)
+    told: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": lookup.call.withheld}
     if reason:
         told["fallback_reason"] = reason
     return told if kept else {**told, "note": "No summary of a day fits."}
@@ -326,8 +328,8 @@ def _excerpt(text: str, query: str) -> str:
     return "\n".join(told) if 0 in kept else truncated(text, _DAY_CHARS)
 
 
-def _is_inside(look: SourceQuery, start_ms: int, end_ms: int) -> bool:
-    low, high = look.context.range_ms or (start_ms, end_ms)
+def _is_inside(lookup: SourceQuery, start_ms: int, end_ms: int) -> bool:
+    low, high = lookup.context.range_ms or (start_ms, end_ms)
     return low <= start_ms and end_ms <= high
 
 
@@ -340,7 +342,7 @@ _FIELD_CHARS = 400
 
 @source_tool(mode="auto", reaches="what your earlier chats came to", source="chats")
 def search_chats(
-    look: SourceQuery,
+    lookup: SourceQuery,
     query: Annotated[str, Field(max_length=400, description="Words or meaning; blank: the newest.")],
     start: TimeOrNone = None,
     end: TimeOrNone = None,
@@ -350,10 +352,10 @@ def search_chats(
     did we find out about it”. It is background: no chat can be cited, and only frames show what was on the
     screen. For single questions use search_user_prompts. The last 90 days are searched unless a range is
     given."""
-    call, context = look.call, look.context
+    call, context = lookup.call, lookup.context
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
-        filters = MemoryFilters(*look.within(*answers.span(start, end, call.now_ms)))
+        filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
     found = search.search_chats(
         call.database,
         call.library.embedder.asking(query),
@@ -362,7 +364,7 @@ def search_chats(
         limit=limit + 1,
     )
     chats = [entry for entry in found.entries if _chat(entry).chat_id != context.chat_id][:limit]
-    rows, left_out = rows_that_fit([_row(look, entry) for entry in chats])
+    rows, left_out = rows_that_fit([_row(lookup, entry) for entry in chats])
     if context.turn_id is not None and rows:
         with call.database.write() as connection:
             chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats[: len(rows)]])
@@ -373,10 +375,10 @@ def search_chats(
     return {**told, "left_out": left_out} if left_out else told
 
 
-def _row(look: SourceQuery, entry: MemoryEntry) -> dict[str, object]:
+def _row(lookup: SourceQuery, entry: MemoryEntry) -> dict[str, object]:
     said = _chat(entry)
     fields = {name: truncated(neutralized(text), _FIELD_CHARS) for name, text in said.fields.items() if text}
-    return {"chat_id": said.chat_id, "ended": look.local(said.ended_ms), **fields}
+    return {"chat_id": said.chat_id, "ended": lookup.local(said.ended_ms), **fields}
 
 
 def _chat(entry: MemoryEntry) -> ChatSummary:

@@ -87,12 +87,12 @@ def source_tool(
     return make
 
 
-def span(look: SourceQuery, start: float | str, end: float | str) -> tuple[int, int]:
+def span(lookup: SourceQuery, start: float | str, end: float | str) -> tuple[int, int]:
     """``[start, end)`` in milliseconds, cut to the range of the turn. Raises `Refused`, `ToolFailed`."""
     start_ms, end_ms = answers.parse(start, "start"), answers.parse(end, "end")
     if end_ms <= start_ms:
         raise ReadRefused("invalid", "end must be later than start")
-    return look.within(start_ms, end_ms)
+    return lookup.within(start_ms, end_ms)
 
 
 def rows_that_fit(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
@@ -133,7 +133,7 @@ UnixSeconds = Annotated[float | None, Field(ge=0, le=1e11, description="Real-UTC
 
 @source_tool(mode="auto", reaches=REACHES, source="messages")
 def get_sms_messages(
-    look: SourceQuery,
+    lookup: SourceQuery,
     date: TimeOrNone = None,
     contact_id: ContactId = None,
     contact: Contact = None,
@@ -146,25 +146,25 @@ def get_sms_messages(
     given beside `contact_id`; of too many messages those nearest to `date` are given. For words in
     messages use search_messages. Examples: {"date": "2023-11-16T19:00:00+01:00"};
     {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
-    at_ms = look.call.now_ms if date is None else answers.parse(date, "date")
-    found = _contact(look, contact_id, contact)
+    at_ms = lookup.call.now_ms if date is None else answers.parse(date, "date")
+    found = _contact(lookup, contact_id, contact)
     if isinstance(found, dict):
         return found
-    start_ms, end_ms = look.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
+    start_ms, end_ms = lookup.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
     shown, total = messages.nearest_to(
-        look.call.database, at_ms, Filters(start_ms, end_ms, found), limit, look.context.timeout_s
+        lookup.call.database, at_ms, Filters(start_ms, end_ms, found), limit, lookup.context.timeout_s
     )
-    told = _told(look, shown)
+    told = _told(lookup, shown)
     told["total"] = total
-    told["window"] = [look.local(start_ms), look.local(end_ms)]
+    told["window"] = [lookup.local(start_ms), lookup.local(end_ms)]
     if not shown:
-        told["note"] = _why_none(look, found)
+        told["note"] = _why_none(lookup, found)
     return told
 
 
 @source_tool(mode="auto", reaches=REACHES, source="messages")
 def search_messages(
-    look: SourceQuery,
+    lookup: SourceQuery,
     query: Annotated[Words, Field(description="What to look for.")],
     mode: Literal["fts5", "semantic", "hybrid"] = "hybrid",
     start_ts: UnixSeconds = None,
@@ -181,17 +181,17 @@ def search_messages(
     {"query": "trader joe's"};
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
     {"query": "NEAR(meeting work, 5)"}"""
-    filters = _filters(look, start_ts, end_ts, contact_id)
-    asked = look.call.library.embedder.asking(query) if mode != "fts5" else RetrievalQuery(query)
+    filters = _filters(lookup, start_ts, end_ts, contact_id)
+    asked = lookup.call.library.embedder.asking(query) if mode != "fts5" else RetrievalQuery(query)
     page = messages.search_messages(
-        look.call.database, asked, filters, mode=mode, limit=limit, deadline_s=look.context.timeout_s
+        lookup.call.database, asked, filters, mode=mode, limit=limit, deadline_s=lookup.context.timeout_s
     )
-    told = _told(look, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
+    told = _told(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
     told |= {"strategy": page.strategy, "read_as": page.reading}
     if page.fallback_reason:
         told["fallback_reason"] = page.fallback_reason
     if not page.hits:
-        told["note"] = _why_none(look, contact_id)
+        told["note"] = _why_none(lookup, contact_id)
     return told
 
 
@@ -202,27 +202,27 @@ MESSAGE_TOOLS = (search_messages, get_sms_messages)
 
 
 def _filters(
-    look: SourceQuery, start_ts: float | None, end_ts: float | None, contact_id: int | None
+    lookup: SourceQuery, start_ts: float | None, end_ts: float | None, contact_id: int | None
 ) -> Filters:
     start_ms = None if start_ts is None else answers.parse(start_ts, "start_ts")
     end_ms = None if end_ts is None else answers.parse(end_ts, "end_ts")
     if start_ms is not None and end_ms is not None and end_ms <= start_ms:
         raise ReadRefused("invalid", "end_ts must be later than start_ts")
-    if look.context.range_ms:
-        low, high = look.context.range_ms
-        start_ms, end_ms = look.within(
+    if lookup.context.range_ms:
+        low, high = lookup.context.range_ms
+        start_ms, end_ms = lookup.within(
             low if start_ms is None else start_ms, high if end_ms is None else end_ms
         )
     return Filters(start_ms, end_ms, contact_id)
 
 
-def _contact(look: SourceQuery, contact_id: int | None, contact: str | None) -> int | dict[str, Any] | None:
+def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -> int | dict[str, Any] | None:
     """The contact that is meant, or what to tell where that is not clear."""
     if contact is None:
         return contact_id
     if contact_id is not None:
         raise ToolFailed("Give `contact_id` or `contact`, not both.")
-    found = messages.contacts(look.call.database, contact, limit=10)
+    found = messages.contacts(lookup.call.database, contact, limit=10)
     if len(found) == 1:
         return found[0].id
     rows = [
@@ -238,7 +238,7 @@ def _contact(look: SourceQuery, contact_id: int | None, contact: str | None) -> 
     return {"messages": [], "contacts": rows_that_fit(rows)[0], "note": note}
 
 
-def _told(look: SourceQuery, found: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
+def _told(lookup: SourceQuery, found: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
     rows = []
     for n, each in enumerate(found):
         body = each.body
@@ -247,7 +247,7 @@ def _told(look: SourceQuery, found: list[Message], snippets: list[str] | None = 
         rows.append(
             {
                 "id": each.id,
-                "time": look.local(each.sent_ms),
+                "time": lookup.local(each.sent_ms),
                 "to" if each.is_outgoing else "from": each.contact or "unknown",
                 "contact_id": each.contact_id,
                 "conversation": each.conversation,
@@ -257,13 +257,13 @@ def _told(look: SourceQuery, found: list[Message], snippets: list[str] | None = 
             }
         )
     kept, left_out = rows_that_fit(rows)
-    look.call.returned = len(kept)
+    lookup.call.returned = len(kept)
     return {"messages": kept, **({"left_out": left_out} if left_out else {})}
 
 
-def _why_none(look: SourceQuery, contact_id: int | None) -> str:
+def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:
     """An empty source is an answer, too."""
-    database = look.call.database
+    database = lookup.call.database
     if not messages.browse(database, limit=1):
         return "No messages were imported, so nothing is known of messages. Go on with other sources."
     if contact_id is not None and not messages.browse(database, Filters(contact_id=contact_id), limit=1):
@@ -278,7 +278,7 @@ _CALENDARS_TEXT_CHARS = 300
 
 @source_tool(mode="auto", reaches="the calendars you imported", source="calendar")
 def get_calendar_events(
-    look: SourceQuery,
+    lookup: SourceQuery,
     start: Time,
     end: Time,
     query: Annotated[Words, Field(description="Part of title, description, place or attendees.")] = "",
@@ -287,15 +287,15 @@ def get_calendar_events(
     """Gives the person's calendar events that overlap a range, earliest first; call it for what was planned,
     also in the future. `start` and `end` are half-open. An event that was planned need not have taken
     place: look with search_ocr or get_sms_messages for what was done."""
-    start_ms, end_ms = span(look, start, end)
+    start_ms, end_ms = span(lookup, start, end)
     found, total = calendars.events_between(
-        look.call.database, start_ms, end_ms, query, limit, look.context.timeout_s
+        lookup.call.database, start_ms, end_ms, query, limit, lookup.context.timeout_s
     )
     rows = [
         {
             "title": truncated(event.title, _CALENDARS_TEXT_CHARS),
-            "start": look.local(event.start_ms),
-            "end": look.local(event.end_ms),
+            "start": lookup.local(event.start_ms),
+            "end": lookup.local(event.end_ms),
             "all_day": event.is_all_day or None,
             "location": truncated(event.location, _CALENDARS_TEXT_CHARS),
             "attendees": [truncated(attendee, 100) for attendee in event.attendees[:10]],
@@ -306,7 +306,7 @@ def get_calendar_events(
         for event in found
     ]
     kept, _ = rows_that_fit(rows)
-    look.call.returned = len(kept)
+    lookup.call.returned = len(kept)
     return {"events": kept, "total": total, **({} if kept else {"note": "No event overlaps this range."})}
 
 
@@ -326,7 +326,7 @@ East = Annotated[float, Longitude]
 
 @source_tool(mode="auto", reaches="the location history you imported", source="location")
 def get_location_history(
-    look: SourceQuery,
+    lookup: SourceQuery,
     start: Time,
     end: Time,
     limit: Annotated[int, Field(ge=1, le=200, description="Points at most, spread over the range.")] = 50,
@@ -334,13 +334,13 @@ def get_location_history(
     """Gives where the person's devices were in a range, in the order of time; call it for where something
     happened. `start` and `end` are half-open; positions are WGS 84 degrees, accuracy is in metres. Name a
     position with reverse_geocode."""
-    start_ms, end_ms = span(look, start, end)
+    start_ms, end_ms = span(lookup, start, end)
     found, total = locations.points_between(
-        look.call.database, start_ms, end_ms, limit, look.context.timeout_s
+        lookup.call.database, start_ms, end_ms, limit, lookup.context.timeout_s
     )
     rows = [
         {
-            "time": look.local(point.at_ms),
+            "time": lookup.local(point.at_ms),
             "latitude": point.latitude,
             "longitude": point.longitude,
             "accuracy_m": point.accuracy_m,
@@ -348,7 +348,7 @@ def get_location_history(
         for point in found
     ]
     kept, _ = rows_that_fit(rows)
-    look.call.returned = len(kept)
+    lookup.call.returned = len(kept)
     return {
         "points": kept,
         "total": total,
@@ -357,29 +357,29 @@ def get_location_history(
 
 
 @source_tool(mode="auto", reaches=PLACES, source="places")
-def get_place_at(look: SourceQuery, latitude: North, longitude: East) -> object:
+def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
     reverse_geocode."""
     found = [
         (away_m, place)
         for away_m, place in locations.nearest(
-            look.call.database, latitude, longitude, 50, look.context.timeout_s
+            lookup.call.database, latitude, longitude, 50, lookup.context.timeout_s
         )
         if away_m <= place.radius_m
     ]
     kept, _ = rows_that_fit([_row(*pair) for pair in found])
-    look.call.returned = len(kept)
+    lookup.call.returned = len(kept)
     return {"places": kept, **({} if kept else {"note": "The position lies in none of the person's places."})}
 
 
 @source_tool(mode="auto", reaches=PLACES, source="places")
-def reverse_geocode(look: SourceQuery, latitude: North, longitude: East) -> object:
+def reverse_geocode(lookup: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
-    found = locations.nearest(look.call.database, latitude, longitude, 3, look.context.timeout_s)
+    found = locations.nearest(lookup.call.database, latitude, longitude, 3, lookup.context.timeout_s)
     kept, _ = rows_that_fit([_row(*pair) for pair in found])
-    look.call.returned = len(kept)
+    lookup.call.returned = len(kept)
     return {"places": kept, **({} if kept else {"note": "No places were imported, so none can be named."})}
 
 

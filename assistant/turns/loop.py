@@ -25,7 +25,7 @@ from assistant.retrieval import coverage
 from assistant.tools import registry
 from assistant.tools.context import Findings, TurnFindings
 from assistant.tools.files import read_attachment
-from assistant.tools.registry import AgentDeps, offered
+from assistant.tools.registry import AgentServices, offered
 from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts, tool_execution
 from assistant.turns.answering import partial_completion
@@ -36,7 +36,7 @@ from engines.chat.protocol import Completion, ContextTooLong, Message, ModelErro
 from store.chats import tool_calls
 
 
-def ask(turn: RunningTurn, agent: AgentDeps) -> Generator[TurnEvent, None, UncheckedAnswer]:
+def ask(turn: RunningTurn, agent: AgentServices) -> Generator[TurnEvent, None, UncheckedAnswer]:
     """The turn's events, then all that was said; the turn notes what has to be said of it at once.
 
     Raises `StoreError`, `FrameDeleted`, and `ModelError` or `Cancelled` when it ended before anything was
@@ -55,7 +55,7 @@ def ask(turn: RunningTurn, agent: AgentDeps) -> Generator[TurnEvent, None, Unche
     return _answer(session, completion)
 
 
-def _session(turn: RunningTurn, agent: AgentDeps) -> ToolSession:
+def _session(turn: RunningTurn, agent: AgentServices) -> ToolSession:
     plan, services = turn.plan, turn.services
     assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
     endpoint = services.models.endpoint(plan.model.name)

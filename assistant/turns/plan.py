@@ -29,7 +29,7 @@ from assistant.core.texts import Language
 from assistant.evidence.claims import OffScreen
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval
-from assistant.tools.registry import AgentDeps
+from assistant.tools.registry import AgentServices
 from assistant.turns.anchor_facts import AnchorFacts
 from engines.chat.protocol import Completion, Message, ModelError, Usage
 from store.chats.attachments import Attachment
@@ -54,7 +54,7 @@ class TurnServices:
     models: ChatModels
     clock: Callable[[], int]
     meaning: Callable[[str, int], Meaning] | None = None
-    agent: AgentDeps | None = None
+    agent: AgentServices | None = None
     context: ContextServices | None = None
 
 

@@ -24,7 +24,7 @@ from assistant.evidence.replies import StreamBuffer, visible_text
 from assistant.formats.calls import MAX_CALLS, CallError
 from assistant.formats.parsing import parse, parse_message
 from assistant.tools.context import Findings, ToolContext, TurnFindings, VisionAccess, WebAccess
-from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentDeps, modes, search_engine
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
 from assistant.turns.attachments import NO_PICTURES, Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
@@ -53,7 +53,7 @@ class ToolSession:
     """A turn with tools as it goes on."""
 
     turn: RunningTurn
-    agent: AgentDeps
+    agent: AgentServices
     model: StreamingModel
     tools: list[Tool]
     form: str
@@ -302,7 +302,7 @@ def call_notice(session: ToolSession, tool: Tool, arguments: Mapping[str, Any]) 
 # another one tomorrow, nobody has agreed to that yet: the tool asks again.
 
 
-def hosts(agent: AgentDeps, models: ChatModels, tool: str) -> frozenset[str]:
+def hosts(agent: AgentServices, models: ChatModels, tool: str) -> frozenset[str]:
     """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
     found = agent.registry.get(tool)
     if found is None or found.risk != "sends":

@@ -361,7 +361,7 @@ def _deps(home: Path | None) -> Any:
     from assistant.core.models import ChatModels
     from assistant.core.query_embedder import QueryEmbedder
     from assistant.read_api.calls import ReadSources
-    from assistant.tools.registry import AgentDeps, registry
+    from assistant.tools.registry import AgentServices, registry
     from assistant.turns.plan import TurnServices
     from store.core.times import now_ms
     from store.frames.media import Media
@@ -378,7 +378,7 @@ def _deps(home: Path | None) -> Any:
         web_search=True,
         web_search_url="http://127.0.0.1:8888/search",
     )
-    agent = AgentDeps(library, settings.tools, registry(whole))
+    agent = AgentServices(library, settings.tools, registry(whole))
     return TurnServices(database, ChatModels(settings.chat, data_dir=here.data_dir), now_ms, agent=agent)
 
 

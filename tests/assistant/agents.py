@@ -20,7 +20,7 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.read_api.calls import ReadSources
-from assistant.tools.registry import AgentDeps, registry
+from assistant.tools.registry import AgentServices, registry
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import run_turn
 from store.chats import tool_calls
@@ -61,7 +61,7 @@ def agent_deps(
     settings = Settings(tools=ToolsSettings(**tools))
     embedder = QueryEmbedder(settings.embedding, FakeEmbedder)
     library = ReadSources(database, Media(database.data_dir.media), settings, embedder, lambda: NOW_MS)
-    agent = AgentDeps(library, settings.tools, registry(settings.tools))
+    agent = AgentServices(library, settings.tools, registry(settings.tools))
     yield TurnServices(database, models, lambda: NOW_MS, agent=agent)
     models.close()
 

@@ -20,7 +20,7 @@ from flask import current_app, g, request
 from assistant.context.session_closing import ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
-from assistant.tools.registry import AgentDeps
+from assistant.tools.registry import AgentServices
 from assistant.turns.live import LiveTurns
 from store.core import times
 from store.core.database import Database
@@ -40,7 +40,7 @@ class Services:
     spool: Spool
     chat_models: ChatModels
     embedder: QueryEmbedder  # what a search means; opened with the first one
-    agent: AgentDeps  # the chat's tools, and where decisions about their calls are awaited
+    agent: AgentServices  # the chat's tools, and where decisions about their calls are awaited
     context: ContextServices  # the memory of chats: sessions, summaries, what is told as background
     turns: LiveTurns  # turns of the chat that run by themselves
     clock: Callable[[], int]  # now, in epoch milliseconds

@@ -20,7 +20,7 @@ from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import Coverage
 from assistant.read_api.calls import ReadSources
-from assistant.tools.registry import AgentDeps, registry
+from assistant.tools.registry import AgentServices, registry
 from assistant.turns.live import LiveTurns
 from assistant.turns.stored_turns import payload
 from store.chats import attachments, conversations, personas, tool_calls
@@ -177,7 +177,7 @@ def _services(
         spool=Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries),
         chat_models=chat_models,
         embedder=embedder,
-        agent=AgentDeps(library, settings.tools, registry(settings.tools)),
+        agent=AgentServices(library, settings.tools, registry(settings.tools)),
         context=ContextServices(database, settings.context, chat_models, embedder.asked, clock),
         turns=LiveTurns(),
         clock=clock,
