@@ -43,7 +43,7 @@ class CancelToken:
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raises `Stopped` once the turn should end."""
+        """Raises `Cancelled` once the turn should end."""
         if self._event.is_set():
             raise Cancelled
 
@@ -73,7 +73,7 @@ def iterate_until_cancelled(
 ) -> Iterator[T]:
     """What another thread draws from `items()`, as it comes; `done` runs in that thread at its end.
 
-    Raises `Stopped` within a moment of `stop`, and what the iterator raises.
+    Raises `Cancelled` within a moment of `stop`, and what the iterator raises.
     """
     found: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
     cutoff = Cancellation()
@@ -114,7 +114,7 @@ def iterate_until_cancelled(
 def run_with_timeout(
     work: Callable[[], T], timeout_s: float, stop: CancelToken, done: Callable[[], None] = lambda: None
 ) -> T:
-    """What `work` gives. Raises `TimeoutError` after `timeout_s`, `Stopped`, and what it raises."""
+    """What `work` gives. Raises `TimeoutError` after `timeout_s`, `Cancelled`, and what it raises."""
     until_s = time.monotonic() + timeout_s
     outcome: list[T] = []
     failure: list[BaseException] = []

@@ -27,6 +27,7 @@ from typing import ClassVar
 
 from assistant.core.cancellation import Cancelled
 from assistant.core.records import TurnError
+from assistant.core.strings import sentences
 from assistant.core.texts import Language
 from engines.chat.protocol import ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
@@ -148,85 +149,6 @@ class FrameDeleted(Exception):
     """A frame that the turn was shown has been deleted since."""
 
 
-_SENTENCES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
-    "model_no_key": (
-        ("The model's endpoint wants a key.", "Enter its key under Settings, Models."),
-        ("模型服务需要密钥。", "请在“设置 › 模型”中填写密钥。"),
-    ),
-    "model_unauthorized": (
-        ("The model's endpoint refused the key.", "Enter the key again under Settings, Models."),
-        ("模型服务拒绝了密钥。", "请在“设置 › 模型”中重新填写密钥。"),
-    ),
-    "model_rate_limited": (
-        ("The model's endpoint takes no more requests right now.", "Wait a little and try again."),
-        ("模型服务暂时不接受更多请求。", "请稍等片刻再试。"),
-    ),
-    "model_no_credit": (
-        ("No credit is left with the model's provider.", "Add credit there, or choose another model."),
-        ("模型服务账户余额不足。", "请充值，或换一个模型。"),
-    ),
-    "model_busy": (
-        ("The model's server is busy or still loads the model.", "Wait a little and try again."),
-        ("模型服务正忙，或仍在加载模型。", "请稍等片刻再试。"),
-    ),
-    "model_timeout": (
-        ("The model did not answer in time.", "Try again, or raise chat.timeout_s in the settings."),
-        ("模型没有在限定时间内回答。", "请重试，或在设置中调大 chat.timeout_s。"),
-    ),
-    "model_unreachable": (
-        (
-            "The model's endpoint cannot be reached.",
-            "Check that it is running, and its address under Settings, Models.",
-        ),
-        ("无法连接到模型服务。", "请确认服务正在运行，并在“设置 › 模型”中检查地址。"),
-    ),
-    "broke_off": (
-        ("The connection to the model's endpoint broke off.", "Try again."),
-        ("与模型服务的连接中断了。", "请重试。"),
-    ),
-    "model_refused": (
-        ("The model's endpoint refused the request.", "Test the model under Settings, Models."),
-        ("模型服务拒绝了这个请求。", "请在“设置 › 模型”中测试该模型。"),
-    ),
-    "model_unknown": (
-        ("The endpoint does not have this model.", "Choose one that it lists under Settings, Models."),
-        ("模型服务没有这个模型。", "请在“设置 › 模型”中选择它列出的模型。"),
-    ),
-    "context_too_long": (
-        ("The question is too long for the model's context.", "Ask about a shorter time, or shorten it."),
-        ("问题超出了模型的上下文长度。", "请缩短时间范围或问题。"),
-    ),
-    "model_malformed": (
-        ("The model's answer could not be read.", "Try again, or choose another model."),
-        ("无法读取模型的回答。", "请重试，或换一个模型。"),
-    ),
-    "retrieval_timeout": (
-        ("The search took too long and was stopped.", "Ask about a shorter time."),
-        ("检索时间过长，已停止。", "请缩短时间范围。"),
-    ),
-    "store_busy": (
-        ("The search failed because the database is busy.", "Try again."),
-        ("数据库正忙，检索失败。", "请重试。"),
-    ),
-    "search_failed": (
-        ("The search failed.", "Run “recollect doctor” to see why."),
-        ("检索失败。", "请运行“recollect doctor”查看原因。"),
-    ),
-    "stopped": (
-        ("The turn was stopped before there was an answer.", "Ask again."),
-        ("在有回答之前，本轮已被停止。", "请重新提问。"),
-    ),
-    "deleted": (
-        ("A frame that this turn had looked at was deleted meanwhile.", "Ask again."),
-        ("本轮查看过的画面已被删除。", "请重新提问。"),
-    ),
-    "interrupted": (
-        ("The turn was interrupted before there was an answer.", "Ask again."),
-        ("回答在完成之前被中断。", "请重新提问。"),
-    ),
-}
-
-
 _CODES: tuple[tuple[type[Exception], str], ...] = (
     (DeadlineExceeded, "retrieval_timeout"),
     (StoreBusy, "store_busy"),
@@ -253,7 +175,8 @@ def interrupted_error(error: ModelError, language: Language) -> TurnError:
 
 def words_for(code: str) -> str:
     """The English sentence for an error's code; the code itself where there is none."""
-    return _SENTENCES[code][0][0] if code in _SENTENCES else code
+    failures = sentences("failures")
+    return str(failures[code][0][0]) if code in failures else code
 
 
 def interrupted(language: Language) -> TurnError:
@@ -262,6 +185,6 @@ def interrupted(language: Language) -> TurnError:
 
 
 def _error(code: str, language: Language, detail: str = "", retry_after_s: float | None = None) -> TurnError:
-    sentence, action = _SENTENCES[code][language == "zh"]
+    sentence, action = sentences("failures")[code][language == "zh"]
     message = f"{sentence} ({detail})" if detail else sentence
     return TurnError(code, message, action, retry_after_s)

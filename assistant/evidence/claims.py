@@ -31,7 +31,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assistant.core.records import Claim, ClaimState, EvidenceItem
-from assistant.core.strings import OWN_SENTENCES
+from assistant.core.strings import own_sentences
 from assistant.evidence import quotes, support
 from assistant.evidence.citations import JOINT
 from assistant.evidence.outcomes import agree, outcomes
@@ -73,7 +73,7 @@ def check(
     for statement in split_statements(answer_md):
         text = answer_md[statement.start : statement.end]
         cited = tuple(dict.fromkeys(n for n in map(int, CITATION.findall(text)) if n in by_number))
-        if plain(text).strip() in OWN_SENTENCES:
+        if plain(text).strip() in own_sentences():
             continue
         was_advised, is_advised = is_advised, not cited and advises(plain(text).strip())
         if not cited and was_advised and goes_on_advising(plain(text).strip()):
@@ -293,7 +293,7 @@ _TIMED = ("minutes ", "seconds ", "clock ", "date ")
 def claims_something(sentence: str, kind: Kind, facts: MeasuredFacts) -> bool:
     """Whether a statement without a citation claims anything."""
     said = sentence.strip(" *_~")
-    if not _LETTER.search(said) or said in OWN_SENTENCES:
+    if not _LETTER.search(said) or said in own_sentences():
         return False
     if kind == "code":
         return bool(_HAPPENED.search(said))

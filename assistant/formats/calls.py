@@ -123,7 +123,7 @@ def given_arguments(value: Mapping[str, Any]) -> object:
 
 
 def _as_object(arguments: object) -> dict[str, Any]:
-    """Arguments as an object; a JSON string is decoded once. Raises `Broken`."""
+    """Arguments as an object; a JSON string is decoded once. Raises `InvalidJson`."""
     if arguments is None or arguments == "":
         return {}
     value = decoded(arguments) if isinstance(arguments, str) else arguments

@@ -38,7 +38,7 @@ def after_space(text: str, at: int) -> int:
 def read_value(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
     """(value, where it ends) of the object, array or scalar that begins at `at`.
 
-    `depth` counts the brackets around it. Raises `Broken`.
+    `depth` counts the brackets around it. Raises `InvalidJson`.
     """
     end = _end_of_value(text, at, depth)
     try:
@@ -48,7 +48,7 @@ def read_value(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
 
 
 def decoded(text: str) -> Any:
-    """A whole text as one JSON value. Raises `Broken`."""
+    """A whole text as one JSON value. Raises `InvalidJson`."""
     start = after_space(text, 0)
     value, end = read_value(text, start)
     if after_space(text, end) != len(text):

@@ -57,7 +57,7 @@ def _read_bare(text: str, calls: CallCollector) -> str:
 
 
 def _objects(text: str) -> Iterator[tuple[object, str]]:
-    """(object, its text) one after another. Raises `Broken` where anything else stands."""
+    """(object, its text) one after another. Raises `InvalidJson` where anything else stands."""
     at = 0
     while at < len(text):
         if text[at] != "{":

@@ -3,8 +3,8 @@
     parse(text, "llama31", {"get_frame": schema}) -> Parsed(prose, calls, errors)
 
 No text raises. The rules are those of the specification of tool-call formats; its cases are the
-tests (``tests/cases/tool_calls.json``). Each format has a module, all read JSON with `reading`
-and hand what they find to one `Calls`, which numbers, checks and counts.
+tests (``tests/cases/tool_calls.json``). Each format has a module, all read JSON with `json_values`
+and hand what they find to one `CallCollector`, which numbers, checks and counts.
 """
 
 from __future__ import annotations

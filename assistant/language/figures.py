@@ -307,7 +307,7 @@ def is_among(figure: str, proven: Collection[str]) -> bool:
 
 
 def figures_at(digits: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """((start, end), figure) in a text whose numbers are in digits (`numerals.in_digits`)."""
+    """((start, end), figure) in a text whose numbers are in digits (`in_digits`)."""
     for found in _FIGURE.finditer(digits):
         for word in _words(found):
             yield found.span(), word

@@ -208,7 +208,7 @@ def rfc3339(ms: int, zone: tzinfo | None = None) -> str:
 
 
 def parse(value: float | str, name: str) -> int:
-    """Epoch milliseconds of epoch seconds or of an RFC 3339 time with its zone. Raises `Refused`."""
+    """Epoch milliseconds of epoch seconds or of an RFC 3339 time with its zone. Raises `ReadRefused`."""
     try:
         seconds = float(value)
     except ValueError:

@@ -87,7 +87,7 @@ def is_permitted(rules: RuleSet, what: FrameRow | Hit | Segment) -> bool:
 
 @contextmanager
 def call(library: ReadSources, door: str, tool: str) -> Iterator[ReadCall]:
-    """A call, with its audit row at the end. Refusals of the store are raised as `Refused`."""
+    """A call, with its audit row at the end. Refusals of the store are raised as `ReadRefused`."""
     rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
     made = ReadCall(library, rules)
     outcome: Outcome = "failed"
@@ -108,7 +108,7 @@ def call(library: ReadSources, door: str, tool: str) -> Iterator[ReadCall]:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Tell what a caller can act on as a `Refused`; anything else is a failure of ours."""
+    """Say what a caller can act on as a `ReadRefused`; anything else is a failure of ours."""
     try:
         yield
     except FrameNotFound as error:
@@ -196,7 +196,7 @@ def find(
 
 
 def frame(call: ReadCall, frame_id: int) -> FrameRow:
-    """One frame. Raises `Refused` when a rule leaves its window out, `FrameNotFound` when there is none."""
+    """One frame. Raises `ReadRefused` when a rule leaves its window out, and `FrameNotFound`."""
     found = frames.get(call.database, frame_id)
     if not call.shows(found):
         raise ReadRefused("withheld", f"an exclusion rule of today leaves out the window of frame {frame_id}")

@@ -223,7 +223,7 @@ def _found(
 
 
 def _with_zone(anchor: int | str) -> int | str:
-    """The anchor. Raises `Refused` for a written time that does not say its zone."""
+    """The anchor. Raises `ReadRefused` for a written time that does not say its zone."""
     try:
         at = datetime.fromisoformat(anchor.strip()) if isinstance(anchor, str) else None
     except ValueError:

@@ -14,7 +14,7 @@ from datetime import tzinfo
 from typing import Literal
 
 from assistant.core.records import Coverage, CoverageGap, Query, TimeReading, TurnFilters
-from assistant.core.strings import duration, reason
+from assistant.core.strings import duration, reason, text
 from assistant.core.texts import Language
 from assistant.retrieval.retrieval import Retrieval
 from store.core import times
@@ -31,42 +31,6 @@ class Statement:
 
     kind: Kind
     text: str
-
-
-_SENTENCES: dict[str, tuple[str, str]] = {
-    "looked": (
-        "Looked at {sampled:,} of {frames:,} frames, spread over the range.",
-        "看了 {frames} 帧中的 {sampled} 帧，均匀分布在这段时间里。",
-    ),
-    "looked_all": ("Looked at all {frames:,} frames.", "看了全部 {frames} 帧。"),
-    "looked_tools": ("Looked at {sampled:,} frames that tools returned.", "看了工具返回的 {sampled} 帧。"),
-    "looked_one": ("Looked at the only frame.", "看了唯一的一帧。"),
-    "looked_best": (
-        "Looked at {sampled:,} of {frames:,} frames: {relevant} found by a search, the others spread "
-        "over the range.",
-        "看了 {frames} 帧中的 {sampled} 帧：{relevant} 帧由搜索找到，其余均匀分布在这段时间里。",
-    ),
-    "not_found": (
-        "Not found: no frame that has been read shows “{words}” in this time.",
-        "没有找到：这段时间里已识别的画面都没有“{words}”。",
-    ),
-    "not_recorded": ("Not recorded: {stretches}.", "没有录制：{stretches}。"),
-    "excluded": ("Excluded by a privacy rule: {stretches}.", "被隐私规则排除：{stretches}。"),
-    "deleted": ("Deleted: {stretches}.", "已删除：{stretches}。"),
-    "idle": (
-        "No keyboard or mouse input, counted in no duration: {stretches}.",
-        "没有键盘或鼠标操作，不计入时长：{stretches}。",
-    ),
-    "unread": (
-        "Not read yet: {count:,} frames, which no word can find.",
-        "尚未识别文字：{count} 帧，无法按文字找到。",
-    ),
-    "unembedded": (
-        "Not found by meaning yet: {count:,} frames.",
-        "暂时无法按含义找到：{count} 帧。",
-    ),
-    "more": ("{stretches} and {count} more", "{stretches} 等，另有 {count} 段"),
-}
 
 
 def of(retrieval: Retrieval, asked: TurnFilters, reading: TimeReading) -> Coverage:
@@ -114,22 +78,18 @@ def not_found(coverage: Coverage, language: Language) -> str:
     texts = [query.text for query in coverage.queries if query.text]
     if coverage.is_found or not texts:
         return ""
-    return _say("not_found", language, words=texts[0])
-
-
-def _say(name: str, language: Language, **values: object) -> str:
-    return _SENTENCES[name][language == "zh"].format(**values)
+    return text("not_found", language, "coverage", words=texts[0])
 
 
 def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
     sampled, frames = coverage.frames_sampled, coverage.frames_in_range
     if coverage.by_tools and sampled:
-        yield Statement("looked", _say("looked_tools", language, sampled=sampled))
+        yield Statement("looked", text("looked_tools", language, "coverage", sampled=sampled))
     elif frames:
         whole = "looked_one" if frames == 1 else "looked_all"
         part = "looked_best" if coverage.relevant else "looked"
         name = whole if sampled == frames else part
-        told = _say(name, language, sampled=sampled, frames=frames, relevant=coverage.relevant)
+        told = text(name, language, "coverage", sampled=sampled, frames=frames, relevant=coverage.relevant)
         yield Statement("looked", told)
     sentence = not_found(coverage, language)
     if sentence:
@@ -159,7 +119,7 @@ def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iter
         ]
         if parts:
             joined = ("; " if language == "en" else "；").join(parts)
-            yield Statement(kind, _say(kind, language, stretches=joined))
+            yield Statement(kind, text(kind, language, "coverage", stretches=joined))
 
 
 def _reason(
@@ -174,7 +134,7 @@ def _reason(
         for gap in sorted(longest, key=lambda gap: gap.start_ms)
     )
     if len(found) > len(longest):
-        told = _say("more", language, stretches=told, count=len(found) - len(longest))
+        told = text("more", language, "coverage", stretches=told, count=len(found) - len(longest))
     if language == "zh":
         return f"{total}{'，' + reason(why, language) if why else ''}（{told}）"
     return f"{total}{', ' + reason(why, language) if why else ''} ({told})"
@@ -183,4 +143,4 @@ def _reason(
 def _not_ready(coverage: Coverage, language: Language) -> Iterator[Statement]:
     for name, count in (("unread", coverage.unread), ("unembedded", coverage.unembedded)):
         if count:
-            yield Statement("not_ready", _say(name, language, count=count))
+            yield Statement("not_ready", text(name, language, "coverage", count=count))

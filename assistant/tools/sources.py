@@ -50,7 +50,7 @@ class SourceQuery:
         return max(start_ms, low), min(end_ms, high)
 
     def frame(self, frame_id: int) -> FrameRow:
-        """A frame that may be seen. Raises `Refused`, `FrameNotFound`; `ToolFailed` outside of the range."""
+        """A frame that may be seen. Raises `ReadRefused`, `FrameNotFound`; `ToolFailed` out of range."""
         frame = calls.frame(self.call, frame_id)
         self.within(frame.captured_ms, frame.captured_ms + 1)
         self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
@@ -65,7 +65,7 @@ def source_tool(
     risk: Risk = "looks",
     tells: Callable[..., str] | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
-    """Make a `Tool` of a function whose first parameter is a `Look`; its docstring is the description.
+    """Make a `Tool` of a function whose first parameter is a `SourceQuery`; its docstring is the description.
 
     A turn that was given rows names their `source`.
     """
@@ -88,7 +88,7 @@ def source_tool(
 
 
 def span(lookup: SourceQuery, start: float | str, end: float | str) -> tuple[int, int]:
-    """``[start, end)`` in milliseconds, cut to the range of the turn. Raises `Refused`, `ToolFailed`."""
+    """``[start, end)`` in milliseconds, cut to the range of the turn. Raises `ReadRefused`, `ToolFailed`."""
     start_ms, end_ms = answers.parse(start, "start"), answers.parse(end, "end")
     if end_ms <= start_ms:
         raise ReadRefused("invalid", "end must be later than start")

@@ -241,24 +241,21 @@ def _claim(kept: dict[str, Any]) -> Claim:
 
 
 def _coverage(kept: dict[str, Any] | None) -> Coverage:
+    """Turns stored before something was counted lack it, and have its default."""
     if not kept:
         return Coverage(0, 0)
     reading = kept.get("reading", {})
+    also = tuple(tuple(range_ms) for range_ms in reading.get("also", ()))
+    queries = (
+        Query(**{**query, "filters": TurnFilters(**query["filters"])}) for query in kept.get("queries", ())
+    )
     return Coverage(
-        frames_in_range=kept["frames_in_range"],
-        frames_sampled=kept["frames_sampled"],
-        gaps=tuple(CoverageGap(**gap) for gap in kept["gaps"]),
-        queries=tuple(
-            Query(**{**each, "filters": TurnFilters(**each["filters"])}) for each in kept["queries"]
-        ),
-        index_fresh_to_ms=kept["index_fresh_to_ms"],
-        # Turns stored before these were counted lack them.
-        relevant=kept.get("relevant", 0),
-        is_found=kept.get("is_found", True),
-        unread=kept.get("unread", 0),
-        unembedded=kept.get("unembedded", 0),
-        by_tools=kept.get("by_tools", False),
-        reading=TimeReading(**{**reading, "also": tuple(map(tuple, reading.get("also", ())))}),
+        **{
+            **kept,
+            "gaps": tuple(CoverageGap(**gap) for gap in kept.get("gaps", ())),
+            "queries": tuple(queries),
+            "reading": TimeReading(**{**reading, "also": also}),
+        }
     )
 
 
