@@ -1,8 +1,8 @@
 """Closing a context session: its summary, tags, vector and the roll-ups.
 
-Closing always succeeds. The state changes first; what is made afterwards may fail at any step and is
-made up for: the session stays ``pending``, and the next close, or the next look of `close_idle_sessions`, makes it again.
-Rules write the summary at once. A model, where one may be asked, writes it anew in the background.
+Closing always succeeds. The state changes first; what is made afterwards may fail at any step and is made up
+for: the session stays ``pending``, and the next close, or the next round of `close_idle_sessions`, makes it
+again. Rules write the summary at once. A model, where one may be asked, writes it anew in the background.
 """
 
 from __future__ import annotations
