@@ -187,8 +187,8 @@ def _again(services: ContextServices, asking: ContextRequest) -> PreparedContext
         plain = PreparedContext(
             topic=topics.stored(session.metadata), session_id=session.id, prompt_tokens=asking.prompt_tokens
         )
-        wanted = session.metadata.get("last_context_hash", "")
-        before = context_packs.by_hash(services.database, session.id, wanted) if wanted else None
+        pack_hash = session.metadata.get("last_context_hash", "")
+        before = context_packs.by_hash(services.database, session.id, pack_hash) if pack_hash else None
         if before is None or asking.withheld:
             return replace(plain, reason="it took too long, and nothing was told before")
         return replace(plain, **_told(before, "told before in this window; making it anew took too long"))

@@ -154,14 +154,14 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
         ("history", HISTORY_TITLE, loaded.history, limits.history),
         ("topic", f"Topic: {_plain(loaded.topic_title)}", loaded.topic, limits.topic),
     )
-    told: set[str] = set()
+    hashes: set[str] = set()
     texts: list[str] = []
     parts: list[Part] = []
     left_out: list[OmittedLine] = []
     for name, title, candidates, cap in sections:
         room = limits.total - len("\n\n".join(texts)) - (2 if texts else 0)
         full = f"over the cap of {cap} characters" if cap <= room else "over what room was left"
-        section = _section(name, title, candidates, min(cap, room), told, full)
+        section = _section(name, title, candidates, min(cap, room), hashes, full)
         left_out += section.left_out
         if section.parts:
             texts.append(section.text)
@@ -177,7 +177,7 @@ class _Section:
 
 
 def _section(
-    name: SectionName, title: str, candidates: Sequence[Candidate], cap: int, told: set[str], full: str
+    name: SectionName, title: str, candidates: Sequence[Candidate], cap: int, hashes: set[str], full: str
 ) -> _Section:
     """One section of at most `cap` characters; adds the hashes of its lines to `told`. `full` says why one is
     left out that does not fit.
@@ -185,27 +185,27 @@ def _section(
     lines, parts, left_out = [f"[{title}]"], [], []
     size = len(lines[0])
     is_full = False
-    for at, each in enumerate(candidates):
-        text = _plain(each.line.text)
+    for at, candidate in enumerate(candidates):
+        text = _plain(candidate.line.text)
         key = hash_of(text)
-        if key in told or not text:
-            left_out.append(_left(name, each, "told already" if text else "it says nothing"))
+        if key in hashes or not text:
+            left_out.append(_left(name, candidate, "told already" if text else "it says nothing"))
             continue
         # A line that is not the last one leaves room for the marker.
         reserve = 0 if at == len(candidates) - 1 else len(TRUNCATED) + 1
         room = cap - size - reserve - len("\n- ")
         if is_full or (len(text) > room and not _can_cut(cap - size)):
             is_full = True
-            left_out.append(_left(name, each, full))
+            left_out.append(_left(name, candidate, full))
             continue
         is_cut = len(text) > room
         if is_cut:
             text = text[: cap - size - len("\n- …\n") - len(TRUNCATED)].rstrip() + "…"
             is_full = True
-        told.add(key)
+        hashes.add(key)
         lines.append(f"- {text}")
         size += len(text) + len("\n- ")
-        parts.append(Part(name, text, each.line.sessions, each.score, each.why, key, is_cut))
+        parts.append(Part(name, text, candidate.line.sessions, candidate.score, candidate.why, key, is_cut))
     if is_full and parts:
         lines.append(TRUNCATED)
     return _Section("\n".join(lines), parts, left_out)
@@ -216,8 +216,8 @@ def _can_cut(room: int) -> bool:
     return room - len("\n- …\n") - len(TRUNCATED) >= _MIN_LINE_CHARS
 
 
-def _left(section: SectionName, each: Candidate, reason: str) -> OmittedLine:
-    return OmittedLine(section, _plain(each.line.text), each.line.sessions, each.score, reason)
+def _left(section: SectionName, candidate: Candidate, reason: str) -> OmittedLine:
+    return OmittedLine(section, _plain(candidate.line.text), candidate.line.sessions, candidate.score, reason)
 
 
 def _plain(text: str) -> str:
@@ -255,7 +255,7 @@ class Ranked:
 
 
 def ranked(
-    found: Candidates,
+    candidates: Candidates,
     query: npt.NDArray[np.floating] | None,
     tagged: Mapping[int, float],
     *,
@@ -264,14 +264,16 @@ def ranked(
     top_k: int,
 ) -> list[Ranked]:
     """The `top_k` best sessions, best first."""
-    if not found.ids:
+    if not candidates.ids:
         return []
-    cosine, has_vector = _cosines(found, query)
+    cosine, has_vector = _cosines(candidates, query)
     words = np.fromiter(
-        (min(tagged.get(session_id, 0.0), 1.0) for session_id in found.ids), np.float64, len(found.ids)
+        (min(tagged.get(session_id, 0.0), 1.0) for session_id in candidates.ids),
+        np.float64,
+        len(candidates.ids),
     )
     similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
-    recency = 0.5 ** (np.maximum(now_ms - found.ended_ms, 0) / _DAY_MS / half_life_days)
+    recency = 0.5 ** (np.maximum(now_ms - candidates.ended_ms, 0) / _DAY_MS / half_life_days)
     # A floor, so that of what has nothing to do with the question the most recent comes first.
     score = np.maximum(similarity, 0.01) * recency
     is_near = similarity >= MIN_SIMILARITY
@@ -279,7 +281,7 @@ def ranked(
     order = [at for at in np.argsort(-score, kind="stable") if is_near[at]][:top_k]
     return [
         Ranked(
-            found.ids[at], round(float(score[at]), 4), float(similarity[at]), float(recency[at]),
+            candidates.ids[at], round(float(score[at]), 4), float(similarity[at]), float(recency[at]),
             "meaning" if has_vector[at] else "tags",
         )
         for at in order
@@ -287,12 +289,12 @@ def ranked(
 
 
 def _cosines(
-    found: Candidates, query: npt.NDArray[np.floating] | None
+    candidates: Candidates, query: npt.NDArray[np.floating] | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """(float64[n], which of them there are): a session without a vector, or a question without, has none."""
-    if query is None or found.vectors is None or found.vectors.shape[1] != len(query):
-        return np.zeros(len(found.ids)), np.zeros(len(found.ids), np.bool_)
-    table = found.vectors.astype(np.float32)
+    if query is None or candidates.vectors is None or candidates.vectors.shape[1] != len(query):
+        return np.zeros(len(candidates.ids)), np.zeros(len(candidates.ids), np.bool_)
+    table = candidates.vectors.astype(np.float32)
     lengths = np.linalg.norm(table, axis=1)
     has_vector = lengths > 0
     lengths[~has_vector] = 1.0
@@ -320,22 +322,24 @@ def loaded(
         half_life_days=_HALF_LIFE_DAYS,
         top_k=_TOP_K,
     )
-    found = chat_summaries.get(database, [each.session_id for each in best])
+    summaries = chat_summaries.get(database, [rank.session_id for rank in best])
     recent = tuple(
-        Candidate(topics.line_of(found[each.session_id]), each.score, each.why)
-        for each in best
-        if each.session_id in found
+        Candidate(topics.line_of(summaries[rank.session_id]), rank.score, rank.why)
+        for rank in best
+        if rank.session_id in summaries
     )
     history = topics.history(database, now_ms).lines
     about = topics.digest(database, topic, now_ms) if topic else ()
     # What is told of as a recent chat is not told of again, and this chat the model reads itself.
-    told = {session_id for each in recent for session_id in each.line.sessions} | {session.id}
+    sessions_told = {session_id for candidate in recent for session_id in candidate.line.sessions} | {
+        session.id
+    }
     if session.chat_id is not None:
-        told |= chat_sessions.ids_of_chat(database, session.chat_id)
+        sessions_told |= chat_sessions.ids_of_chat(database, session.chat_id)
     return Loaded(
         recent,
         _candidates(history, "before the recent days"),
-        _candidates([each for each in about if not set(each.sessions) & told], "about the topic"),
+        _candidates([line for line in about if not set(line.sessions) & sessions_told], "about the topic"),
         topic.title if topic else "",
     )
 
@@ -366,9 +370,9 @@ def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:
         ],
         "left_out": [
             {
-                "section": each.section, "text": each.text, "sessions": list(each.sessions),
-                "score": each.score, "reason": each.reason,
+                "section": line.section, "text": line.text, "sessions": list(line.sessions),
+                "score": line.score, "reason": line.reason,
             }
-            for each in pack.left_out
+            for line in pack.left_out
         ],
     }  # fmt: skip

@@ -129,7 +129,9 @@ def close(services: ContextServices, session_id: int, by: ClosedBy) -> bool:
     """Close a session and summarise it; closing twice is closing once. False where it was not open."""
     try:
         was_open = chat_sessions.close(services.database, session_id, by, services.clock())
-        waiting = [each for each in chat_sessions.pending(services.database) if each != session_id]
+        waiting = [
+            other_id for other_id in chat_sessions.pending(services.database) if other_id != session_id
+        ]
     except FAULTS as error:
         log.warning("session %d is closed later: %s", session_id, type(error).__name__)
         return False
@@ -140,8 +142,8 @@ def close(services: ContextServices, session_id: int, by: ClosedBy) -> bool:
 def close_idle_sessions(services: ContextServices) -> None:
     """Close what nobody was heard of for long, and make up for summaries that failed."""
     try:
-        found = chat_sessions.stale(services.database, services.clock() - services.stale_ms)
-        for session_id in found:
+        stale = chat_sessions.stale(services.database, services.clock() - services.stale_ms)
+        for session_id in stale:
             chat_sessions.close(services.database, session_id, "stale", services.clock())
         waiting = chat_sessions.pending(services.database)
     except FAULTS as error:
@@ -194,8 +196,8 @@ def _summarised(services: ContextServices, session_id: int) -> bool:
 
 def embed(services: ContextServices, session_id: int) -> None:
     """Give a summary that a person wrote its vector; without an embedder it has none."""
-    found = chat_summaries.get(services.database, [session_id]).get(session_id)
-    vector = _embedded(services, session_id, session_summary.text_of(found.fields)) if found else None
+    summary = chat_summaries.get(services.database, [session_id]).get(session_id)
+    vector = _embedded(services, session_id, session_summary.text_of(summary.fields)) if summary else None
     if vector:
         chat_summaries.put_vector(services.database, session_id, vector)
 
@@ -207,10 +209,10 @@ def refine(services: ContextServices, session_id: int) -> bool:
         turns = chat_summaries.summary_input(services.database, session_id)
         if not turns:
             return False
-        found = session_summary.summary_by_model(
+        fields_and_author = session_summary.summary_by_model(
             services.database, services.models, turns, choice, timeout_s, services.clock
         )
-        return found is not None and _put(services, session_id, turns, *found)
+        return fields_and_author is not None and _put(services, session_id, turns, *fields_and_author)
     except (ModelError, *FAULTS) as error:
         log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
     except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
@@ -245,7 +247,7 @@ def _put(
 def _without_messages(fields: Mapping[str, str | None], questions: Sequence[str]) -> Fields:
     """The fields with no question of more than 120 characters in them, whoever wrote them."""
     kept = dict(fields)
-    for question in (" ".join(each.split()) for each in questions if len(each) > 120):
+    for question in (" ".join(message.split()) for message in questions if len(message) > 120):
         short = session_summary.one_line(question, session_summary.MAX_MESSAGE_CHARS)
         kept = {name: text.replace(question, short) if text else text for name, text in kept.items()}
     return kept
@@ -277,7 +279,7 @@ def _roll_up(services: ContextServices) -> None:
 def _judge(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
     """How much of their background sampled answers made use of: the share of its tags they name."""
     by_id = {turn.turn_id: turn for turn in turns}
-    found = {}
+    shares = {}
     for turn_id in context_packs.unjudged(services.database, by_id):
         turn = by_id[turn_id]
         pack = context_packs.of_turn_id(services.database, turn_id)
@@ -287,9 +289,9 @@ def _judge(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
             else set()
         )
         used = words & set(topics.keyword_candidates(turn.answer_md))
-        found[turn_id] = round(len(used) / len(words), 3) if words else 0.0
-    if found:
-        context_packs.judge(services.database, found)
+        shares[turn_id] = round(len(used) / len(words), 3) if words else 0.0
+    if shares:
+        context_packs.judge(services.database, shares)
 
 
 def _user() -> str:

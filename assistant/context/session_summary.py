@@ -46,8 +46,10 @@ class Piece:
 
 def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
     """The six fields of a session with at least one question."""
-    found = pieces(turns)
-    return {name: " ".join(each.text for each in found[name])[:MAX_FIELD_CHARS] or None for name in found}
+    by_field = pieces(turns)
+    return {
+        name: " ".join(piece.text for piece in by_field[name])[:MAX_FIELD_CHARS] or None for name in by_field
+    }
 
 
 def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
@@ -85,33 +87,35 @@ def text_of(fields: Fields) -> str:
 
 def _request(turns: Sequence[SessionTurn]) -> list[Piece]:
     first, last = turns[0], turns[-1]
-    found = [Piece(_asked(first), (first.n,))]
+    sentences = [Piece(_asked(first), (first.n,))]
     if _asked(last) != _asked(first):
-        found.append(Piece(f"Later: {_asked(last)}", (last.n,)))
-    return found
+        sentences.append(Piece(f"Later: {_asked(last)}", (last.n,)))
+    return sentences
 
 
 def _investigated(turns: Sequence[SessionTurn]) -> list[Piece]:
     apps = list(dict.fromkeys(one_line(app, 40) for turn in turns for app in turn.apps))[:5]
     tools = list(dict.fromkeys(tool for turn in turns for tool in turn.tools))[:5]
-    found = []
+    sentences = []
     if apps:
-        found.append(Piece(f"Looked at {', '.join(apps)}.", _numbers(turn for turn in turns if turn.apps)))
+        sentences.append(
+            Piece(f"Looked at {', '.join(apps)}.", _numbers(turn for turn in turns if turn.apps))
+        )
     if tools:
-        found.append(Piece(f"Used {', '.join(tools)}.", _numbers(turn for turn in turns if turn.tools)))
-    return found
+        sentences.append(Piece(f"Used {', '.join(tools)}.", _numbers(turn for turn in turns if turn.tools)))
+    return sentences
 
 
 def _learned(turns: Iterable[SessionTurn]) -> list[Piece]:
     """The first sentences that are proven, the latest answer's first."""
-    found: dict[str, Piece] = {}
+    sentences: dict[str, Piece] = {}
     for turn in reversed(list(turns)):
         for claim in turn.payload.get("claims", ()):
             if claim.get("state") != "found":
                 continue
             text = one_line(plain(claim["text"]), _MAX_SENTENCE_CHARS)
-            found.setdefault(text, Piece(text, (turn.n,), frames_of(turn, claim)))
-    return [piece for text, piece in found.items() if text][:_MAX_SENTENCES]
+            sentences.setdefault(text, Piece(text, (turn.n,), frames_of(turn, claim)))
+    return [piece for text, piece in sentences.items() if text][:_MAX_SENTENCES]
 
 
 def frames_of(turn: SessionTurn, claim: Mapping[str, Any]) -> tuple[int, ...]:
@@ -269,17 +273,17 @@ def of_summary(summary: ChatSummary, turns: Sequence[SessionTurn]) -> Traces:
 
 def within(text: str, summary: ChatSummary, traces: Traces) -> tuple[Trace, ...]:
     """The traces of a digest's line, which is made of a summary's sentences, the last perhaps cut."""
-    found, at = [], 0
-    for name, said in summary.fields.items():
-        for each in traces.get(name, ()) if said else ():
-            sentence = (said or "")[each.start : each.end]
+    kept, at = [], 0
+    for name, field_text in summary.fields.items():
+        for trace in traces.get(name, ()) if field_text else ():
+            sentence = (field_text or "")[trace.start : trace.end]
             start = text.find(sentence, at)
             if start < 0 and text.endswith("…"):
                 start = _tracing_cut(text, sentence, at)
             if start >= 0:
                 at = min(start + len(sentence), len(text))
-                found.append(Trace(start, at, each.turns, each.frames))
-    return tuple(found)
+                kept.append(Trace(start, at, trace.turns, trace.frames))
+    return tuple(kept)
 
 
 def _tracing_cut(text: str, sentence: str, at: int) -> int:
@@ -293,7 +297,7 @@ def _tracing_cut(text: str, sentence: str, at: int) -> int:
 
 def _of_pieces(text: str, pieces: Sequence[Piece]) -> list[Trace]:
     """Each piece where it stands in the text; one that was changed since is left out."""
-    found, at = [], 0
+    kept, at = [], 0
     for piece in pieces:
         start = text.find(piece.text, at)
         if start < 0 and text[at:].strip():  # the last one, cut
@@ -303,8 +307,8 @@ def _of_pieces(text: str, pieces: Sequence[Piece]) -> list[Trace]:
         if start < 0:
             continue
         at = min(start + len(piece.text), len(text))
-        found.append(Trace(start, at, piece.turns, piece.frames))
-    return found
+        kept.append(Trace(start, at, piece.turns, piece.frames))
+    return kept
 
 
 def _by_words(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> list[Trace]:
@@ -314,7 +318,7 @@ def _by_words(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) ->
 
 def _found(text: str, start: int, end: int, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> Trace:
     words = _words(text[start:end])
-    shared = [len(words & said) for _, said in turns]
+    shared = [len(words & turn_words) for _, turn_words in turns]
     best = max(shared, default=0)
     if best < MIN_SHARED_WORDS or best < SHARED * len(words):
         return Trace(start, end)
@@ -324,13 +328,13 @@ def _found(text: str, start: int, end: int, turns: Sequence[tuple[SessionTurn, f
 
 def _frames(words: frozenset[str], turn: SessionTurn) -> tuple[int, ...]:
     """The frames of the proven statements that say most of the same."""
-    found: list[int] = []
+    frame_ids: list[int] = []
     for claim in turn.payload.get("claims", ()):
-        said = _words(claim.get("text", ""))
-        shared = len(words & said)
+        claim_words = _words(claim.get("text", ""))
+        shared = len(words & claim_words)
         if claim.get("state") == "found" and shared >= max(MIN_SHARED_WORDS, SHARED * len(words)):
-            found += frames_of(turn, claim)
-    return tuple(dict.fromkeys(found))
+            frame_ids += frames_of(turn, claim)
+    return tuple(dict.fromkeys(frame_ids))
 
 
 def _words(text: str) -> frozenset[str]:

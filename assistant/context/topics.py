@@ -90,9 +90,9 @@ def decided(
     if current and current.tag in refused:
         current = None
     if current is None:
-        found = {tag: max(first.get(tag, 0.0), latest.get(tag, 0.0)) for tag in first | latest}
-        best = _best(found)
-        return _topic(database, best, found.get(best, 0.0), messages, now_ms)
+        candidates = {tag: max(first.get(tag, 0.0), latest.get(tag, 0.0)) for tag in first | latest}
+        best = _best(candidates)
+        return _topic(database, best, candidates.get(best, 0.0), messages, now_ms)
     is_cool = current.since_ms <= now_ms - cooldown_s * 1_000
     return _drifted(database, current, latest, messages, now_ms) if is_cool else current
 
@@ -105,13 +105,13 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
     session = chat_sessions.latest_of_chat(database, chat_id)
     if session is None:
         return False
-    found = stored(session.metadata)
+    current = stored(session.metadata)
     if way == "none":
         changes: dict[str, Any] = {"topic": None, "no_topic": True}
     elif way == "automatic":
         changes = {"topic": None, "no_topic": None}
     else:
-        tag = found.tag if found and found.by == "inferred" else normalize(title)
+        tag = current.tag if current and current.by == "inferred" else normalize(title)
         changes = {"topic": Topic(tag, title, 1.0, "person", now_ms).to_json(), "no_topic": None}
         known = chat_digests.topic(database, tag)
         if known:
@@ -128,16 +128,16 @@ def scores(
     Half is the share of the questions that name it, half what earlier chats say: with one that is surely
     about it a third of that half, with many nearly all.
     """
-    named = tags(messages, most=24)
-    known = chat_digests.inventory(database, tuple(named), session_id)
-    found = {}
-    for tag, confidence in named.items():
+    confidences = tags(messages, most=24)
+    known = chat_digests.inventory(database, tuple(confidences), session_id)
+    sure_by_tag = {}
+    for tag, confidence in confidences.items():
         if tag in refused:
             continue
         share = (confidence - 0.3) / 0.7
         number, sure = known.get(tag, (0, 0.0))
-        found[tag] = round(0.5 * share + 0.5 * sure * number / (number + 2), 3)
-    return found
+        sure_by_tag[tag] = round(0.5 * share + 0.5 * sure * number / (number + 2), 3)
+    return sure_by_tag
 
 
 def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
@@ -147,8 +147,8 @@ def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
     if known is not None and known.expires_ms > now_ms and not is_stronger:
         return known.lines
     ids = chat_digests.about(database, topic.tag, MAX_SESSIONS)
-    found = chat_summaries.get(database, ids)
-    lines = tuple(line_of(found[session_id]) for session_id in ids if session_id in found)
+    summaries = chat_summaries.get(database, ids)
+    lines = tuple(line_of(summaries[session_id]) for session_id in ids if session_id in summaries)
     expires_ms = now_ms + DIGEST_TTL_MS
     chat_digests.put_topic(database, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
     return lines
@@ -176,9 +176,9 @@ def _topic(database: Database, tag: str, score: float, messages: Sequence[str], 
     return Topic(tag, known.title if known else title_of(tag, messages), score, "inferred", now_ms)
 
 
-def _best(found: Mapping[str, float]) -> str:
+def _best(scores_by_tag: Mapping[str, float]) -> str:
     """The surest tag; of several the one that says more. '' for none."""
-    return max(found, key=lambda tag: (found[tag], min(len(tag), 12), tag), default="")
+    return max(scores_by_tag, key=lambda tag: (scores_by_tag[tag], min(len(tag), 12), tag), default="")
 
 
 def title_of(tag: str, messages: Sequence[str]) -> str:
@@ -191,8 +191,8 @@ def title_of(tag: str, messages: Sequence[str]) -> str:
             pair = (left.strip("?!.,;:"), right.strip("?!.,;:"))
             if tag in pair and pair[0] != pair[1] and set(pair) <= tags:
                 beside[" ".join(pair)] = beside.get(" ".join(pair), 0) + 1
-    often = max(beside, key=lambda pair: beside[pair], default="")
-    title = often if beside.get(often, 0) > 1 else tag
+    commonest = max(beside, key=lambda pair: beside[pair], default="")
+    title = commonest if beside.get(commonest, 0) > 1 else tag
     return title[:1].upper() + title[1:]
 
 
@@ -222,10 +222,10 @@ def roll_up_recent(database: Database, now_ms: int) -> Digest:
     """Make the digest of the recent days anew and keep it."""
     since_ms = now_ms - RECENT_MS
     ids = chat_digests.recent(database, since_ms, MAX_RECENT)
-    found = chat_summaries.get(database, ids)
+    summaries = chat_summaries.get(database, ids)
     digest = Digest(
         "recent",
-        tuple(line_of(found[session_id]) for session_id in ids if session_id in found),
+        tuple(line_of(summaries[session_id]) for session_id in ids if session_id in summaries),
         since_ms,
         now_ms,
     )
@@ -299,9 +299,11 @@ def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
 
     A word of one question among many says less than half of what a word of each does.
     """
-    named = [keyword_candidates(message) for message in messages]
-    known = {word for words in named for word in words}
-    counted = Counter(word for words in named for word in {_singular(each, known) for each in words})
+    words_of_each = [keyword_candidates(message) for message in messages]
+    known = {word for words in words_of_each for word in words}
+    counted = Counter(
+        word for words in words_of_each for word in {_singular(candidate, known) for candidate in words}
+    )
     ranked = sorted(counted, key=lambda word: (-counted[word], -min(len(word), 12), word))
     return {word: round(0.3 + 0.7 * counted[word] / len(messages), 3) for word in ranked[:most]}
 

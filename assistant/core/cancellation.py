@@ -75,7 +75,7 @@ def iterate_until_cancelled(
 
     Raises `Cancelled` within a moment of `stop`, and what the iterator raises.
     """
-    found: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+    drawn: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
     cutoff = Cancellation()
 
     def draw() -> None:
@@ -86,10 +86,10 @@ def iterate_until_cancelled(
                     if cutoff.is_over:
                         getattr(iterator, "close", lambda: None)()
                         return
-                    found.put((item, None))
-            found.put((None, StopIteration()))
+                    drawn.put((item, None))
+            drawn.put((None, StopIteration()))
         except BaseException as error:  # handed to the waiting thread, whatever it is
-            found.put((None, error))
+            drawn.put((None, error))
         finally:
             done()
 
@@ -99,7 +99,7 @@ def iterate_until_cancelled(
         while True:
             stop.check()
             try:
-                item, error = found.get(timeout=_LOOK_EVERY_S)
+                item, error = drawn.get(timeout=_LOOK_EVERY_S)
             except queue.Empty:
                 continue
             if isinstance(error, StopIteration):

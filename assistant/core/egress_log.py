@@ -63,17 +63,22 @@ class SentLedger:
 
     def finish(self, outcome: str, usage: Usage | None = None) -> None:
         """Note what became of the last request; nothing when none left."""
-        took = usage or Usage()
+        counted = usage or Usage()
         if self._recorder:
             self._recorder.finish(
-                outcome, took.input_tokens, took.output_tokens, took.is_estimated, took.cost, took.currency
+                outcome,
+                counted.input_tokens,
+                counted.output_tokens,
+                counted.is_estimated,
+                counted.cost,
+                counted.currency,
             )
 
 
 def usage_of(completion: Completion, messages: Sequence[Message], endpoint: Endpoint | None) -> Usage:
     """What an answer took: as the endpoint counted, or estimated and marked so; with its cost."""
-    told = completion.usage or Usage()
-    read, written = told.input_tokens, told.output_tokens
+    reported = completion.usage or Usage()
+    read, written = reported.input_tokens, reported.output_tokens
     is_estimated = read is None or written is None
     if read is None:
         read = sum(estimate_tokens(message.content) for message in messages)

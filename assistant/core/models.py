@@ -184,9 +184,9 @@ class ChatModels:
     def get(self, name: str | None = None) -> AnyModel:
         """The model of that name, or the default one. Raises `UnknownModel`."""
         chosen = name or self.default
-        found = self._models.get(chosen)
-        if found is not None:
-            return found
+        model = self._models.get(chosen)
+        if model is not None:
+            return model
         if chosen != self._extractive.name:
             raise UnknownModel(chosen, list(self.names))
         return self._extractive

@@ -70,12 +70,12 @@ def layout(blocks: Sequence[Block]) -> str:
     return json.dumps([[block.name, len(block.text)] for block in blocks])
 
 
-def taken_apart(told: str, contents: Sequence[str]) -> tuple[Block, ...]:
+def taken_apart(layout_json: str, contents: Sequence[str]) -> tuple[Block, ...]:
     """The blocks in the system messages that were sent, by their `layout`; () where it does not fit them."""
-    if not told:
+    if not layout_json:
         return ()
-    text, at, found = SEPARATOR.join(contents), 0, []
-    for name, length in json.loads(told):
-        found.append(Block(name, text[at : at + length]))
+    text, at, blocks = SEPARATOR.join(contents), 0, []
+    for name, length in json.loads(layout_json):
+        blocks.append(Block(name, text[at : at + length]))
         at += length + len(SEPARATOR)
-    return tuple(found) if at - len(SEPARATOR) == len(text) else ()
+    return tuple(blocks) if at - len(SEPARATOR) == len(text) else ()

@@ -100,10 +100,10 @@ class QueryEmbedder:
                     self._say(f"what would be sent could not be noted, so nothing was: {error}")
                     return _nothing("embedder_unavailable")
             self._known.move_to_end(key)
-            found = self._known[key]
+            known = self._known[key]
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-        return Meaning(query_vector=found.vector, vector_model=found.model, vector_problem=None)
+        return Meaning(query_vector=known.vector, vector_model=known.model, vector_problem=None)
 
     def asked_in_turn(self, text: str, turn_id: int) -> Meaning:
         """The same for the question of a chat: what is sent for it goes with its turn."""

@@ -145,7 +145,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _card(match: re.Match[str]) -> str:
-    digits = [int(each) for each in match[0] if each.isdigit()]
+    digits = [int(character) for character in match[0] if character.isdigit()]
     return REDACTED if is_luhn(digits) else match[0]
 
 

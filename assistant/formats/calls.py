@@ -70,8 +70,8 @@ class CallCollector:
         if not name or not isinstance(value, dict):
             self.error("malformed", "A call is an object with the name of a tool.", raw)
             return
-        given = next((value[key] for key in _IDS if key in value), None)
-        self.add(name, given_arguments(value), raw, given)
+        call_id = next((value[key] for key in _IDS if key in value), None)
+        self.add(name, given_arguments(value), raw, call_id)
 
     def add(self, name: str, arguments: object, raw: str, given_id: object = None) -> None:
         """Take a call in, or note why not. Raises `Stop` when there are too many."""
@@ -94,8 +94,8 @@ class CallCollector:
 
     def _id(self, given: object) -> str:
         ordinal = f"call_{len(self.found) + 1}"
-        wanted = str(given) if isinstance(given, str | int) and not isinstance(given, bool) else ""
-        number, chosen = 1, wanted or ordinal
+        written = str(given) if isinstance(given, str | int) and not isinstance(given, bool) else ""
+        number, chosen = 1, written or ordinal
         if chosen in self._ids:
             chosen = ordinal
         while chosen in self._ids:
@@ -109,8 +109,8 @@ def name_of(value: object) -> str | None:
     """The tool that an object names; None when it is no call."""
     if not isinstance(value, dict):
         return None
-    found = next((value[key] for key in _NAMES if key in value), None)
-    return found if isinstance(found, str) and found else None
+    name = next((value[key] for key in _NAMES if key in value), None)
+    return name if isinstance(name, str) and name else None
 
 
 def has_arguments(value: Mapping[str, Any]) -> bool:

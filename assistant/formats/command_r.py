@@ -70,7 +70,7 @@ def _is_calls_to_the_end(text: str, at: int, calls: CallCollector) -> bool:
         value, end = read_value(text, after_space(text, at))
     except InvalidJson:
         return False
-    known = isinstance(value, list) and value and all(name_of(each) in calls.known_tools for each in value)
+    known = isinstance(value, list) and value and all(name_of(call) in calls.known_tools for call in value)
     return bool(known) and text[end:].strip() == "```"
 
 
@@ -80,7 +80,7 @@ def _is_bare(whole: str) -> bool:
         value, end = read_value(whole, 0)
     except InvalidJson:
         return False
-    return end == len(whole) and all(name_of(each) and has_arguments(each) for each in value)
+    return end == len(whole) and all(name_of(call) and has_arguments(call) for call in value)
 
 
 def _read_marked(text: str, marker: re.Match[str], calls: CallCollector) -> int:

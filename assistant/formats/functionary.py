@@ -55,11 +55,11 @@ def read(text: str, calls: CallCollector) -> str:
 
 def read_functions(text: str, at: int, calls: CallCollector) -> None:
     """Function tags, one after another; anything else ends them. Raises `Stop`."""
-    found = FUNCTION.match(text, at)
-    while found:
-        at, good = _read_tagged(text, found, "</function>", calls)
+    tag = FUNCTION.match(text, at)
+    while tag:
+        at, good = _read_tagged(text, tag, "</function>", calls)
         # What follows a broken tag is looked for; what follows a good one stands right behind it.
-        found = FUNCTION.match(text, after_space(text, at)) if good else FUNCTION.search(text, at)
+        tag = FUNCTION.match(text, after_space(text, at)) if good else FUNCTION.search(text, at)
 
 
 # -- the block --------------------------------------------------------------------------------
@@ -73,10 +73,10 @@ def _read_block(text: str, at: int, calls: CallCollector) -> None:
         if at == len(text):
             calls.broken(InvalidJson("unterminated", "The block is not closed."), text[-200:])
         good = True
-        if found := _INVOKE.match(text, at):
-            at, good = _read_invoke(text, found, calls)
-        elif found := _CALL.match(text, at):
-            at, good = _read_tagged(text, found, _CALL_END, calls)
+        if tag := _INVOKE.match(text, at):
+            at, good = _read_invoke(text, tag, calls)
+        elif tag := _CALL.match(text, at):
+            at, good = _read_tagged(text, tag, _CALL_END, calls)
         elif text[at] in "[{":
             at = read_json(text, at, calls)
         else:
@@ -89,10 +89,10 @@ def _read_block(text: str, at: int, calls: CallCollector) -> None:
 
 def _next_item(text: str, at: int) -> int:
     """Where to go on after something malformed. Raises `Stop` when there is nothing."""
-    found = _NEXT_ITEM.search(text, at)
-    if found is None:
+    item = _NEXT_ITEM.search(text, at)
+    if item is None:
         raise Stop
-    return found.start()
+    return item.start()
 
 
 def read_json(text: str, at: int, calls: CallCollector) -> int:
@@ -166,15 +166,17 @@ def _read_invoke(text: str, tag: re.Match[str], calls: CallCollector) -> tuple[i
     name, at = tag[1], after_space(text, tag.end())
     schema = calls.known_tools.get(name, {})
     arguments: dict[str, object] = {}
-    while found := _PARAMETER.match(text, at):
-        end = _ENDS_TEXT.search(text, found.end())
+    while parameter := _PARAMETER.match(text, at):
+        end = _ENDS_TEXT.search(text, parameter.end())
         if end is None:
             calls.broken(InvalidJson("unterminated", "A parameter is not closed."), text[tag.start() :])
         elif end.group() != _PARAMETER_END:
             calls.error("malformed", "A parameter is not closed.", text[tag.start() : end.end()])
-            return found.end(), False
+            return parameter.end(), False
         else:
-            arguments[found[1]] = _parameter(text[found.end() : end.start()], type_of(schema, found[1]))
+            arguments[parameter[1]] = _parameter(
+                text[parameter.end() : end.start()], type_of(schema, parameter[1])
+            )
             at = after_space(text, end.end())
     if text.startswith(_INVOKE_END, at):
         at += len(_INVOKE_END)
@@ -193,7 +195,7 @@ def _is_cut(text: str, at: int) -> bool:
 
 
 def _parameter(text: str, kind: str | None) -> object:
-    text = _ENTITY.sub(lambda found: _ENTITIES[found[1]], text.strip())
+    text = _ENTITY.sub(lambda entity: _ENTITIES[entity[1]], text.strip())
     if kind == "string":
         return text
     try:

@@ -31,8 +31,8 @@ class InvalidJson(Exception):
 
 
 def after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def read_value(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
@@ -60,28 +60,28 @@ def _end_of_value(text: str, at: int, depth: int) -> int:
     if text[at : at + 1] not in ("{", "["):
         return _end_of_scalar(text, at)
     outer = depth
-    for found in _outside_strings(text, at):
-        if found is None:
+    for bracket_at in _outside_strings(text, at):
+        if bracket_at is None:
             break
-        if text[found] in "[{":
+        if text[bracket_at] in "[{":
             depth += 1
             if depth > MAX_DEPTH:
                 raise InvalidJson("too_deep", f"A value is nested deeper than {MAX_DEPTH} levels.")
         else:
             depth -= 1
             if depth == outer:
-                return found + 1
+                return bracket_at + 1
     raise InvalidJson("unterminated", "The output ends inside a value.")
 
 
 def _outside_strings(text: str, at: int) -> Iterator[int | None]:
     """Places of brackets from `at` on; None when a string never ends."""
-    while found := _TELLING.search(text, at):
-        if found.group() != '"':
-            yield found.start()
-            at = found.end()
+    while token := _TELLING.search(text, at):
+        if token.group() != '"':
+            yield token.start()
+            at = token.end()
             continue
-        string = _STRING.match(text, found.start())
+        string = _STRING.match(text, token.start())
         if string is None:
             yield None
             return
@@ -94,8 +94,8 @@ def _end_of_scalar(text: str, at: int) -> int:
         return string.end()
     if text.startswith('"', at):
         raise InvalidJson("unterminated", "The output ends inside a string.")
-    found = _SCALAR_END.search(text, at)
-    return found.start() if found else len(text)
+    end = _SCALAR_END.search(text, at)
+    return end.start() if end else len(text)
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -111,10 +111,10 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse, strict=False)
 def first_outside_fences(text: str, marker: re.Pattern[str]) -> re.Match[str] | None:
     """The first marker that does not stand in a code fence. An unclosed fence reaches to the end."""
     at = 0
-    while found := marker.search(text, at):
+    while hit := marker.search(text, at):
         fence = _OPENING_FENCE.search(text, at)
-        if fence is None or found.start() < fence.start():
-            return found
+        if fence is None or hit.start() < fence.start():
+            return hit
         at = end_of_fence(text, fence)
     return None
 
@@ -122,8 +122,8 @@ def first_outside_fences(text: str, marker: re.Pattern[str]) -> re.Match[str] | 
 def end_of_fence(text: str, fence: re.Match[str]) -> int:
     """Where a fence ends: behind a line of as many backticks and nothing else."""
     closing = re.compile(rf"^ {{0,3}}`{{{len(fence[1])},}}[ \t]*$", re.MULTILINE)
-    found = closing.search(text, fence.end())
-    return found.end() if found else len(text)
+    line = closing.search(text, fence.end())
+    return line.end() if line else len(text)
 
 
 def opening_fence(text: str, at: int) -> re.Match[str] | None:
@@ -151,8 +151,8 @@ def coerced(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str
 def type_of(schema: Mapping[str, Any], name: str) -> str | None:
     """The one type a property has; None when it has none or several."""
     properties = schema.get("properties")
-    found = properties.get(name) if isinstance(properties, Mapping) else None
-    kind = found.get("type") if isinstance(found, Mapping) else None
+    declared = properties.get(name) if isinstance(properties, Mapping) else None
+    kind = declared.get("type") if isinstance(declared, Mapping) else None
     return kind if isinstance(kind, str) else None
 
 
@@ -189,10 +189,10 @@ def _decoded_as(kind: type) -> Callable[[Any], Any]:
         if not isinstance(value, str):
             return value
         try:
-            found = decoded(value)
+            parsed = decoded(value)
         except InvalidJson:
             return value
-        return found if isinstance(found, kind) else value
+        return parsed if isinstance(parsed, kind) else value
 
     return coerce
 

@@ -96,14 +96,14 @@ def _read_object(text: str, at: int, calls: CallCollector) -> int:
     return end
 
 
-def _read_builtin(text: str, found: re.Match[str], calls: CallCollector) -> None:
+def _read_builtin(text: str, builtin: re.Match[str], calls: CallCollector) -> None:
     try:
-        query, end = read_value(text, found.end())
+        query, end = read_value(text, builtin.end())
     except InvalidJson as problem:
-        calls.broken(problem, text[found.start() :])
+        calls.broken(problem, text[builtin.start() :])
         return
-    calls.add(found[1], {"query": query}, text[found.start() : end])
+    calls.add(builtin[1], {"query": query}, text[builtin.start() : end])
     at = after_space(text, end)
     if not text.startswith(")", at):
         code: Code = "unterminated" if at == len(text) else "malformed"
-        calls.error(code, "The call is not closed.", text[found.start() : at + 50])
+        calls.error(code, "The call is not closed.", text[builtin.start() : at + 50])

@@ -54,8 +54,8 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
     calls = CallCollector(known_tools)
     content = message.get("content")
     try:
-        for each in message.get("tool_calls") or ():
-            _add(each, calls)
+        for call in message.get("tool_calls") or ():
+            _add(call, calls)
     except Stop:
         pass
     prose = content.strip() if isinstance(content, str) else ""
@@ -109,7 +109,7 @@ def _begun(text: str, form: str) -> int:
     """Where something begins that may become a marker; the length of the text when nothing does."""
     places = [_token_begun(text, token) for token in _TOKENS[form]]
     patterns = [_ACTION_BEGUN, _FENCE_BEGUN] if form == "command-r" else [_FUNCTION_BEGUN]
-    places += [found.start() for pattern in patterns if (found := pattern.search(text))]
+    places += [hit.start() for pattern in patterns if (hit := pattern.search(text))]
     if form == "command-r":
         places += [_open_plain_fence(text)]
     return min([*places, len(text)])
@@ -125,8 +125,8 @@ def _token_begun(text: str, token: str) -> int:
 
 def _open_plain_fence(text: str) -> int:
     """A fence of calls counts when nothing follows it, so it waits for what follows."""
-    for found in command_r.PLAIN.finditer(text):
+    for fence in command_r.PLAIN.finditer(text):
         closing = re.compile(r"^ {0,3}```+[ \t]*\n\s*\S", re.MULTILINE)
-        if not closing.search(text, found.end()):
-            return found.start()
+        if not closing.search(text, fence.end()):
+            return fence.start()
     return len(text)

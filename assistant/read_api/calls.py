@@ -197,17 +197,17 @@ def find(
 
 def frame(call: ReadCall, frame_id: int) -> FrameRow:
     """One frame. Raises `ReadRefused` when a rule leaves its window out, and `FrameNotFound`."""
-    found = frames.get(call.database, frame_id)
-    if not call.shows(found):
+    row = frames.get(call.database, frame_id)
+    if not call.shows(row):
         raise ReadRefused("withheld", f"an exclusion rule of today leaves out the window of frame {frame_id}")
-    return found
+    return row
 
 
 def neighbours(call: ReadCall, of: FrameRow) -> tuple[int | None, int | None]:
     """(previous, next) frame ids on the same monitor; None also where a rule hides that frame."""
     ids = frames.neighbours(call.database, of)
-    found = frames.get_many(call.database, [frame_id for frame_id in ids if frame_id is not None])
-    seen = {frame_id for frame_id, row in found.items() if call.shows(row)}
+    rows_by_id = frames.get_many(call.database, [frame_id for frame_id in ids if frame_id is not None])
+    seen = {frame_id for frame_id, row in rows_by_id.items() if call.shows(row)}
     previous, following = (frame_id if frame_id in seen else None for frame_id in ids)
     return previous, following
 

@@ -65,18 +65,18 @@ def search_frames(
         window_name=window_name,
         browser_url=browser_url,
     )
-    found = calls.find(call, query, filters, limit=limit, order=order, cursor=cursor)
+    result = calls.find(call, query, filters, limit=limit, order=order, cursor=cursor)
     return FramesFound(
         now=moment(call.now_ms),
         withheld=call.withheld,
-        frames=[_row(hit) for hit in found.hits],
-        next_cursor=found.next_cursor,
-        total=found.page.total,
-        total_is_exact=found.page.total_is_exact,
-        strategy=found.page.strategy,
-        fallback_reason=found.page.fallback_reason,
-        meaning_since=moment_or_none(found.page.meaning_since_ms),
-        index_fresh_to=moment_or_none(found.page.index_fresh_to_ms),
+        frames=[_row(hit) for hit in result.hits],
+        next_cursor=result.next_cursor,
+        total=result.page.total,
+        total_is_exact=result.page.total_is_exact,
+        strategy=result.page.strategy,
+        fallback_reason=result.page.fallback_reason,
+        meaning_since=moment_or_none(result.page.meaning_since_ms),
+        index_fresh_to=moment_or_none(result.page.index_fresh_to_ms),
     )
 
 
@@ -92,8 +92,8 @@ def get_frame_context(
     `text_start` and `text_chars` choose a piece of a long text.
     """
     frame = calls.frame(call, frame_id)
-    found = readings.current_reading(call.database, frame_id)
-    text = found.text if found else ""
+    reading = readings.current_reading(call.database, frame_id)
+    text = reading.text if reading else ""
     previous, following = calls.neighbours(call, frame)
     segment = segments.segment_of(call.database, frame)
     call.returned = 1

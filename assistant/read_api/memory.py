@@ -129,10 +129,10 @@ def find_by_type(
 
 def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
     """What was done, learned and asked last, newest first. A good first call."""
-    found = search.get_recent_context(
+    page = search.get_recent_context(
         call.database, now_ms=call.now_ms, project=project, limit=search.MEMORY_CANDIDATES
     )
-    return _answer(call, found, limit)
+    return _answer(call, page, limit)
 
 
 def get_context_timeline(
@@ -154,7 +154,7 @@ def get_context_timeline(
     details of the one entry.
     """
     try:
-        found = timeline.get_context_timeline(
+        around = timeline.get_context_timeline(
             call.database,
             _with_zone(anchor),
             depth_before=depth_before,
@@ -166,18 +166,18 @@ def get_context_timeline(
         raise ReadRefused("invalid", str(error)) from error
     except UnknownAnchor as error:
         raise ReadRefused("not_found", str(error.args[0])) from error
-    entries = shown(call, found.entries)
-    if found.anchor.type != "time" and not any(found.is_anchor(entry) for entry in entries):
+    entries = shown(call, around.entries)
+    if around.anchor.type != "time" and not any(around.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
     call.returned = len(entries)
     return ContextTimeline(
         now=moment(call.now_ms),
         withheld=call.withheld,
-        anchor=moment(found.anchor.at_ms),
+        anchor=moment(around.anchor.at_ms),
         entries=[
             TimelineRow(
                 **_row(entry).model_dump(),
-                is_anchor=found.is_anchor(entry),
+                is_anchor=around.is_anchor(entry),
                 details=_details(entry) if full else None,
             )
             for entry in entries
@@ -294,13 +294,13 @@ def _details(entry: MemoryEntry) -> Details:
 
 def shown(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """The entries that the rules let out; those they keep back are counted."""
-    found = []
+    permitted = []
     for entry in entries:
         if _permits(call, entry):
-            found.append(entry)
+            permitted.append(entry)
         else:
             call.withheld += 1
-    return found
+    return permitted
 
 
 def _permits(call: ReadCall, entry: MemoryEntry) -> bool:

@@ -37,8 +37,17 @@ def of(retrieval: Retrieval, asked: TurnFilters, reading: TimeReading) -> Covera
     """The coverage of a retrieval; `reading` says how the question's words named the range."""
     start_ms, end_ms = retrieval.filters.start_ms, retrieval.filters.end_ms or 0
     queries = (
-        Query(start_ms, end_ms, asked, each.hits, each.text, each.way, each.is_exact, each.fallback)
-        for each in retrieval.searched
+        Query(
+            start_ms,
+            end_ms,
+            asked,
+            searched.hits,
+            searched.text,
+            searched.way,
+            searched.is_exact,
+            searched.fallback,
+        )
+        for searched in retrieval.searched
     )
     return Coverage(
         frames_in_range=retrieval.frames_in_range,
@@ -60,7 +69,7 @@ def causes(gaps: Sequence[CoverageGap]) -> dict[str, int]:
     for gap in gaps:
         cause = gap.reason.partition(":")[0]
         total[cause] = total.get(cause, 0) + gap.end_ms - gap.start_ms
-    return dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
+    return dict(sorted(total.items(), key=lambda cause_ms: (-cause_ms[1], cause_ms[0])))
 
 
 def statements(coverage: Coverage, zone: tzinfo, language: Language) -> tuple[Statement, ...]:
@@ -89,8 +98,8 @@ def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
         whole = "looked_one" if frames == 1 else "looked_all"
         part = "looked_best" if coverage.relevant else "looked"
         name = whole if sampled == frames else part
-        told = text(name, language, "coverage", sampled=sampled, frames=frames, relevant=coverage.relevant)
-        yield Statement("looked", told)
+        summary = text(name, language, "coverage", sampled=sampled, frames=frames, relevant=coverage.relevant)
+        yield Statement("looked", summary)
     sentence = not_found(coverage, language)
     if sentence:
         yield Statement("not_found", sentence)
@@ -109,9 +118,9 @@ def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iter
     is_one_day = (
         len({times.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
     )
-    for kind, found in by_kind.items():
+    for kind, gaps_of_kind in by_kind.items():
         by_reason: dict[str, list[CoverageGap]] = {}
-        for gap in found:
+        for gap in gaps_of_kind:
             by_reason.setdefault(gap.reason, []).append(gap)
         parts = [
             _reason(why if kind == "not_recorded" else "", stretches, zone, language, is_one_day)
@@ -123,21 +132,21 @@ def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iter
 
 
 def _reason(
-    why: str, found: Sequence[CoverageGap], zone: tzinfo, language: Language, is_one_day: bool
+    why: str, stretches: Sequence[CoverageGap], zone: tzinfo, language: Language, is_one_day: bool
 ) -> str:
     """``15 min, recording was paused (14:30–14:45)``: the longest stretches, in order of time."""
-    total = duration(sum(gap.end_ms - gap.start_ms for gap in found), language)
-    longest = sorted(found, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
+    total = duration(sum(gap.end_ms - gap.start_ms for gap in stretches), language)
+    longest = sorted(stretches, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
     form = "%H:%M" if is_one_day else "%Y-%m-%d %H:%M"
-    told = ", ".join(
+    listed = ", ".join(
         "–".join(times.to_local(ms, zone).strftime(form) for ms in (gap.start_ms, gap.end_ms))
         for gap in sorted(longest, key=lambda gap: gap.start_ms)
     )
-    if len(found) > len(longest):
-        told = text("more", language, "coverage", stretches=told, count=len(found) - len(longest))
+    if len(stretches) > len(longest):
+        listed = text("more", language, "coverage", stretches=listed, count=len(stretches) - len(longest))
     if language == "zh":
-        return f"{total}{'，' + reason(why, language) if why else ''}（{told}）"
-    return f"{total}{', ' + reason(why, language) if why else ''} ({told})"
+        return f"{total}{'，' + reason(why, language) if why else ''}（{listed}）"
+    return f"{total}{', ' + reason(why, language) if why else ''} ({listed})"
 
 
 def _not_ready(coverage: Coverage, language: Language) -> Iterator[Statement]:

@@ -115,8 +115,8 @@ def _cut(text: str, line: _Line, words: Sequence[str], limit: int) -> tuple[int,
 
 def _word_start(text: str, start: int, line_end: int) -> int:
     """The next word's beginning when one is near, else `start` itself."""
-    found = _BREAK.search(text, start, min(start + 24, line_end - 1))
-    return found.end() if found else start
+    space = _BREAK.search(text, start, min(start + 24, line_end - 1))
+    return space.end() if space else start
 
 
 def _word_end(text: str, start: int, end: int) -> int:

@@ -57,7 +57,7 @@ class MeasuredFacts:
     def to_json(self) -> dict[str, Any]:
         """As it is kept with a turn."""
         return {
-            "durations": [[told.name, sorted(told.figures)] for told in self.durations],
+            "durations": [[measured.name, sorted(measured.figures)] for measured in self.durations],
             "moments": sorted(self.moments),
             "today": self.today.isoformat() if self.today else None,
         }
@@ -68,7 +68,7 @@ class MeasuredFacts:
         if kept is None:
             return cls()
         return cls(
-            tuple(MeasuredDuration(name, frozenset(told)) for name, told in kept["durations"]),
+            tuple(MeasuredDuration(name, frozenset(numbers)) for name, numbers in kept["durations"]),
             frozenset(kept["moments"]),
             date.fromisoformat(kept["today"]) if kept["today"] else None,
         )
@@ -86,15 +86,16 @@ class MeasuredFacts:
 
     def prove(self, sentence: str) -> bool:
         """Whether a sentence says nothing but measured durations and moments."""
-        told = figures(sentence)
-        timings = {figure for figure in told if figure.startswith(_TIMING)}
-        rest = told - timings - self.moments - days_told(sentence, self.today)
+        said_figures = figures(sentence)
+        timings = {figure for figure in said_figures if figure.startswith(_TIMING)}
+        rest = said_figures - timings - self.moments - days_told(sentence, self.today)
         if not timings or rest or self.foreign(sentence):
             return False
-        known = [told.name for told in self.durations]
+        known = [said_figures.name for said_figures in self.durations]
         words = lexical_overlap.content_words(sentence) - _OF_MEASURING
         is_named = all(
-            any(normalize(name) in normalize(each) for each in known) for name in names_in(sentence)
+            any(normalize(name) in normalize(known_name) for known_name in known)
+            for name in names_in(sentence)
         )
         return is_named and not lexical_overlap.lacking(words, known)
 
@@ -102,14 +103,18 @@ class MeasuredFacts:
         """Whether one of the names nearest to a duration has it."""
         form = in_digits(sentence).casefold()
         near: dict[int, set[str]] = {}
-        named = [told for told in self.durations if told.name != TOTAL and any(_places(told.name, form))]
-        for told in named or self.durations:
-            for at in _places(told.name, form):
+        named = [
+            measured
+            for measured in self.durations
+            if measured.name != TOTAL and any(_places(measured.name, form))
+        ]
+        for measured in named or self.durations:
+            for at in _places(measured.name, form):
                 distance = max(place[0] - at[1], at[0] - place[1], 0)
-                near.setdefault(distance, set()).update(told.figures)
+                near.setdefault(distance, set()).update(measured.figures)
         if near:
             return figure in near[min(near)]
-        return any(figure in told.figures for told in self.durations if told.name in places)
+        return any(figure in measured.figures for measured in self.durations if measured.name in places)
 
 
 def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: tzinfo) -> MeasuredFacts:
@@ -117,10 +122,10 @@ def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: t
     apps = retrieval.totals.by_app if retrieval.totals else ()
     gaps = [at for gap in retrieval.gaps for at in (gap.start_ms, gap.end_ms)]
     moments = [start_ms, end_ms, *gaps, *(at for app in apps for at in (app.first_ms, app.last_ms))]
-    told = (of_moment(local_time(at, zone)) for at in moments)
+    moment_figures = (of_moment(local_time(at, zone)) for at in moments)
     return MeasuredFacts(
         tuple(_durations(retrieval.totals)) if retrieval.totals else (),
-        frozenset().union(*told),
+        frozenset().union(*moment_figures),
         times.to_local(now_ms, zone).date(),
     )
 
@@ -129,10 +134,12 @@ def lines(totals: Totals) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """(label, [(name, duration)]) as they are put before a model: all apps, apps, windows, sites."""
     if totals.covered_ms >= 1000:
         yield "all apps", [("total", duration(totals.covered_ms))]
-    for label, found in (("app", totals.by_app), ("window", totals.by_window), ("site", totals.by_site)):
-        told = [(total.name or "unknown app", duration(total.duration_ms)) for total in _longest(found)]
-        if told:
-            yield label, told
+    for label, by_name in (("app", totals.by_app), ("window", totals.by_window), ("site", totals.by_site)):
+        durations = [
+            (total.name or "unknown app", duration(total.duration_ms)) for total in _longest(by_name)
+        ]
+        if durations:
+            yield label, durations
 
 
 def _durations(totals: Totals) -> Iterator[MeasuredDuration]:
@@ -142,8 +149,8 @@ def _durations(totals: Totals) -> Iterator[MeasuredDuration]:
         yield MeasuredDuration(total.name or "unknown app", duration_figures(total.duration_ms))
 
 
-def _longest(found: Iterable[Total]) -> list[Total]:
-    return [total for total in found if total.duration_ms >= 1000][:MAX_TOLD]
+def _longest(by_name: Iterable[Total]) -> list[Total]:
+    return [total for total in by_name if total.duration_ms >= 1000][:MAX_TOLD]
 
 
 def duration_figures(duration_ms: int) -> frozenset[str]:
@@ -153,11 +160,11 @@ def duration_figures(duration_ms: int) -> frozenset[str]:
 
 def _timings(sentence: str) -> dict[str, list[Span]]:
     """The durations of a sentence and where each stands in its form with digits."""
-    found: dict[str, list[Span]] = {}
+    spans: dict[str, list[Span]] = {}
     for place, word in figures_at(in_digits(sentence)):
         if word.startswith(_TIMING):
-            found.setdefault(word, []).append(place)
-    return found
+            spans.setdefault(word, []).append(place)
+    return spans
 
 
 def _places(name: str, form: str) -> Iterator[Span]:

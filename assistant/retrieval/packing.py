@@ -81,8 +81,8 @@ def _chosen(retrieval: Retrieval) -> str:
     total = retrieval.frames_in_range
     if len(retrieval.searched) < 2:
         return f"chosen evenly from {total} in the range"
-    found = f"{retrieval.relevant} found by a search for what is asked, the others chosen evenly"
-    return f"of {total} in the range: {found if retrieval.is_found else 'none has the words asked for'}"
+    how = f"{retrieval.relevant} found by a search for what is asked, the others chosen evenly"
+    return f"of {total} in the range: {how if retrieval.is_found else 'none has the words asked for'}"
 
 
 def _block(entry: Entry, zone: tzinfo) -> str:
@@ -109,8 +109,8 @@ def frame_url(frame_id: int) -> str:
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
     """What code has counted, so that the model need not."""
-    for label, told in measured_facts.lines(retrieval.totals) if retrieval.totals else ():
-        times = "; ".join(f"{sanitized_inline(name, MAX_TITLE_CHARS)} {spent}" for name, spent in told)
+    for label, durations in measured_facts.lines(retrieval.totals) if retrieval.totals else ():
+        times = "; ".join(f"{sanitized_inline(name, MAX_TITLE_CHARS)} {spent}" for name, spent in durations)
         yield f"time by {label}: {times}"
     longest: list[Gap] = sorted(retrieval.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):

@@ -175,14 +175,14 @@ def select_frames(
     if not words:
         return Selection(tuple(select_in(connection, filters, max_frames)), (spread,))
     pages = _searches(database, filters, words, meaning)
-    found = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
+    hits = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
     searched = tuple(_told(text, page) for text, page in pages)
     if in_range <= max_frames:
         ids = select_in(connection, filters, max_frames)
-        relevant = len({hit.frame_id for hit in found}.intersection(ids))
+        relevant = len({hit.frame_id for hit in hits}.intersection(ids))
     else:
-        ids, relevant = _mixed(connection, filters, found, max_frames)
-    return Selection(tuple(ids), (*searched, spread), relevant, any(map(_is_by_words, found)))
+        ids, relevant = _mixed(connection, filters, hits, max_frames)
+    return Selection(tuple(ids), (*searched, spread), relevant, any(map(_is_by_words, hits)))
 
 
 def _searches(
@@ -207,28 +207,28 @@ def _is_by_words(hit: Hit) -> bool:
 
 
 def _mixed(
-    connection: apsw.Connection, filters: Filters, found: Sequence[Hit], max_frames: int
+    connection: apsw.Connection, filters: Filters, hits_found: Sequence[Hit], max_frames: int
 ) -> tuple[list[int], int]:
     """(ids in order of time, how many of them a search found)."""
-    first, passed_over = _without_crowds(found, filters, max_frames * 2 // 3)
+    first, passed_over = _without_crowds(hits_found, filters, max_frames * 2 // 3)
     chosen = dict.fromkeys(first)
     chosen.update(dict.fromkeys(select_in(connection, filters, max_frames - len(first))))
     for frame_id in passed_over:
         if len(chosen) == max_frames:
             break
         chosen[frame_id] = None
-    hits = {hit.frame_id for hit in found}
+    hits = {hit.frame_id for hit in hits_found}
     return sorted(chosen), len(hits.intersection(chosen))
 
 
-def _without_crowds(found: Iterable[Hit], filters: Filters, places: int) -> tuple[list[int], list[int]]:
+def _without_crowds(hits: Iterable[Hit], filters: Filters, places: int) -> tuple[list[int], list[int]]:
     """(the best hits that differ in text or place and are not all of one time, the others)."""
     bucket_ms = STANDARD.bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
     in_bucket: Counter[int] = Counter()
     shown: set[tuple[str | None, str | None, str]] = set()
     first: list[int] = []
     others: list[int] = []
-    for hit in found:
+    for hit in hits:
         bucket = (hit.captured_ms - filters.start_ms) // bucket_ms
         what = (hit.app_name, hit.window_name, hit.snippet)
         if len(first) < places and in_bucket[bucket] < HITS_PER_BUCKET and what not in shown:

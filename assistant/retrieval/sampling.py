@@ -76,13 +76,13 @@ def select_in(connection: apsw.Connection, filters: Filters, max_frames: int = M
     return _in_order(_thinned(picked, counts, max_frames))
 
 
-def _spread(ids: Sequence[int], wanted: int) -> list[int]:
+def _spread(ids: Sequence[int], count: int) -> list[int]:
     """`wanted` of the ids, evenly by rank, the first and the last among them."""
-    if len(ids) <= wanted:
+    if len(ids) <= count:
         return list(ids)
-    if wanted == 1:
+    if count == 1:
         return [ids[0]]
-    return [ids[i * (len(ids) - 1) // (wanted - 1)] for i in range(wanted)]
+    return [ids[i * (len(ids) - 1) // (count - 1)] for i in range(count)]
 
 
 def _thinned(

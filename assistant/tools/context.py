@@ -113,14 +113,14 @@ class TurnFindings:
         """A place for what one call finds; it counts only once it is taken in."""
         return Findings(known=dict(self.known))
 
-    def take(self, found: Findings) -> None:
+    def take(self, findings: Findings) -> None:
         """Take in what a call has found."""
-        self.known = found.known
-        self.frames += found.frames.values()
-        self.searched += found.searched
-        self.durations += found.durations
-        self.moments |= found.moments
-        self.sources |= found.sources
+        self.known = findings.known
+        self.frames += findings.frames.values()
+        self.searched += findings.searched
+        self.durations += findings.durations
+        self.moments |= findings.moments
+        self.sources |= findings.sources
 
     def retrieval(self, database: Database, words: Sequence[str], range_ms: tuple[int, int]) -> Retrieval:
         """The frames as a retrieval, for the checks that every answer passes."""
@@ -137,7 +137,7 @@ class TurnFindings:
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
             searched=tuple(self.searched),
             relevant=len(entries),
-            is_found=bool(entries) or not any(each.text for each in self.searched),
+            is_found=bool(entries) or not any(search.text for search in self.searched),
         )
 
     def facts(self, now_ms: int, zone: tzinfo, also_ms: Iterable[int] = ()) -> MeasuredFacts:

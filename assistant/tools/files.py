@@ -100,7 +100,7 @@ def _opened(roots: Sequence[Path], path: str, never: Sequence[Path]) -> Iterator
         held.append(os.open(root, os.O_RDONLY | _DIRECTORY))
         for part in parts:
             held.append(os.open(part, os.O_RDONLY | _NOFOLLOW | _NONBLOCK, dir_fd=held[-1]))
-        if closed & (above | {_identity(os.fstat(each)) for each in held}):
+        if closed & (above | {_identity(os.fstat(opened)) for opened in held}):
             raise CannotRead("This folder is Recollect's own and is not read.")
         yield held[-1], os.fstat(held[-1])
     except (OSError, ValueError) as error:
@@ -159,27 +159,25 @@ def read_attachment(
     none. What it says is not of the screen and cannot be cited."""
     database = context.library.database
     try:
-        found = attachments.get(database, attachment_id)
+        file = attachments.get(database, attachment_id)
     except AttachmentNotFound as error:
         raise ToolFailed(_missing(attachment_id)) from error
-    if found.chat_id != context.chat_id:
+    if file.chat_id != context.chat_id:
         raise ToolFailed(_missing(attachment_id))
-    if found.is_image:
+    if file.is_image:
         raise ToolFailed(f"File {attachment_id} is an image: it goes with its question, and holds no text.")
     text = attachments.text_of(database, attachment_id, offset, count)
     if not text:
-        raise ToolFailed(
-            f"File {attachment_id} has {found.characters:,} characters; `offset` is beyond them."
-        )
+        raise ToolFailed(f"File {attachment_id} has {file.characters:,} characters; `offset` is beyond them.")
     context.findings.sources.add(ATTACHMENT_SOURCE)
     end = offset + len(text)
     return {
-        "name": found.name,
-        "characters": found.characters,
+        "name": file.name,
+        "characters": file.characters,
         "offset": offset,
         "text": text,
-        **({"next_offset": end} if end < found.characters else {}),
-        **({} if found.is_whole else {"note": "The file is longer than what could be read of it."}),
+        **({"next_offset": end} if end < file.characters else {}),
+        **({} if file.is_whole else {"note": "The file is longer than what could be read of it."}),
     }
 
 

@@ -87,7 +87,7 @@ def list_directory(context: ToolContext, path: FilePath) -> object:
         return {
             "path": path,
             "entries": [
-                asdict(each) for each in list_folder(context.read_file_roots, path, context.never_read)
+                asdict(entry) for entry in list_folder(context.read_file_roots, path, context.never_read)
             ],
         }
     except CannotRead as error:

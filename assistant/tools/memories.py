@@ -46,16 +46,16 @@ def recall_facts_for_frame(lookup: SourceQuery, frame_id: FrameId) -> object:
     For entities by name use recall_entities."""
     frame = lookup.frame(frame_id)
     read = readings.current_reading(lookup.call.database, frame_id)
-    said = "\n".join(
+    words = "\n".join(
         part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
     )
-    subjects = _shown(lookup, entities.on_frame(lookup.call.database, frame_id, said))
-    told = _told(
+    subjects = _shown(lookup, entities.on_frame(lookup.call.database, frame_id, words))
+    answer = _told(
         lookup, subjects, entities.facts_of(lookup.call.database, [subject.id for subject in subjects])
     )
     if not subjects:
-        told["note"] = "Nobody and nothing on this frame is remembered yet."
-    return told
+        answer["note"] = "Nobody and nothing on this frame is remembered yet."
+    return answer
 
 
 @source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
@@ -68,17 +68,17 @@ def recall_entities(
     """Recalls people, places, events and things that are remembered, with their facts, last changed first;
     call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
     those on a frame use recall_facts_for_frame."""
-    found = _shown(lookup, entities.find_entities(lookup.call.database, name, kind, _AT_MOST))[:limit]
-    told = _told(lookup, found, entities.facts_of(lookup.call.database, [each.id for each in found]))
-    if not found:
-        told["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
-    return told
+    known = _shown(lookup, entities.find_entities(lookup.call.database, name, kind, _AT_MOST))[:limit]
+    answer = _told(lookup, known, entities.facts_of(lookup.call.database, [entity.id for entity in known]))
+    if not known:
+        answer["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
+    return answer
 
 
 def _tells_entity(context: ToolContext, kind: str, name: str, description: str, frame_id: int | None) -> str:
     seen = f", found on frame {frame_id}" if frame_id is not None else ""
-    said = f": {' '.join(description.split())}" if description.strip() else ""
-    return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{said}."
+    described = f": {' '.join(description.split())}" if description.strip() else ""
+    return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{described}."
 
 
 def _tells_fact(
@@ -99,11 +99,11 @@ def _tells_fact(
 def _named(context: ToolContext, entity_id: int) -> str:
     """An entity as a person knows it. Raises `ToolFailed` when there is none."""
     try:
-        found = entities.get(context.library.database, entity_id)
+        entity = entities.get(context.library.database, entity_id)
     except EntityNotFound as error:
         raise ToolFailed(f"Nothing was stored: there is no entity {entity_id}.") from error
-    _note(context, found, [])
-    return f"{found.name} ({found.kind} {found.id})"
+    _note(context, entity, [])
+    return f"{entity.name} ({entity.kind} {entity.id})"
 
 
 @source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_entity)
@@ -184,23 +184,25 @@ KNOWLEDGE_TOOLS = (recall_facts_for_frame, recall_entities, store_entity, store_
 def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
     """Whether one of the frames may be seen; without frames nothing was learned from the screen."""
     ids = list(frame_ids)
-    found = frames.get_many(lookup.call.database, ids).values()
-    return not ids or any(lookup.call.permits(frame) for frame in found)
+    rows = frames.get_many(lookup.call.database, ids).values()
+    return not ids or any(lookup.call.permits(frame) for frame in rows)
 
 
-def _shown(lookup: SourceQuery, found: list[Entity]) -> list[Entity]:
-    shown = [entity for entity in found if _permits(lookup, entity.frames)]
-    lookup.call.withheld += len(found) - len(shown)
+def _shown(lookup: SourceQuery, known: list[Entity]) -> list[Entity]:
+    shown = [entity for entity in known if _permits(lookup, entity.frames)]
+    lookup.call.withheld += len(known) - len(shown)
     return shown
 
 
-def _told(lookup: SourceQuery, found: list[Entity], facts: list[Fact]) -> dict[str, Any]:
+def _told(lookup: SourceQuery, known: list[Entity], facts: list[Fact]) -> dict[str, Any]:
     allowed = [
-        each for each in facts if each.source_frame_id is None or _permits(lookup, [each.source_frame_id])
+        candidate
+        for candidate in facts
+        if candidate.source_frame_id is None or _permits(lookup, [candidate.source_frame_id])
     ]
     lookup.call.withheld += len(facts) - len(allowed)
     rows = []
-    for entity in found:
+    for entity in known:
         about = [fact for fact in allowed if entity.id in (fact.subject_id, fact.object_entity_id)]
         rows.append(
             {
@@ -215,17 +217,17 @@ def _told(lookup: SourceQuery, found: list[Entity], facts: list[Fact]) -> dict[s
     kept, left_out = rows_that_fit(rows)
     _note_use(lookup, kept)
     lookup.call.returned = len(kept)
-    told: dict[str, Any] = {"entities": kept, "withheld": lookup.call.withheld}
-    return {**told, "left_out": left_out} if left_out else told
+    answer: dict[str, Any] = {"entities": kept, "withheld": lookup.call.withheld}
+    return {**answer, "left_out": left_out} if left_out else answer
 
 
-def _note_use(lookup: SourceQuery, told: list[dict[str, Any]]) -> None:
+def _note_use(lookup: SourceQuery, rows: list[dict[str, Any]]) -> None:
     """Note for which turn this was recalled, so that a person finds the answers that it went into."""
-    if lookup.context.turn_id is None or not told:
+    if lookup.context.turn_id is None or not rows:
         return
-    facts = [fact["fact_id"] for row in told for fact in row["facts"]]
+    facts = [fact["fact_id"] for row in rows for fact in row["facts"]]
     with lookup.call.database.write() as connection:
-        fact_curation.use(connection, lookup.context.turn_id, [row["entity_id"] for row in told], facts)
+        fact_curation.use(connection, lookup.context.turn_id, [row["entity_id"] for row in rows], facts)
 
 
 def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
@@ -234,9 +236,9 @@ def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
     for frame_id in (*entity.frames, *(number for fact in facts for number in _frames(fact))):
         shown(captured_ms_of(frame_id), captured_ms_of(frame_id) + 1)
     learned: list[Entity | Fact] = [entity, *facts]
-    for each in learned:
-        if each.shown_from_ms is not None and each.shown_until_ms is not None:
-            shown(each.shown_from_ms, each.shown_until_ms)
+    for record in learned:
+        if record.shown_from_ms is not None and record.shown_until_ms is not None:
+            shown(record.shown_from_ms, record.shown_until_ms)
 
 
 def _frames(fact: Fact) -> list[int]:
@@ -244,7 +246,7 @@ def _frames(fact: Fact) -> list[int]:
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
-    told = {
+    fields = {
         "fact_id": fact.id,
         "subject": fact.subject,
         "predicate": fact.predicate,
@@ -252,7 +254,7 @@ def _fact(fact: Fact) -> dict[str, Any]:
         "object_entity_id": fact.object_entity_id,
         "source_frame_id": fact.source_frame_id,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 # -- summaries of days ------------------------------------------------------------------------
@@ -281,11 +283,11 @@ def search_rag(
     if start is not None or end is not None or lookup.context.range_ms:
         start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
     asked = lookup.call.library.embedder.asking(query)
-    found, strategy, reason = daily_summaries.search(
+    days, strategy, reason = daily_summaries.search(
         lookup.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=lookup.context.timeout_s
     )
     rows = []
-    for day in found:
+    for day in days:
         if lookup.context.range_ms and not _is_inside(lookup, day.start_ms, day.end_ms):
             continue
         if not gate.permits_windows(lookup.call, day.start_ms, day.end_ms, None):
@@ -297,10 +299,10 @@ def search_rag(
             break
     kept, _ = rows_that_fit(rows)
     lookup.call.returned = len(kept)
-    told: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": lookup.call.withheld}
+    answer: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": lookup.call.withheld}
     if reason:
-        told["fallback_reason"] = reason
-    return told if kept else {**told, "note": "No summary of a day fits."}
+        answer["fallback_reason"] = reason
+    return answer if kept else {**answer, "note": "No summary of a day fits."}
 
 
 DAY_TOOLS = (search_rag,)
@@ -312,20 +314,20 @@ def _excerpt(text: str, query: str) -> str:
     They stay in the order of the day, and a line of ``…`` stands where some were left out.
     """
     lines = text.split("\n")
-    wanted = {token.text for token in tokenizer.tokens(query)}
-    hits = [len(wanted & {token.text for token in tokenizer.tokens(line)}) for line in lines]
+    query_words = {token.text for token in tokenizer.tokens(query)}
+    hits = [len(query_words & {token.text for token in tokenizer.tokens(line)}) for line in lines]
     left, kept = _DAY_CHARS, set[int]()
     for n in sorted(range(len(lines)), key=lambda n: (n > 0, -hits[n], n)):
         if len(lines[n]) + 3 <= left:
             kept.add(n)
             left -= len(lines[n]) + 3
-    told: list[str] = []
+    excerpt: list[str] = []
     for n, line in enumerate(lines):
         if n in kept:
-            told.append(line)
-        elif told and told[-1] != "…":
-            told.append("…")
-    return "\n".join(told) if 0 in kept else truncated(text, _DAY_CHARS)
+            excerpt.append(line)
+        elif excerpt and excerpt[-1] != "…":
+            excerpt.append("…")
+    return "\n".join(excerpt) if 0 in kept else truncated(text, _DAY_CHARS)
 
 
 def _is_inside(lookup: SourceQuery, start_ms: int, end_ms: int) -> bool:
@@ -356,29 +358,31 @@ def search_chats(
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
         filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
-    found = search.search_chats(
+    page = search.search_chats(
         call.database,
         call.library.embedder.asking(query),
         filters=filters,
         now_ms=call.now_ms,
         limit=limit + 1,
     )
-    chats = [entry for entry in found.entries if _chat(entry).chat_id != context.chat_id][:limit]
+    chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]
     rows, left_out = rows_that_fit([_row(lookup, entry) for entry in chats])
     if context.turn_id is not None and rows:
         with call.database.write() as connection:
             chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats[: len(rows)]])
     call.returned = len(rows)
-    told: dict[str, object] = {"chats": rows}
+    answer: dict[str, object] = {"chats": rows}
     if not rows:
-        told["note"] = "No earlier chat fits."
-    return {**told, "left_out": left_out} if left_out else told
+        answer["note"] = "No earlier chat fits."
+    return {**answer, "left_out": left_out} if left_out else answer
 
 
 def _row(lookup: SourceQuery, entry: MemoryEntry) -> dict[str, object]:
-    said = _chat(entry)
-    fields = {name: truncated(neutralized(text), _FIELD_CHARS) for name, text in said.fields.items() if text}
-    return {"chat_id": said.chat_id, "ended": lookup.local(said.ended_ms), **fields}
+    summary = _chat(entry)
+    fields = {
+        name: truncated(neutralized(text), _FIELD_CHARS) for name, text in summary.fields.items() if text
+    }
+    return {"chat_id": summary.chat_id, "ended": lookup.local(summary.ended_ms), **fields}
 
 
 def _chat(entry: MemoryEntry) -> ChatSummary:

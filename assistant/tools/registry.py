@@ -47,7 +47,7 @@ def registry(settings: ToolsSettings) -> Registry:
     """Every tool that this installation has; file tools only where a folder was allowed, web search only
     where it was switched on and has an endpoint. Raises `SettingsError` for one that cannot be used.
     """
-    found = Registry(
+    tools = Registry(
         [
             *screen.TOOLS,
             screen.describe_frame,
@@ -63,23 +63,23 @@ def registry(settings: ToolsSettings) -> Registry:
         ]
     )
     if settings.read_file_roots:
-        found.register(general.list_directory)
-        found.register(general.read_file)
+        tools.register(general.list_directory)
+        tools.register(general.read_file)
     if search_engine(settings):
-        found.register(network.web_search)
-    return found
+        tools.register(network.web_search)
+    return tools
 
 
 def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
     """The tools that this installation could have, with what is missing."""
-    found = []
+    missing = []
     if not settings.read_file_roots:
         how = "Name the folders that may be read in `tools.read_file_roots`."
-        found += [(general.list_directory, how), (general.read_file, how)]
+        missing += [(general.list_directory, how), (general.read_file, how)]
     if not search_engine(settings):
         how = "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
-        found.append((network.web_search, how))
-    return found
+        missing.append((network.web_search, how))
+    return missing
 
 
 def search_engine(settings: ToolsSettings) -> WebSearch | None:

@@ -61,8 +61,8 @@ def get_frame(call: ReadCall, frame_id: FrameId) -> FrameText:
     """Give the text of one frame with its time, app, window and address; call it before quoting from a
     frame that search_ocr found. Long texts are cut, and `is_whole` says so."""
     frame = calls.frame(call, frame_id)
-    found = readings.current_reading(call.database, frame_id)
-    text = found.text if found else ""
+    reading = readings.current_reading(call.database, frame_id)
+    text = reading.text if reading else ""
     call.returned = 1
     return FrameText(
         now=moment(call.now_ms),
@@ -122,23 +122,25 @@ def outside_range(range_ms: tuple[int, int]) -> str:
 
 def _told(context: ToolContext, answer: BaseModel, asked: str) -> dict[str, Any]:
     """The answer for the model: its frames with ids to cite, its times in words."""
-    found = context.findings
-    told: dict[str, Any] = _compact(answer.model_dump(exclude_none=True))
+    findings = context.findings
+    fields: dict[str, Any] = _compact(answer.model_dump(exclude_none=True))
     match answer:
         case FramesFound():
             why = answer.fallback_reason or ""
-            found.searched.append(Searched(asked, answer.strategy, answer.total, answer.total_is_exact, why))
-            _cite(context, told["frames"], [(row.frame_id, row.time) for row in answer.frames])
+            findings.searched.append(
+                Searched(asked, answer.strategy, answer.total, answer.total_is_exact, why)
+            )
+            _cite(context, fields["frames"], [(row.frame_id, row.time) for row in answer.frames])
         case FrameText() | FrameContext():
-            _cite(context, [told], [(answer.frame_id, answer.time)])
+            _cite(context, [fields], [(answer.frame_id, answer.time)])
             if isinstance(answer, FrameContext) and answer.activity:
-                found.shown(_ms(answer.activity.start), _ms(answer.activity.end))
+                findings.shown(_ms(answer.activity.start), _ms(answer.activity.end))
         case ActivitySummary():
-            found.shown(_ms(answer.start), _ms(answer.end))
-            _measure(found, told, answer)
+            findings.shown(_ms(answer.start), _ms(answer.end))
+            _measure(findings, fields, answer)
         case MemoryFound() | ContextTimeline():
-            told["entries"] = _entries(context, told["entries"], answer.entries)
-    return told
+            fields["entries"] = _entries(context, fields["entries"], answer.entries)
+    return fields
 
 
 def _cite(context: ToolContext, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
@@ -153,19 +155,19 @@ def _cite(context: ToolContext, rows: list[dict[str, Any]], seen: list[tuple[int
             row["cite"] = ids[frame_id]
 
 
-def _measure(found: Findings, told: dict[str, Any], answer: ActivitySummary) -> None:
-    found.measured(TOTAL, round(answer.covered_minutes * 60_000))
-    told["time"] = duration(round(answer.covered_minutes * 60_000))
-    found.moments |= {_ms(answer.start), _ms(answer.end)}
+def _measure(findings: Findings, fields: dict[str, Any], answer: ActivitySummary) -> None:
+    findings.measured(TOTAL, round(answer.covered_minutes * 60_000))
+    fields["time"] = duration(round(answer.covered_minutes * 60_000))
+    findings.moments |= {_ms(answer.start), _ms(answer.end)}
     for name in ("apps", "windows", "urls"):
         usages: list[Usage] = getattr(answer, name)
-        for row, usage in zip(told[name], usages, strict=True):
+        for row, usage in zip(fields[name], usages, strict=True):
             spent_ms = round(usage.minutes * 60_000)
-            found.measured(usage.name or "unknown app", spent_ms)
-            found.moments |= {_ms(usage.first_seen), _ms(usage.last_seen)}
+            findings.measured(usage.name or "unknown app", spent_ms)
+            findings.moments |= {_ms(usage.first_seen), _ms(usage.last_seen)}
             del row["minutes"]
             row["time"] = duration(spent_ms)
-    found.moments |= {_ms(at) for gap in answer.gaps for at in (gap.start, gap.end)}
+    findings.moments |= {_ms(at) for gap in answer.gaps for at in (gap.start, gap.end)}
 
 
 def _entries(
@@ -186,8 +188,8 @@ def _compact(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"epoch", "local"}:
             return value["local"]
-        return {key: _compact(each) for key, each in value.items()}
-    return [_compact(each) for each in value] if isinstance(value, list) else value
+        return {key: _compact(inner) for key, inner in value.items()}
+    return [_compact(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _ms(at: Moment) -> int:

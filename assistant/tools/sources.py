@@ -99,11 +99,11 @@ def rows_that_fit(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]],
     """The rows that fit into `ROOM_CHARS`, without what is empty, and how many are left out."""
     kept, room = [], ROOM_CHARS
     for row in rows:
-        told = {key: value for key, value in row.items() if value not in ("", None, [])}
-        room -= len(json.dumps(told, ensure_ascii=False))
+        fields = {key: value for key, value in row.items() if value not in ("", None, [])}
+        room -= len(json.dumps(fields, ensure_ascii=False))
         if room < 0:
             break
-        kept.append(told)
+        kept.append(fields)
     return kept, len(rows) - len(kept)
 
 
@@ -147,19 +147,23 @@ def get_sms_messages(
     messages use search_messages. Examples: {"date": "2023-11-16T19:00:00+01:00"};
     {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
     at_ms = lookup.call.now_ms if date is None else answers.parse(date, "date")
-    found = _contact(lookup, contact_id, contact)
-    if isinstance(found, dict):
-        return found
+    contact_or_choice = _contact(lookup, contact_id, contact)
+    if isinstance(contact_or_choice, dict):
+        return contact_or_choice
     start_ms, end_ms = lookup.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
     shown, total = messages.nearest_to(
-        lookup.call.database, at_ms, Filters(start_ms, end_ms, found), limit, lookup.context.timeout_s
+        lookup.call.database,
+        at_ms,
+        Filters(start_ms, end_ms, contact_or_choice),
+        limit,
+        lookup.context.timeout_s,
     )
-    told = _told(lookup, shown)
-    told["total"] = total
-    told["window"] = [lookup.local(start_ms), lookup.local(end_ms)]
+    answer = _told(lookup, shown)
+    answer["total"] = total
+    answer["window"] = [lookup.local(start_ms), lookup.local(end_ms)]
     if not shown:
-        told["note"] = _why_none(lookup, found)
-    return told
+        answer["note"] = _why_none(lookup, contact_or_choice)
+    return answer
 
 
 @source_tool(mode="auto", reaches=REACHES, source="messages")
@@ -186,13 +190,13 @@ def search_messages(
     page = messages.search_messages(
         lookup.call.database, asked, filters, mode=mode, limit=limit, deadline_s=lookup.context.timeout_s
     )
-    told = _told(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
-    told |= {"strategy": page.strategy, "read_as": page.reading}
+    answer = _told(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
+    answer |= {"strategy": page.strategy, "read_as": page.reading}
     if page.fallback_reason:
-        told["fallback_reason"] = page.fallback_reason
+        answer["fallback_reason"] = page.fallback_reason
     if not page.hits:
-        told["note"] = _why_none(lookup, contact_id)
-    return told
+        answer["note"] = _why_none(lookup, contact_id)
+    return answer
 
 
 MESSAGE_TOOLS = (search_messages, get_sms_messages)
@@ -222,37 +226,37 @@ def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -
         return contact_id
     if contact_id is not None:
         raise ToolFailed("Give `contact_id` or `contact`, not both.")
-    found = messages.contacts(lookup.call.database, contact, limit=10)
-    if len(found) == 1:
-        return found[0].id
+    contacts = messages.contacts(lookup.call.database, contact, limit=10)
+    if len(contacts) == 1:
+        return contacts[0].id
     rows = [
         {
-            "contact_id": each.id,
-            "name": each.name,
-            "addresses": list(each.addresses),
-            "messages": each.messages,
+            "contact_id": entry.id,
+            "name": entry.name,
+            "addresses": list(entry.addresses),
+            "messages": entry.messages,
         }
-        for each in found
+        for entry in contacts
     ]
-    note = "Several contacts fit: choose a contact_id." if found else "No contact fits; leave it out."
+    note = "Several contacts fit: choose a contact_id." if contacts else "No contact fits; leave it out."
     return {"messages": [], "contacts": rows_that_fit(rows)[0], "note": note}
 
 
-def _told(lookup: SourceQuery, found: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
+def _told(lookup: SourceQuery, items: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
     rows = []
-    for n, each in enumerate(found):
-        body = each.body
+    for n, item in enumerate(items):
+        body = item.body
         if snippets and len(body) > _TEXT_CHARS:
             body = f"…{snippets[n]}…"
         rows.append(
             {
-                "id": each.id,
-                "time": lookup.local(each.sent_ms),
-                "to" if each.is_outgoing else "from": each.contact or "unknown",
-                "contact_id": each.contact_id,
-                "conversation": each.conversation,
-                "service": each.service,
-                "subject": truncated(each.subject, _TEXT_CHARS),
+                "id": item.id,
+                "time": lookup.local(item.sent_ms),
+                "to" if item.is_outgoing else "from": item.contact or "unknown",
+                "contact_id": item.contact_id,
+                "conversation": item.conversation,
+                "service": item.service,
+                "subject": truncated(item.subject, _TEXT_CHARS),
                 "text": truncated(body, _TEXT_CHARS),
             }
         )
@@ -288,7 +292,7 @@ def get_calendar_events(
     also in the future. `start` and `end` are half-open. An event that was planned need not have taken
     place: look with search_ocr or get_sms_messages for what was done."""
     start_ms, end_ms = span(lookup, start, end)
-    found, total = calendars.events_between(
+    events, total = calendars.events_between(
         lookup.call.database, start_ms, end_ms, query, limit, lookup.context.timeout_s
     )
     rows = [
@@ -303,7 +307,7 @@ def get_calendar_events(
             "calendar": event.calendar,
             "description": truncated(event.description, _CALENDARS_TEXT_CHARS),
         }
-        for event in found
+        for event in events
     ]
     kept, _ = rows_that_fit(rows)
     lookup.call.returned = len(kept)
@@ -335,7 +339,7 @@ def get_location_history(
     happened. `start` and `end` are half-open; positions are WGS 84 degrees, accuracy is in metres. Name a
     position with reverse_geocode."""
     start_ms, end_ms = span(lookup, start, end)
-    found, total = locations.points_between(
+    points, total = locations.points_between(
         lookup.call.database, start_ms, end_ms, limit, lookup.context.timeout_s
     )
     rows = [
@@ -345,7 +349,7 @@ def get_location_history(
             "longitude": point.longitude,
             "accuracy_m": point.accuracy_m,
         }
-        for point in found
+        for point in points
     ]
     kept, _ = rows_that_fit(rows)
     lookup.call.returned = len(kept)
@@ -361,14 +365,14 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
     reverse_geocode."""
-    found = [
+    places = [
         (away_m, place)
         for away_m, place in locations.nearest(
             lookup.call.database, latitude, longitude, 50, lookup.context.timeout_s
         )
         if away_m <= place.radius_m
     ]
-    kept, _ = rows_that_fit([_row(*pair) for pair in found])
+    kept, _ = rows_that_fit([_row(*pair) for pair in places])
     lookup.call.returned = len(kept)
     return {"places": kept, **({} if kept else {"note": "The position lies in none of the person's places."})}
 
@@ -377,8 +381,8 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
 def reverse_geocode(lookup: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
-    found = locations.nearest(lookup.call.database, latitude, longitude, 3, lookup.context.timeout_s)
-    kept, _ = rows_that_fit([_row(*pair) for pair in found])
+    places = locations.nearest(lookup.call.database, latitude, longitude, 3, lookup.context.timeout_s)
+    kept, _ = rows_that_fit([_row(*pair) for pair in places])
     lookup.call.returned = len(kept)
     return {"places": kept, **({} if kept else {"note": "No places were imported, so none can be named."})}
 

@@ -133,14 +133,14 @@ class Registry:
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
-        for each in tools:
-            self.register(each)
+        for entry in tools:
+            self.register(entry)
 
-    def register(self, each: Tool) -> None:
+    def register(self, new: Tool) -> None:
         """Raises `ValueError` for a name that is taken."""
-        if each.name in self._tools:
-            raise ValueError(f"there is a tool {each.name!r} already")
-        self._tools[each.name] = each
+        if new.name in self._tools:
+            raise ValueError(f"there is a tool {new.name!r} already")
+        self._tools[new.name] = new
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
@@ -150,15 +150,15 @@ class Registry:
 
     def run(self, context: object, call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Check the arguments and run. Every failure is a result."""
-        found = self.get(name)
-        if found is None:
+        chosen = self.get(name)
+        if chosen is None:
             return ToolResult(call_id, False, error=f"There is no tool {name!r}.")
-        problem = invalid_arguments(found, arguments)
+        problem = invalid_arguments(chosen, arguments)
         if problem:
             return ToolResult(call_id, False, error=problem)
         try:
             output = json.dumps(
-                found.run(context, **found.values(arguments)), ensure_ascii=False, default=str
+                chosen.run(context, **chosen.values(arguments)), ensure_ascii=False, default=str
             )
         except ToolFailed as error:
             return ToolResult(call_id, False, error=str(error))
@@ -183,15 +183,16 @@ def failed_by_bug(name: str) -> str:
     return f"{name} failed; the log of the web process says why."
 
 
-def invalid_arguments(found: Tool, arguments: Mapping[str, Any]) -> str:
+def invalid_arguments(chosen: Tool, arguments: Mapping[str, Any]) -> str:
     """Why these arguments do not fit the tool's schema, in one sentence; "" when they do."""
     try:
-        found.arguments.model_validate(dict(arguments))
+        chosen.arguments.model_validate(dict(arguments))
     except ValidationError as error:
         parts = [
-            f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()[:5]
+            f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
+            for problem in error.errors()[:5]
         ]
-        return f"The arguments do not fit {found.name}: {'; '.join(parts)}."
+        return f"The arguments do not fit {chosen.name}: {'; '.join(parts)}."
     return ""
 
 

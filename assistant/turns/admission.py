@@ -180,8 +180,8 @@ def _reading(time_phrase: Found | Refusal | None, start_ms: int, end_ms: int) ->
     return TimeReading(time_phrase.phrase, chosen.is_so_far, also)
 
 
-def _is_same(found: Found, start_ms: int, end_ms: int) -> bool:
-    return abs(found.start_ms - start_ms) <= MAX_LATER_MS and abs(found.end_ms - end_ms) <= MAX_LATER_MS
+def _is_same(reading: Found, start_ms: int, end_ms: int) -> bool:
+    return abs(reading.start_ms - start_ms) <= MAX_LATER_MS and abs(reading.end_ms - end_ms) <= MAX_LATER_MS
 
 
 def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFacts | None:
@@ -317,17 +317,17 @@ def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:
     has_selection = False
     rest: list[str] = []
     at = 0
-    for found in _AT.finditer(message):
-        if found.start() < at:
+    for sign in _AT.finditer(message):
+        if sign.start() < at:
             continue
         name, end = None, None
-        if not found[1] and (selection := _SELECTION.match(message, found.end())):
+        if not sign[1] and (selection := _SELECTION.match(message, sign.end())):
             has_selection, end = True, selection.end()
         elif app is None:
-            name, end = _app(message, found.end(), longest_first, is_explicit=bool(found[1]))
+            name, end = _app(message, sign.end(), longest_first, is_explicit=bool(sign[1]))
         if end is not None:
             app = app or name
-            rest.append(message[at : found.start()])
+            rest.append(message[at : sign.start()])
             at = end
     return Mentions(app, has_selection, " ".join([*rest, message[at:]]) if rest else message)
 
@@ -341,8 +341,8 @@ def _app(
         written = message[at:end].lower()
         if name and written in (name.lower(), name.lower().replace(" ", "-")) and _ends(message, end):
             return name, end
-    named = _NAMED.match(message, at) if is_explicit else None
-    return (named[1] or named[2], named.end()) if named else (None, None)
+    written_name = _NAMED.match(message, at) if is_explicit else None
+    return (written_name[1] or written_name[2], written_name.end()) if written_name else (None, None)
 
 
 def _ends(message: str, end: int) -> bool:

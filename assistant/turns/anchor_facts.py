@@ -127,12 +127,12 @@ def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Ite
     for n, frame in enumerate(frames, 1):
         at = "" if anchor.kind == "frame" else f" {local_time(frame.captured_ms, zone)}"
         yield f"[[e{n}]]{at}"
-        named = (
+        titles = (
             ("app", frame.app_name, MAX_TITLE_CHARS),
             ("window", frame.window_name, MAX_TITLE_CHARS),
             ("url", frame.browser_url, MAX_URL_CHARS),
         )
-        yield from (f"{name}: {sanitized_inline(value, limit)}" for name, value, limit in named if value)
+        yield from (f"{name}: {sanitized_inline(value, limit)}" for name, value, limit in titles if value)
         if frame.focused is not None:
             yield f"focused: {'yes' if frame.focused else 'no'}"
         shown = excerpt(frame.text, seen=seen, limit=most, limit_tokens=most // 2)
@@ -155,13 +155,15 @@ def _labelled(name: str, values: Sequence[str]) -> list[str]:
 
 
 def _contacts(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for frame in frames:
         words = " ".join((frame.text, frame.app_name or "", frame.window_name or ""))
-        for each in entities.on_frame(database, frame.id, words):
-            told = f", {each.description}" if each.description else ""
-            found.setdefault(each.id, sanitized_inline(f"{each.name} ({each.kind}{told})", MAX_URL_CHARS))
-    return list(found.values())[:MAX_CONTACTS]
+        for entity in entities.on_frame(database, frame.id, words):
+            description = f", {entity.description}" if entity.description else ""
+            names.setdefault(
+                entity.id, sanitized_inline(f"{entity.name} ({entity.kind}{description})", MAX_URL_CHARS)
+            )
+    return list(names.values())[:MAX_CONTACTS]
 
 
 def _position(point: locations.Point, zone: tzinfo) -> str:
@@ -169,5 +171,5 @@ def _position(point: locations.Point, zone: tzinfo) -> str:
 
 
 def _tags(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
-    found = [tag for frame in frames for tag in tags.of_frame(database, frame.id)]
-    return [sanitized_inline(tag, MAX_TITLE_CHARS) for tag in dict.fromkeys(found)]
+    tags_of_frames = [tag for frame in frames for tag in tags.of_frame(database, frame.id)]
+    return [sanitized_inline(tag, MAX_TITLE_CHARS) for tag in dict.fromkeys(tags_of_frames)]

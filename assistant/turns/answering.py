@@ -103,13 +103,13 @@ def no_captures(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
 
 
 def _set_filters(filters: TurnFilters) -> list[tuple[str, object]]:
-    named = (
+    by_name = (
         ("app", filters.app_name),
         ("window", filters.window_name),
         ("url", filters.browser_url),
         ("focused", filters.focused),
     )
-    return [(name, value) for name, value in named if value is not None and value != ""]
+    return [(name, value) for name, value in by_name if value is not None and value != ""]
 
 
 # -- the built-in model, which only quotes ---------------------------------------------------

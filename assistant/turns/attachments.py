@@ -88,13 +88,13 @@ def attachment_text(
         room = min(room - 1, sum(map(len, texts.values())) * max_tokens // size)
     files = (*attached.earlier, *attached.own)
     lines = [_opening(attached, can_read), OPEN]
-    for each in files:
-        lines += _lines(each, texts.get(each.id, ""), is_own=each in attached.own)
-    cut = [(each, len(texts.get(each.id, ""))) for each in attached.own if not each.is_image]
+    for file in files:
+        lines += _lines(file, texts.get(file.id, ""), is_own=file in attached.own)
+    cut = [(file, len(texts.get(file.id, ""))) for file in attached.own if not file.is_image]
     return AttachmentText(
         "\n".join([*lines, CLOSE]),
         tuple(texts.values()),
-        tuple((each, count) for each, count in cut if count < each.characters or not each.is_whole),
+        tuple((file, count) for file, count in cut if count < file.characters or not file.is_whole),
     )
 
 
@@ -108,15 +108,15 @@ def attachment_text_for(
 
 def pictures(database: Database, attached: Attached) -> Pictures:
     """The images of a question. Raises `AttachmentGone`."""
-    shown, named = [], []
+    shown, names_in_ledger = [], []
     for image in attached.images:
         picture = Picture(attachments.content(database, image), image.media_type)
         shown.append(picture)
         size = (
             f"{image.width_px} x {image.height_px} pixels, {image.size_bytes:,} bytes, SHA-256 {image.sha256}"
         )
-        named.append((picture.data_url, f"attached image {image.id} ({size})"))
-    return Pictures(tuple(shown), tuple(named))
+        names_in_ledger.append((picture.data_url, f"attached image {image.id} ({size})"))
+    return Pictures(tuple(shown), tuple(names_in_ledger))
 
 
 def with_files(files: AttachmentText, message: str) -> str:
@@ -126,18 +126,18 @@ def with_files(files: AttachmentText, message: str) -> str:
 
 def _shares(attached: Attached, room: int, large: int | None) -> dict[int, int]:
     """How many characters of each file are told: short ones whole, long ones as much as each other."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for files in (attached.own, attached.earlier if large is None else ()):
-        wanted = sorted(
+        shortest_first = sorted(
             (file for file in files if file.characters and (large is None or file.characters <= large)),
-            key=lambda each: each.characters,
+            key=lambda attachment: attachment.characters,
         )
-        for at, each in enumerate(wanted):
-            count = min(each.characters, room // (len(wanted) - at))
-            if count >= min(_WORTH_CHARS, each.characters):
-                found[each.id] = count
+        for at, attachment in enumerate(shortest_first):
+            count = min(attachment.characters, room // (len(shortest_first) - at))
+            if count >= min(_WORTH_CHARS, attachment.characters):
+                counts[attachment.id] = count
                 room -= count
-    return found
+    return counts
 
 
 def _opening(attached: Attached, can_read: bool) -> str:
@@ -151,24 +151,24 @@ def _opening(attached: Attached, can_read: bool) -> str:
     )
 
 
-def _lines(each: Attachment, text: str, *, is_own: bool) -> Iterator[str]:
+def _lines(file: Attachment, text: str, *, is_own: bool) -> Iterator[str]:
     """One file: its number, its name and size, and as much of it as is told."""
-    what: list[str] = [each.kind]
-    if each.pages:
-        what.append(f"{each.pages} pages")
+    what: list[str] = [file.kind]
+    if file.pages:
+        what.append(f"{file.pages} pages")
     what.append(
-        f"{each.width_px} x {each.height_px} pixels" if each.is_image else f"{each.characters:,} characters"
+        f"{file.width_px} x {file.height_px} pixels" if file.is_image else f"{file.characters:,} characters"
     )
-    what.append(f"{each.size_bytes:,} bytes")
-    if not each.is_whole:
+    what.append(f"{file.size_bytes:,} bytes")
+    if not file.is_whole:
         what.append("its end could not be read")
-    if each.is_image:
+    if file.is_image:
         how = "the picture is with this question" if is_own else "its picture was with an earlier question"
     elif not text:
         how = "not told here"
     else:
-        how = "whole" if len(text) == each.characters else f"its first {len(text):,} characters"
-    yield f"file {each.id}: {sanitized_inline(each.name, _MAX_NAME_CHARS)} ({', '.join(what)}); {how}"
+        how = "whole" if len(text) == file.characters else f"its first {len(text):,} characters"
+    yield f"file {file.id}: {sanitized_inline(file.name, _MAX_NAME_CHARS)} ({', '.join(what)}); {how}"
     for line in text.split("\n") if text else ():
         yield f"| {plain(line)}"
 
@@ -185,8 +185,8 @@ def names(files: Sequence[Attachment]) -> str:
 
 def truncation_warnings(files: AttachmentText, language: Language) -> Iterator[str]:
     """Sentences for the person about files of which not all went along."""
-    for each, shown in files.cut:
-        values = {"file": each.name, "shown": f"{shown:,}", "total": f"{each.characters:,}"}
+    for file, shown in files.cut:
+        values = {"file": file.name, "shown": f"{shown:,}", "total": f"{file.characters:,}"}
         yield text("file_cut", language, **values)
 
 
@@ -209,8 +209,8 @@ def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attache
         raise UnknownAttachment(error.attachment_id) from error
     chat_id = None if request.amend else request.chat_id
     of_chat = [] if chat_id is None else attachments.of_chat(services.database, chat_id)
-    known = {each.sha256 for each in own}
-    earlier = {each.sha256: each for each in of_chat if each.sha256 not in known}
+    known = {file.sha256 for file in own}
+    earlier = {file.sha256: file for file in of_chat if file.sha256 not in known}
     return Attached(tuple(own), tuple(earlier.values()))
 
 

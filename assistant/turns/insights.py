@@ -64,13 +64,13 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
         return plain
     try:
         ask = partial(_named, turn, turn.plan.model, answer_md)
-        named = run_with_timeout(ask, math.inf, turn.stop, turn.database.close_thread)
+        answer = run_with_timeout(ask, math.inf, turn.stop, turn.database.close_thread)
     except Cancelled:
         return plain
     except (ModelError, StoreError) as error:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
         return plain
-    return insights.title_of(_bare(named)) or plain
+    return insights.title_of(_bare(answer)) or plain
 
 
 def _named(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
@@ -89,15 +89,15 @@ def _named(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
     return completion.text
 
 
-def _bare(said: str) -> str:
+def _bare(answer: str) -> str:
     """A title where a model wrapped it into JSON all the same."""
     try:
-        value = json.loads(said)
+        value = json.loads(answer)
     except ValueError:
-        return said
+        return answer
     if isinstance(value, dict):
-        return next((each for each in value.values() if isinstance(each, str)), "")
-    return value if isinstance(value, str) else said
+        return next((text for text in value.values() if isinstance(text, str)), "")
+    return value if isinstance(value, str) else answer
 
 
 def _on_screen(about: AnchorFacts) -> str:

@@ -121,7 +121,7 @@ class LiveTurns:
     def _keep(self, turn: LiveTurn) -> None:
         with self._lock:
             self._turns[turn.chat_id, turn.n] = turn
-            over = [key for key, each in self._turns.items() if each.is_over]
+            over = [key for key, live in self._turns.items() if live.is_over]
             for key in over[: max(0, len(self._turns) - MAX_KEPT)]:
                 del self._turns[key]
 

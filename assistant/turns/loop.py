@@ -266,19 +266,19 @@ def size(messages: Sequence[Message]) -> int:
 
 def fit(messages: Sequence[Message], room: int) -> Fitted:
     """The messages within `room` tokens, as far as leaving out results can do that."""
-    found, left_out, shortened = list(messages), 0, 0
-    last = _last_round(found)
-    for at in [at for at in _results(found) if at < last]:
-        if size(found) <= room:
+    fitted, left_out, shortened = list(messages), 0, 0
+    last = _last_round(fitted)
+    for at in [at for at in _results(fitted) if at < last]:
+        if size(fitted) <= room:
             break
-        if not _is_short(found[at]):
-            found[at] = _with_result(found[at], LEFT_OUT)
+        if not _is_short(fitted[at]):
+            fitted[at] = _with_result(fitted[at], LEFT_OUT)
             left_out += 1
-    for at in [at for at in _results(found) if at >= last]:
-        over = size(found) - room
+    for at in [at for at in _results(fitted) if at >= last]:
+        over = size(fitted) - room
         if over <= 0:
             break
-        text = _result(found[at])
+        text = _result(fitted[at])
         # A token is rarely less than a character; quotation marks of the whole are escaped in its part.
         kept = max(
             MIN_CHARS,
@@ -287,9 +287,9 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
             - 20,
         )
         if kept < len(text):
-            found[at] = _with_result(found[at], _beginning(text, kept))
+            fitted[at] = _with_result(fitted[at], _beginning(text, kept))
             shortened += 1
-    return Fitted(found, left_out, shortened)
+    return Fitted(fitted, left_out, shortened)
 
 
 def _results(messages: Sequence[Message]) -> Iterator[int]:
@@ -300,8 +300,8 @@ def _results(messages: Sequence[Message]) -> Iterator[int]:
 
 def _last_round(messages: Sequence[Message]) -> int:
     """Where the results begin that no answer has followed yet; the end where there are none."""
-    said = [at for at, message in enumerate(messages) if message.role == "assistant"]
-    return said[-1] if said else len(messages)
+    answers_at = [at for at, message in enumerate(messages) if message.role == "assistant"]
+    return answers_at[-1] if answers_at else len(messages)
 
 
 def _is_short(message: Message) -> bool:

@@ -68,7 +68,7 @@ class Attached:
     @property
     def images(self) -> tuple[Attachment, ...]:
         """The question's own images, each once."""
-        by_file = {each.sha256: each for each in self.own if each.is_image}
+        by_file = {file.sha256: file for file in self.own if file.is_image}
         return tuple(by_file.values())
 
     def __bool__(self) -> bool:

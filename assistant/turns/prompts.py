@@ -197,19 +197,19 @@ def guidance(tools: Sequence[Tool], rounds: int, owner: str = "", examples: str 
     """
     names = {tool.name for tool in tools}
     lines = ["Tool-use guidance:", *(f"- {line}" for line in _procedure(names, rounds))]
-    for wanted, text in _USES:
-        if told := ", ".join(name for name in wanted if name in names):
-            lines.append(f"- {text.format(tools=told)}")
-    if named := " ".join(owner.split()):
-        lines.append(OWNER_NOTE.format(owner=named))
+    for tool_names, text in _USES:
+        if offered := ", ".join(name for name in tool_names if name in names):
+            lines.append(f"- {text.format(tools=offered)}")
+    if person := " ".join(owner.split()):
+        lines.append(OWNER_NOTE.format(owner=person))
     return "\n".join([*lines, *([examples.strip()] if examples.strip() else [])])
 
 
 def _procedure(names: set[str], rounds: int) -> Iterator[str]:
     """The lines of the reference text, as far as their tools are there."""
 
-    def on(joint: str, *wanted: str) -> str:
-        return joint.join(name for name in wanted if name in names)
+    def on(joint: str, *tool_names: str) -> str:
+        return joint.join(name for name in tool_names if name in names)
 
     yield f"You have a budget of {rounds} tool-calling iterations."
     yield (
@@ -235,5 +235,5 @@ def _procedure(names: set[str], rounds: int) -> Iterator[str]:
 
 
 def _definitions(tools: Sequence[Tool], form: str) -> str:
-    told = [json.dumps(tool.definition(), ensure_ascii=False) for tool in tools]
-    return "\n".join(["Tools, one JSON object a line:", *told, _FORMAT_HELP[form]])
+    definitions = [json.dumps(tool.definition(), ensure_ascii=False) for tool in tools]
+    return "\n".join(["Tools, one JSON object a line:", *definitions, _FORMAT_HELP[form]])

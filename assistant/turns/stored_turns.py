@@ -276,7 +276,7 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
         rows = frames.get_many(database, [item.frame_id for item in waiting if item.frame_id is not None])
         judged = [_judged(database, item, rows) for item in waiting]
         now = _claims(turn, judged, result(turn).claims, _texts(database, turn))
-        feedback.save_recheck(connection, turn.id, judged, [asdict(each) for each in now])
+        feedback.save_recheck(connection, turn.id, judged, [asdict(claim) for claim in now])
     return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
 
 
@@ -300,7 +300,7 @@ def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRo
 
 def _texts(database: Database, turn: StoredTurn) -> dict[int, str]:
     """What the cited frames say now, by citation number, for claims that quote nothing of them."""
-    found = {}
+    texts = {}
     for item in turn.evidence:
         reading = (
             None
@@ -308,8 +308,8 @@ def _texts(database: Database, turn: StoredTurn) -> dict[int, str]:
             else readings.current_reading(database, item.frame_id)
         )
         if item.n is not None and reading is not None:
-            found[item.n] = reading.text
-    return found
+            texts[item.n] = reading.text
+    return texts
 
 
 def _claims(
@@ -325,8 +325,8 @@ def _claims(
     items = [item if item.n is None else now.get(item.n, item) for item in turn.evidence]
     zone = ZoneInfo(turn.timezone)
     evidence: list[EvidenceItem] = [evidence_item(item, zone) for item in items]
-    found = claims.check(turn.answer_md, evidence, measured(turn), texts)
-    again = {(claim.start, claim.end): claim for claim in found}
+    checked = claims.check(turn.answer_md, evidence, measured(turn), texts)
+    again = {(claim.start, claim.end): claim for claim in checked}
     same = {n for item in turn.evidence if (n := item.n) in now and _is_same(item, now[n])}
 
     def decided(claim: Claim) -> Claim:

@@ -304,11 +304,11 @@ def call_notice(session: ToolSession, tool: Tool, arguments: Mapping[str, Any]) 
 
 def hosts(agent: AgentServices, models: ChatModels, tool: str) -> frozenset[str]:
     """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
-    found = agent.registry.get(tool)
-    if found is None or found.risk != "sends":
+    chosen = agent.registry.get(tool)
+    if chosen is None or chosen.risk != "sends":
         return frozenset()
     engine = search_engine(agent.settings)
-    if found.name == "web_search":
+    if chosen.name == "web_search":
         return frozenset({engine.host} if engine else ())
     return frozenset(
         info.host or host_of(info.base_url) for info in models.describe() if info.supports_vision
@@ -373,16 +373,16 @@ def read(completion: Completion, tools: Sequence[Tool], form: str) -> ModelReply
 
 
 def result_messages(
-    said: ModelReply, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
+    reply: ModelReply, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
 ) -> list[Message]:
     """The messages that repeat the calls and give their results, by the id of the call; `as_text` for a
     model that calls natively and knows no messages of a tool.
     """
     if form or as_text:
-        called = completion.text if form else "\n".join(_as_text(said))
+        called = completion.text if form else "\n".join(_as_text(reply))
         lines = [
             json.dumps({"tool_call_id": call.id, "name": call.name}) + "\n" + results[call.id]
-            for call in said.wanted
+            for call in reply.wanted
         ]
         return [
             Message("assistant", called),
@@ -390,19 +390,19 @@ def result_messages(
         ]
     requested = tuple(
         RequestedCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
-        for call in said.wanted
+        for call in reply.wanted
     )
     return [
-        Message("assistant", said.prose, requested),
-        *(Message("tool", results[call.id], call_id=call.id) for call in said.wanted),
+        Message("assistant", reply.prose, requested),
+        *(Message("tool", results[call.id], call_id=call.id) for call in reply.wanted),
     ]
 
 
-def _as_text(said: ModelReply) -> Iterator[str]:
+def _as_text(reply: ModelReply) -> Iterator[str]:
     """What was said and called, for a model that is not told of its calls as such."""
-    if said.prose:
-        yield said.prose
-    for call in said.wanted:
+    if reply.prose:
+        yield reply.prose
+    for call in reply.wanted:
         yield json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
 
 
@@ -431,8 +431,8 @@ def _harmless(value: Any) -> Any:
     if isinstance(value, str):
         return neutralized(value).replace("[[", "[ [").replace("]]", "] ]")
     if isinstance(value, dict):
-        return {_harmless(key): _harmless(each) for key, each in value.items()}
-    return [_harmless(each) for each in value] if isinstance(value, list) else value
+        return {_harmless(key): _harmless(inner) for key, inner in value.items()}
+    return [_harmless(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _native(

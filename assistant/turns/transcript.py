@@ -53,17 +53,17 @@ def transcript(database: Database, chat_id: int) -> list[TranscriptMessage]:
     for call in tool_calls.of_chat(database, chat_id):
         called.setdefault(call.turn, []).append(call)
     cut_off = {turn.n for turn in conversations.turns(database, chat_id) if turn.payload.get("is_cut_off")}
-    found: list[TranscriptMessage] = []
+    messages: list[TranscriptMessage] = []
     for message in conversations.messages(database, chat_id):
         is_cut_off = message.role == "assistant" and message.turn in cut_off
-        found.append(
+        messages.append(
             TranscriptMessage(
                 message.turn, message.role, message.content, message.created_ms, is_cut_off=is_cut_off
             )
         )
         if message.role == "user":
-            found += _rounds(called.get(message.turn, ()))
-    return found
+            messages += _rounds(called.get(message.turn, ()))
+    return messages
 
 
 def result_of(call: ToolCall) -> str:
@@ -75,8 +75,8 @@ def result_of(call: ToolCall) -> str:
 
 
 def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
-    for _, each in groupby(calls, lambda call: call.iteration):
-        made = tuple(each)
+    for _, round_calls in groupby(calls, lambda call: call.iteration):
+        made = tuple(round_calls)
         first = made[0]
         yield TranscriptMessage(first.turn, "assistant", first.said, first.created_ms, calls=made)
         for call in made:
@@ -104,18 +104,18 @@ def before(database: Database, plan: TurnPlan) -> tuple[list[Message], str]:
     """What was said before, and what the model is asked now."""
     about = plan.about
     if about is None:
-        said = [] if plan.chat_id is None else answered(database, plan.chat_id)
-        return _messages(said[-MAX_HISTORY_TURNS:]), plan.message
+        answered_before = [] if plan.chat_id is None else answered(database, plan.chat_id)
+        return _messages(answered_before[-MAX_HISTORY_TURNS:]), plan.message
     has_tools = plan.mode == "agent"
-    said = [
+    answered_before = [
         turn
         for base in bases(database, about.anchored, plan.chat_id)
         for turn in answered_until(database, base)
     ]
-    said += [] if plan.chat_id is None else answered(database, plan.chat_id)
-    if not said:
+    answered_before += [] if plan.chat_id is None else answered(database, plan.chat_id)
+    if not answered_before:
         return [], about.message(plan.message, has_tools=has_tools)
-    first, rest = said[0], said[1:]
+    first, rest = answered_before[0], answered_before[1:]
     opening = [
         Message("user", about.message(first.question, has_tools=has_tools)),
         _answer(first, MAX_INSIGHT_CHARS),
@@ -127,7 +127,7 @@ def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> li
     """The insights that a conversation goes on from, the oldest first, each with when it was left: when the
     conversation that goes on from it began (None: it begins now).
     """
-    found: list[tuple[Insight, int]] = []
+    chain: list[tuple[Insight, int]] = []
     above: AnchoredChat | None = anchored
     until_ms = _begun(database, chat_id)
     while above is not None and above.amends_id is not None:
@@ -135,10 +135,10 @@ def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> li
             base = insights.get(database, above.amends_id)
         except InsightNotFound:
             break
-        found.insert(0, (base, until_ms))
+        chain.insert(0, (base, until_ms))
         until_ms = _begun(database, base.chat_id)
         above = records.anchor_of_chat(database, base.chat_id)
-    return found
+    return chain
 
 
 def _begun(database: Database, chat_id: int | None) -> int:
@@ -162,11 +162,11 @@ def answered(database: Database, chat_id: int) -> list[StoredTurn]:
 
 
 def _messages(turns: Sequence[StoredTurn]) -> list[Message]:
-    found = []
+    messages = []
     for turn in turns:
-        found.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
-        found.append(_answer(turn, MAX_HISTORY_CHARS))
-    return found
+        messages.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
+        messages.append(_answer(turn, MAX_HISTORY_CHARS))
+    return messages
 
 
 def _answer(turn: StoredTurn, most: int) -> Message:

@@ -118,11 +118,11 @@ def active(database: Database) -> Persona | None:
     chosen = preferences.get_preference(database, _ACTIVE, DEFAULT)
     with database.read() as connection:
         if chosen == DEFAULT:
-            found = rows(connection, f"select {_COLUMNS} from personas p where builtin = ?", (DEFAULT,))
+            matching = rows(connection, f"select {_COLUMNS} from personas p where builtin = ?", (DEFAULT,))
         else:
             sql = f"select {_COLUMNS} from personas p where p.id = ? and p.archived_ms is null"
-            found = rows(connection, sql, (chosen,))
-        return next((Persona(*row) for row in found), None)
+            matching = rows(connection, sql, (chosen,))
+        return next((Persona(*row) for row in matching), None)
 
 
 def versions(database: Database, persona_id: int) -> list[Version]:
@@ -140,8 +140,8 @@ def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
         where t.conversation_id = ? and t.n = ?
         """
     with database.read() as connection:
-        found = rows(connection, sql, (chat_id, n))
-    for note, *version in found:
+        matching = rows(connection, sql, (chat_id, n))
+    for note, *version in matching:
         return TurnPersona(Version(*version) if version[0] is not None else None, note)
     return NOBODY
 
@@ -153,9 +153,9 @@ def ensure_built_in(database: Database, now_ms: int) -> None:
     """Have the built-in personas there. One that nobody changed follows what it comes with."""
     sql = "select builtin, id, name, system_prompt, description from personas where is_edited = 0"
     with database.read() as connection:
-        there = {row[0]: (row[1], PersonaText(*row[2:])) for row in rows(connection, sql)}
+        unedited = {row[0]: (row[1], PersonaText(*row[2:])) for row in rows(connection, sql)}
         known = {row[0] for row in rows(connection, "select builtin from personas where builtin is not null")}
-    stale = [key for key, words in BUILT_IN.items() if key in there and there[key][1] != words]
+    stale = [key for key, words in BUILT_IN.items() if key in unedited and unedited[key][1] != words]
     missing = [key for key in BUILT_IN if key not in known]
     if not stale and not missing:
         return
@@ -163,7 +163,7 @@ def ensure_built_in(database: Database, now_ms: int) -> None:
         for key in missing:
             _insert(connection, BUILT_IN[key], now_ms, key)
         for key in stale:
-            _keep(connection, there[key][0], BUILT_IN[key], now_ms, is_edited=False)
+            _keep(connection, unedited[key][0], BUILT_IN[key], now_ms, is_edited=False)
 
 
 def create(database: Database, words: PersonaText, now_ms: int) -> Persona:
@@ -174,8 +174,8 @@ def create(database: Database, words: PersonaText, now_ms: int) -> Persona:
 def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> list[Persona]:
     """New personas: all of them, or none when one cannot be kept. Raises `PersonaInvalid`."""
     with database.write() as connection:
-        there = scalar(connection, "select count(*) from personas where archived_ms is null")
-        if there + len(many) > MAX_PERSONAS:
+        count = scalar(connection, "select count(*) from personas where archived_ms is null")
+        if count + len(many) > MAX_PERSONAS:
             raise PersonaInvalid([("name", f"is one too many: at most {MAX_PERSONAS} are kept")])
         ids = [_insert(connection, _checked(connection, words), now_ms, None) for words in many]
         return [_get(connection, persona_id) for persona_id in ids]
@@ -221,7 +221,7 @@ def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
     taken = {persona.name.casefold() for persona in list_personas(database)}
     stem = original.name[: MAX_NAME_CHARS - len(" copy 999")]
     names = (f"{stem} copy", *(f"{stem} copy {n}" for n in range(2, 1000)))
-    name = next(each for each in names if each.casefold() not in taken)
+    name = next(candidate for candidate in names if candidate.casefold() not in taken)
     return create(database, PersonaText(name, original.system_prompt, original.description), now_ms)
 
 
@@ -262,8 +262,8 @@ def activate(database: Database, persona_id: int | None) -> None:
 
 
 def _get(connection: apsw.Connection, persona_id: int) -> Persona:
-    found = rows(connection, f"select {_COLUMNS} from personas p where p.id = ?", (persona_id,))
-    for row in found:
+    matching = rows(connection, f"select {_COLUMNS} from personas p where p.id = ?", (persona_id,))
+    for row in matching:
         return Persona(*row)
     raise UnknownPersona(persona_id)
 

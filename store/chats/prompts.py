@@ -66,8 +66,8 @@ _VERSIONS = VersionTable("model_prompts", PromptVersion)
 
 def get_prompt(database: Database, model_id: str) -> str:
     """What the model is told first; '' for nothing."""
-    found = current(database, model_id)
-    return found.content if found else ""
+    version = current(database, model_id)
+    return version.content if version else ""
 
 
 def current(database: Database, model_id: str) -> PromptVersion | None:

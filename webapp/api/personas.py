@@ -129,8 +129,8 @@ def reset(persona_id: int) -> PersonaAnswer:
 def versions(persona_id: int) -> VersionsAnswer:
     """The newest first; turns name persona and version."""
     database = services().database
-    found = personas.versions(database, personas.get(database, persona_id).id)
-    return VersionsAnswer(data=VersionAnswer.list_of(found))
+    history = personas.versions(database, personas.get(database, persona_id).id)
+    return VersionsAnswer(data=VersionAnswer.list_of(history))
 
 
 def _words(body: PersonaBody) -> PersonaText:
@@ -202,9 +202,9 @@ def delete(model_id: str) -> SystemPromptAnswer:
 @endpoint("GET", f"{PATH}/versions", "All prompts of a model", NO_NAME)
 def prompt_versions(model_id: str) -> PromptVersionsAnswer:
     """The newest first; the first one is in force."""
-    found = prompts.versions(services().database, model_id)
+    history = prompts.versions(services().database, model_id)
     return PromptVersionsAnswer(
-        data=[PromptVersionAnswer.of(version, system_prompt=version.content or None) for version in found]
+        data=[PromptVersionAnswer.of(version, system_prompt=version.content or None) for version in history]
     )
 
 
