@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import apsw
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, rows
 from store.core.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
 from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, sync_directory
 
@@ -160,12 +160,10 @@ def claim(
 def text_of(database: Database, attachment_id: int, offset: int = 0, count: int = -1) -> str:
     """`count` characters from `offset` on, all for -1; "" beyond the end, and for a file that is gone."""
     count = 2**31 if count < 0 else count
-    with database.read() as connection:
-        found = scalar(
-            connection,
-            "select substr(text, ? + 1, ?) from attachments where id = ?",
-            (offset, count, attachment_id),
-        )
+    found = database.scalar(
+        "select substr(text, ? + 1, ?) from attachments where id = ?",
+        (offset, count, attachment_id),
+    )
     return str(found or "")
 
 
@@ -178,10 +176,7 @@ def remove(database: Database, attachment_id: int) -> None:
     """Take back a file that was not asked about. Raises `AttachmentNotFound`, `AttachmentSent`."""
     if get(database, attachment_id).chat_id is not None:
         raise AttachmentSent(attachment_id)
-    with database.write() as connection:
-        connection.execute(
-            "delete from attachments where id = ? and conversation_id is null", (attachment_id,)
-        )
+    database.change("delete from attachments where id = ? and conversation_id is null", (attachment_id,))
     empty_trash(database)
 
 
@@ -199,8 +194,7 @@ def sweep(database: Database, now_ms: int) -> int:
 
 def empty_trash(database: Database) -> int:
     """Unlink the files of rows that are gone; returns the bytes freed."""
-    with database.read() as connection:
-        waiting = scalar(connection, "select count(*) from attachment_trash")
+    waiting = database.scalar("select count(*) from attachment_trash")
     if not waiting:
         return 0
     with database.write() as connection:
@@ -214,28 +208,24 @@ def empty_trash(database: Database) -> int:
 
 def usage(database: Database) -> tuple[int, int]:
     """(number of files, their bytes); the same file attached twice counts once."""
-    with database.read() as connection:
-        ((count, size),) = rows(
-            connection,
-            "select count(*), coalesce(sum(size_bytes), 0) "
-            "from (select distinct sha256, size_bytes from attachments)",
-        )
+    ((count, size),) = database.rows(
+        "select count(*), coalesce(sum(size_bytes), 0) "
+        "from (select distinct sha256, size_bytes from attachments)",
+    )
     return count, size
 
 
 def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list[Attachment]:
-    with database.read() as connection:
-        found = rows(
-            connection,
-            f"""
-            select id, conversation_id, turn, name, kind, media_type, size_bytes, sha256, length(text),
-                is_whole, pages, width_px, height_px, added_ms
-            from attachments
-            where {condition}
-            order by turn, id
-            """,
-            values,
-        )
+    found = database.rows(
+        f"""
+        select id, conversation_id, turn, name, kind, media_type, size_bytes, sha256, length(text),
+            is_whole, pages, width_px, height_px, added_ms
+        from attachments
+        where {condition}
+        order by turn, id
+        """,
+        values,
+    )
     return [Attachment(**{**dict(zip(_FIELDS, row, strict=True)), "is_whole": bool(row[9])}) for row in found]
 
 

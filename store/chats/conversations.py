@@ -32,7 +32,7 @@ from store.chats.records import (
     evidence_of,
     turn_of,
 )
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 from store.core.tokenizer import estimate_tokens
 from store.spool import residual_files
 
@@ -464,8 +464,7 @@ def find_chats(
     words = text.casefold().split()[:MAX_WORDS]
     before_ms, before_id = before or (None, None)
     values = {"words": json.dumps(words), "before_ms": before_ms, "before_id": before_id, "limit": limit}
-    with database.read() as connection:
-        return [Chat(*row) for row in rows(connection, _FOUND, values)]
+    return [Chat(*row) for row in database.rows(_FOUND, values)]
 
 
 # ---- drafts
@@ -477,8 +476,7 @@ def find_chats(
 def get_draft(database: Database, chat_id: int | None) -> str:
     """The draft of a chat, of a new one for None; "" when there is none."""
     sql = "select message from drafts where coalesce(conversation_id, 0) = coalesce(?, 0)"
-    with database.read() as connection:
-        return scalar(connection, sql, (chat_id,)) or ""
+    return database.scalar(sql, (chat_id,)) or ""
 
 
 def save_draft(database: Database, chat_id: int | None, message: str, now_ms: int) -> None:
@@ -489,20 +487,18 @@ def save_draft(database: Database, chat_id: int | None, message: str, now_ms: in
     if not message.strip():
         delete_draft(database, chat_id)
         return
-    with database.write() as connection:
-        connection.execute(
-            """
-            insert into drafts (conversation_id, message, saved_ms)
-            values (?, ?, ?)
-            on conflict (coalesce(conversation_id, 0))
-            do update set message = excluded.message, saved_ms = excluded.saved_ms
-            """,
-            (chat_id, message, now_ms),
-        )
+    database.change(
+        """
+        insert into drafts (conversation_id, message, saved_ms)
+        values (?, ?, ?)
+        on conflict (coalesce(conversation_id, 0))
+        do update set message = excluded.message, saved_ms = excluded.saved_ms
+        """,
+        (chat_id, message, now_ms),
+    )
 
 
 def delete_draft(database: Database, chat_id: int | None) -> None:
     """It was sent, or is empty; no error when there is none."""
     sql = "delete from drafts where coalesce(conversation_id, 0) = coalesce(?, 0)"
-    with database.write() as connection:
-        connection.execute(sql, (chat_id,))
+    database.change(sql, (chat_id,))

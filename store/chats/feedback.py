@@ -82,15 +82,14 @@ def report(
 
 def withdraw(database: Database, chat_id: int, turn: int, n: int) -> bool:
     """Take a verdict back; False when there was none."""
-    with database.write() as connection:
-        connection.execute(
-            """
-            delete from answer_reports
-            where n = :n and turn_id = (select id from turns where conversation_id = :chat and n = :turn)
-            """,
-            {"chat": chat_id, "turn": turn, "n": n},
-        )
-        return bool(connection.changes())
+    changed = database.change(
+        """
+        delete from answer_reports
+        where n = :n and turn_id = (select id from turns where conversation_id = :chat and n = :turn)
+    """,
+        {"chat": chat_id, "turn": turn, "n": n},
+    )
+    return changed > 0
 
 
 def of_turns(database: Database, turn_ids: Sequence[int]) -> dict[int, tuple[Report, ...]]:
@@ -106,16 +105,14 @@ def of_turns(database: Database, turn_ids: Sequence[int]) -> dict[int, tuple[Rep
 
 def reported_turns(database: Database) -> list[ReportedTurn]:
     """Every turn that was reported on, in the order they were asked."""
-    with database.read() as connection:
-        keys = rows(
-            connection,
-            """
-            select t.id, t.conversation_id, t.n
-            from turns t
-            where t.id in (select turn_id from answer_reports)
-            order by t.created_ms, t.id
-            """,
-        )
+    keys = database.rows(
+        """
+        select t.id, t.conversation_id, t.n
+        from turns t
+        where t.id in (select turn_id from answer_reports)
+        order by t.created_ms, t.id
+        """,
+    )
     reports = of_turns(database, [turn_id for turn_id, _, _ in keys])
     turns = [(turn_id, conversations.turn(database, chat_id, n)) for turn_id, chat_id, n in keys]
     return [

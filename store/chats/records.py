@@ -9,7 +9,7 @@ from typing import Any, Literal
 import apsw
 from peewee import FloatField, IntegerField, Model, TextField
 
-from store.core.database import Database, rows
+from store.core.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +241,10 @@ def bind_anchor(connection: apsw.Connection, chat_id: int, anchored: AnchoredCha
 
 def anchor_of_chat(database: Database, chat_id: int) -> AnchoredChat | None:
     """What a conversation is about, or None."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            "select kind, start_ms, end_ms, frame_id, amends_id from anchors where conversation_id = ?",
-            (chat_id,),
-        )
+    found = database.rows(
+        "select kind, start_ms, end_ms, frame_id, amends_id from anchors where conversation_id = ?",
+        (chat_id,),
+    )
     if not found:
         return None
     *anchor, amends_id = found[0]

@@ -206,12 +206,11 @@ def expire_all(database: Database, now_ms: int) -> int:
 
 def _close(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
     """Leave no call open: what runs is interrupted, what waits expires. Counts the latter."""
-    with database.write() as connection:
-        connection.execute(
-            "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now "
-            f"where state in ('approved', 'executing') and {condition}",
-            {**values, "now": now_ms},
-        )
+    database.change(
+        "update tool_calls set state = 'failed', error = 'interrupted', finished_ms = :now "
+        f"where state in ('approved', 'executing') and {condition}",
+        {**values, "now": now_ms},
+    )
     return _expire(database, condition, values, now_ms)
 
 
@@ -323,8 +322,7 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
 def is_forgotten(database: Database, turn_id: int) -> bool:
     """Whether a frame that this turn was shown has been deleted since."""
     sql = "select 1 from tool_calls where turn_id = ? and is_forgotten limit 1"
-    with database.read() as connection:
-        return scalar(connection, sql, (turn_id,)) is not None
+    return database.scalar(sql, (turn_id,)) is not None
 
 
 # -- forgetting (inside `database.write()`) -----------------------------------------------
@@ -407,15 +405,13 @@ class ToolEvent:
 def latest_events(database: Database, limit: int = 50) -> list[ToolEvent]:
     """The newest events, newest first."""
     sql = "select at_ms, tool, event, duration_ms from tool_log order by id desc limit ?"
-    with database.read() as connection:
-        return [ToolEvent(*row) for row in rows(connection, sql, (limit,))]
+    return [ToolEvent(*row) for row in database.rows(sql, (limit,))]
 
 
 def last_used_tools(database: Database) -> dict[str, int]:
     """When each tool last ran, in epoch milliseconds."""
     sql = "select tool, max(at_ms) from tool_log where duration_ms is not null group by tool"
-    with database.read() as connection:
-        return dict(rows(connection, sql))
+    return dict(database.rows(sql))
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------

@@ -36,8 +36,7 @@ def rules(database: Database) -> list[Rule]:
         left join conversations c on c.id = r.conversation_id
         order by r.allowed_ms desc, r.id desc
         """
-    with database.read() as connection:
-        return [Rule(*row) for row in rows(connection, sql)]
+    return [Rule(*row) for row in database.rows(sql)]
 
 
 def use(database: Database, chat_id: int, tool: str, scope: str) -> str:
@@ -63,9 +62,7 @@ def use(database: Database, chat_id: int, tool: str, scope: str) -> str:
 
 def revoke(database: Database, rule_id: int) -> bool:
     """Ask again; False when there is no such rule."""
-    with database.write() as connection:
-        connection.execute("delete from tool_rules where id = ?", (rule_id,))
-        return connection.changes() > 0
+    return database.change("delete from tool_rules where id = ?", (rule_id,)) > 0
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------
@@ -98,15 +95,13 @@ Mode = Literal["auto", "ask", "off"]
 
 def chosen(database: Database) -> dict[str, Mode]:
     """The modes a person chose, by tool."""
-    with database.read() as connection:
-        found = rows(connection, "select tool, mode from tool_modes")
+    found = database.rows("select tool, mode from tool_modes")
     return {tool: cast(Mode, mode) for tool, mode in found}
 
 
 def hosts(database: Database) -> dict[str, frozenset[str]]:
     """The hosts that each choice was made for, by tool."""
-    with database.read() as connection:
-        found = rows(connection, "select tool, hosts from tool_modes")
+    found = database.rows("select tool, hosts from tool_modes")
     return {tool: frozenset(names.split()) for tool, names in found}
 
 

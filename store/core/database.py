@@ -9,6 +9,7 @@ see a snapshot, writes are immediate, and "busy" is translated in one place.
         rows = connection.execute("select ...", {"start": start}).fetchall()
     with store.write() as connection:
         connection.execute("insert ...")
+    names = store.column("select name from apps where first_ms > ?", (start,))
 
 No transaction is ever held across a model call: compute first, then write.
 """
@@ -180,6 +181,26 @@ class Database:
                     connection.execute("rollback")
                 raise
 
+    def rows(self, sql: str, values: Any = (), deadline_s: float | None = None) -> list[tuple[Any, ...]]:
+        """Every row of one query's answer that is known to be small; raises as `read` does."""
+        with self.read(deadline_s) as connection:
+            return rows(connection, sql, values)
+
+    def column(self, sql: str, values: Any = (), deadline_s: float | None = None) -> list[Any]:
+        """The same where rows have one column."""
+        return [value for (value,) in self.rows(sql, values, deadline_s)]
+
+    def scalar(self, sql: str, values: Any = (), deadline_s: float | None = None) -> Any:
+        """The first column of the first row of one query's answer, or None; raises as `read` does."""
+        with self.read(deadline_s) as connection:
+            return scalar(connection, sql, values)
+
+    def change(self, sql: str, values: Any = ()) -> int:
+        """One statement in a transaction of its own; how many rows it changed. Raises as `write` does."""
+        with self.write() as connection:
+            connection.execute(sql, values)
+            return connection.changes()
+
     def checkpoint(self) -> bool:
         """Fold the write-ahead log into the database file and truncate it.
 
@@ -244,6 +265,11 @@ def scalar(connection: apsw.Connection, sql: str, parameters: Any = ()) -> Any:
 def rows(connection: apsw.Connection, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
     """Every row of an answer that is known to be small."""
     return connection.execute(sql, parameters).fetchall()
+
+
+def column(connection: apsw.Connection, sql: str, parameters: Any = ()) -> list[Any]:
+    """The same where rows have one column."""
+    return [value for (value,) in connection.execute(sql, parameters)]
 
 
 # ---- upserts

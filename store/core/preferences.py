@@ -18,20 +18,18 @@ from zoneinfo import ZoneInfo, available_timezones
 import apsw
 
 from store.core import times
-from store.core.database import Database, rows, scalar
+from store.core.database import Database
 
 
 def get_preference(database: Database, key: str, default: Any = None) -> Any:
     """What was chosen, or `default` when nothing was."""
-    with database.read() as connection:
-        value = scalar(connection, "select value from preferences where key = ?", (key,))
+    value = database.scalar("select value from preferences where key = ?", (key,))
     return default if value is None else json.loads(value)
 
 
 def all_preferences(database: Database) -> dict[str, Any]:
     """All choices by key."""
-    with database.read() as connection:
-        found = rows(connection, "select key, value from preferences order by key")
+    found = database.rows("select key, value from preferences order by key")
     return {key: json.loads(value) for key, value in found}
 
 
@@ -52,8 +50,7 @@ def put_preference(connection: apsw.Connection, key: str, value: Any) -> None:
 
 def delete_preference(database: Database, key: str) -> None:
     """Go back to the default."""
-    with database.write() as connection:
-        connection.execute("delete from preferences where key = ?", (key,))
+    database.change("delete from preferences where key = ?", (key,))
 
 
 # ---- zones

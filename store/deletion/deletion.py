@@ -333,11 +333,10 @@ class Erasure:
         receipt = Receipt(
             self._start_ms, self._end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left)
         )
-        with self._database.write() as connection:
-            connection.execute(
-                "update deletions set receipt = ? where id = ?",
-                (json.dumps(asdict(receipt)), self._tombstone),
-            )
+        self._database.change(
+            "update deletions set receipt = ? where id = ?",
+            (json.dumps(asdict(receipt)), self._tombstone),
+        )
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         return receipt
 
@@ -411,8 +410,7 @@ def truncate_frames(connection: apsw.Connection, start_ms: int, app_name: str | 
 
 def empty_trash(database: Database, media: Media) -> int:
     """Unlink what deletions noted in ``media_trash``; returns the bytes freed."""
-    with database.read() as connection:
-        paths = [path for (path,) in rows(connection, "select path from media_trash")]
+    paths = database.column("select path from media_trash")
     if not paths:
         return 0
     freed = media.remove(paths)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import apsw
 
-from store.core.database import Database, rows
+from store.core.database import Database
 
 MAX_ROWS = 10_000
 """The oldest rows go first: some weeks of a busy assistant."""
@@ -45,34 +45,30 @@ class DoorUse:
 
 def latest(database: Database, limit: int = 50) -> list[Access]:
     """The newest calls, newest first."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select at_ms, door, tool, outcome, returned, withheld
-            from access_log
-            order by id desc
-            limit ?
-            """,
-            (limit,),
-        )
+    found = database.rows(
+        """
+        select at_ms, door, tool, outcome, returned, withheld
+        from access_log
+        order by id desc
+        limit ?
+        """,
+        (limit,),
+    )
     return [Access(*row) for row in found]
 
 
 def use_since(database: Database, start_ms: int) -> list[DoorUse]:
     """What each door gave since a moment, the busiest first; doors without a call are not listed."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select door, count(*), sum(returned), sum(withheld), max(at_ms)
-            from access_log
-            where at_ms >= ?
-            group by door
-            order by count(*) desc, door
-            """,
-            (start_ms,),
-        )
+    found = database.rows(
+        """
+        select door, count(*), sum(returned), sum(withheld), max(at_ms)
+        from access_log
+        where at_ms >= ?
+        group by door
+        order by count(*) desc, door
+        """,
+        (start_ms,),
+    )
     return [DoorUse(*row) for row in found]
 
 

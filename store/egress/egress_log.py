@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import apsw
 
-from store.core.database import Database, rows
+from store.core.database import Database
 from store.core.errors import StoreError
 
 MAX_TEXTS = 1_000
@@ -169,24 +169,23 @@ def record(
 
 def complete(database: Database, request_id: int, outcome: Outcome) -> None:
     """Note what became of a request."""
-    with database.write() as connection:
-        connection.execute(
-            """
-            update sent_requests
-            set outcome = :outcome, input_tokens = :input_tokens, output_tokens = :output_tokens,
-                is_estimated = :is_estimated, cost = :cost, currency = :currency
-            where id = :id
-            """,
-            {
-                "id": request_id,
-                "outcome": outcome.outcome,
-                "input_tokens": outcome.input_tokens,
-                "output_tokens": outcome.output_tokens,
-                "is_estimated": int(outcome.is_estimated),
-                "cost": outcome.cost,
-                "currency": outcome.currency,
-            },
-        )
+    database.change(
+        """
+        update sent_requests
+        set outcome = :outcome, input_tokens = :input_tokens, output_tokens = :output_tokens,
+            is_estimated = :is_estimated, cost = :cost, currency = :currency
+        where id = :id
+        """,
+        {
+            "id": request_id,
+            "outcome": outcome.outcome,
+            "input_tokens": outcome.input_tokens,
+            "output_tokens": outcome.output_tokens,
+            "is_estimated": int(outcome.is_estimated),
+            "cost": outcome.cost,
+            "currency": outcome.currency,
+        },
+    )
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> list[SentRequest]:
@@ -230,19 +229,17 @@ def get(database: Database, request_id: int) -> SentRequest | None:
 
 def totals_since(database: Database, start_ms: int) -> list[SentTotal]:
     """What each model was sent since a moment, the most asked first. Currencies are not added up."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select provider, model, url, max(is_local), count(*), sum(size_bytes),
-                coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), sum(cost), currency
-            from sent_requests
-            where at_ms >= ?
-            group by provider, model, url, currency
-            order by count(*) desc, provider
-            """,
-            (start_ms,),
-        )
+    found = database.rows(
+        """
+        select provider, model, url, max(is_local), count(*), sum(size_bytes),
+            coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), sum(cost), currency
+        from sent_requests
+        where at_ms >= ?
+        group by provider, model, url, currency
+        order by count(*) desc, provider
+        """,
+        (start_ms,),
+    )
     return [_total(*row) for row in found]
 
 
@@ -260,22 +257,20 @@ def _total(provider: str, model: str, url: str, is_local: int, *counts: Any) -> 
 
 
 def _requests(database: Database, condition: str, parameters: dict[str, Any]) -> list[SentRequest]:
-    with database.read() as connection:
-        found = [
-            SentRequest(*row)
-            for row in rows(
-                connection,
-                f"""
-            select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
-                r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
-                r.texts, r.first_ms, r.last_ms, r.pictures, r.blocks, r.prefix_sha256, t.conversation_id, t.n
-            from sent_requests r
-            left join turns t on t.id = r.turn_id
-            where {condition}
-            """,
-                parameters,
-            )
-        ]
+    found = [
+        SentRequest(*row)
+        for row in database.rows(
+            f"""
+        select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
+            r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
+            r.texts, r.first_ms, r.last_ms, r.pictures, r.blocks, r.prefix_sha256, t.conversation_id, t.n
+        from sent_requests r
+        left join turns t on t.id = r.turn_id
+        where {condition}
+        """,
+            parameters,
+        )
+    ]
     return [replace(row, is_local=bool(row.is_local), is_estimated=bool(row.is_estimated)) for row in found]
 
 

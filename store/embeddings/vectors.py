@@ -58,11 +58,9 @@ def quantize(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
 
 def models(database: Database) -> list[Model]:
     """Every model vectors were asked of, the active one first."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            "select id, name, dimension, is_active from embedding_models order by is_active desc, id desc",
-        )
+    found = database.rows(
+        "select id, name, dimension, is_active from embedding_models order by is_active desc, id desc",
+    )
     return [Model(number, name, dimension, bool(active)) for number, name, dimension, active in found]
 
 
@@ -233,17 +231,16 @@ def _model(connection: apsw.Connection, name: str, chunks: Sequence[Chunk]) -> t
 
 def having(database: Database, kind: Kind, thing_ids: Iterable[int]) -> set[int]:
     """Which of these things have vectors."""
-    with database.read() as connection:
-        found = rows(
-            connection,
+    return set(
+        database.column(
             """
-            select distinct v.thing_id
-            from json_each(?) j
-            cross join vectors v on v.kind = ? and v.thing_id = j.value
-            """,
+        select distinct v.thing_id
+        from json_each(?) j
+        cross join vectors v on v.kind = ? and v.thing_id = j.value
+        """,
             (json.dumps(list(thing_ids)), kind),
         )
-    return {thing_id for (thing_id,) in found}
+    )
 
 
 def delete(connection: apsw.Connection, kind: Kind, thing_ids: Iterable[int]) -> None:

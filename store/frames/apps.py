@@ -21,8 +21,7 @@ _RECENT_MS = 30 * 24 * 3_600_000
 
 def colour_slots(database: Database) -> dict[str, int | None]:
     """The slot (0..11) of every app that was seen; None means "other"."""
-    with database.read() as connection:
-        return {name: slot for name, slot in rows(connection, _ALL)}
+    return {name: slot for name, slot in database.rows(_ALL)}
 
 
 def give_slot(connection: apsw.Connection, name: str) -> None:

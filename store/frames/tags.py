@@ -87,8 +87,7 @@ def remove(connection: apsw.Connection, frame_id: int, tag: str) -> bool:
 def listed(database: Database, frame_id: int) -> list[Tag]:
     """The tags of a frame with who gave them, in alphabetical order."""
     sql = "select tag, source from frame_tags where frame_id = ? order by tag"
-    with database.read() as connection:
-        return [Tag(*row) for row in rows(connection, sql, (frame_id,))]
+    return [Tag(*row) for row in database.rows(sql, (frame_id,))]
 
 
 def of_frame(database: Database, frame_id: int) -> list[str]:
@@ -151,17 +150,14 @@ def pin(database: Database, frame_id: int, now_ms: int) -> None:
     """Keep a frame; a pin that is there stays as it is. Raises `FrameNotFound`."""
     sql = "insert into pins (frame_id, pinned_ms) values (?, ?) on conflict do nothing"
     try:
-        with database.write() as connection:
-            connection.execute(sql, (frame_id, now_ms))
+        database.change(sql, (frame_id, now_ms))
     except apsw.ConstraintError as error:
         raise FrameNotFound(frame_id) from error
 
 
 def unpin(database: Database, frame_id: int) -> bool:
     """Let go of a frame; False when it was not pinned. A citation keeps it all the same."""
-    with database.write() as connection:
-        connection.execute("delete from pins where frame_id = ?", (frame_id,))
-        return bool(connection.changes())
+    return database.change("delete from pins where frame_id = ?", (frame_id,)) > 0
 
 
 def retention_reason(database: Database, frame_id: int) -> RetentionReason:
@@ -177,15 +173,13 @@ def retention_reason(database: Database, frame_id: int) -> RetentionReason:
 
 def pinned_usage(database: Database) -> PinnedUsage:
     """How much is kept; walks the kept frames only."""
-    with database.read() as connection:
-        ((pinned, cited, frames, size),) = rows(
-            connection,
-            f"""
-            select (select count(*) from pins),
-                (select count(distinct frame_id) from evidence where n is not null and frame_id is not null),
-                count(*), coalesce(sum(f.size_bytes) filter (where f.media_path is not null), 0)
-            from ({KEPT}) k
-            cross join frames f on f.id = k.frame_id
-            """,
-        )
+    ((pinned, cited, frames, size),) = database.rows(
+        f"""
+        select (select count(*) from pins),
+            (select count(distinct frame_id) from evidence where n is not null and frame_id is not null),
+            count(*), coalesce(sum(f.size_bytes) filter (where f.media_path is not null), 0)
+        from ({KEPT}) k
+        cross join frames f on f.id = k.frame_id
+        """,
+    )
     return PinnedUsage(pinned, cited, frames, size)

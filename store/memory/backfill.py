@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 from store.memory import documents, observation_writer
 
 log = logging.getLogger(__name__)
@@ -70,8 +70,7 @@ def backfill(
 
 
 def _missing(database: Database, sql: str) -> list[int]:
-    with database.read() as connection:
-        return [number for (number,) in rows(connection, sql)]
+    return database.column(sql)
 
 
 def _counts(database: Database) -> dict[str, int]:
@@ -85,20 +84,18 @@ def _counts(database: Database) -> dict[str, int]:
 
 def _queue(database: Database) -> int:
     """Have the embedder make the vectors that documents lack."""
-    with database.write() as connection:
-        connection.execute(
-            """
-            insert or ignore into embedding_queue (kind, thing_id)
-            select 'document', d.id
-            from memory_documents d
-            where not exists (
-                select 1 from vectors v
-                join embedding_models m on m.id = v.model_id and m.is_active = 1
-                where v.kind = 'document' and v.thing_id = d.id
-            )
-            """
+    return database.change(
+        """
+        insert or ignore into embedding_queue (kind, thing_id)
+        select 'document', d.id
+        from memory_documents d
+        where not exists (
+            select 1 from vectors v
+            join embedding_models m on m.id = v.model_id and m.is_active = 1
+            where v.kind = 'document' and v.thing_id = d.id
         )
-        return connection.changes()
+        """
+    )
 
 
 def _put_prompt(connection: apsw.Connection, message_id: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 from store.memory.chat_summaries import BY_RULES
 
 Kind = Literal["recent", "history"]
@@ -75,22 +75,20 @@ def get(database: Database, kind: Kind) -> Digest | None:
 
 def put(database: Database, digest: Digest) -> None:
     """Keep a digest in place of the one before."""
-    with database.write() as connection:
-        connection.execute(
-            """
-            insert into user_chat_summaries (kind, lines, session_ids, until_ms, built_ms)
-            values (?, ?, ?, ?, ?)
-            on conflict (kind) do update set lines = excluded.lines, session_ids = excluded.session_ids,
-                until_ms = excluded.until_ms, built_ms = excluded.built_ms
-            """,
-            (digest.kind, *_packed(digest.lines), digest.until_ms, digest.built_ms),
-        )
+    database.change(
+        """
+        insert into user_chat_summaries (kind, lines, session_ids, until_ms, built_ms)
+        values (?, ?, ?, ?, ?)
+        on conflict (kind) do update set lines = excluded.lines, session_ids = excluded.session_ids,
+            until_ms = excluded.until_ms, built_ms = excluded.built_ms
+        """,
+        (digest.kind, *_packed(digest.lines), digest.until_ms, digest.built_ms),
+    )
 
 
 def months(database: Database, until_ms: int, limit: int = 24, tags: int = 6) -> list[Month]:
     """Sessions that ended before `until_ms` by month, newest first, each with its commonest tags."""
-    with database.read() as connection:
-        found = rows(connection, _MONTHS, {"until": until_ms, "limit": limit, "tags": tags})
+    found = database.rows(_MONTHS, {"until": until_ms, "limit": limit, "tags": tags})
     return [
         Month(month, number, tuple(json.loads(names)), tuple(json.loads(ids)), ended)
         for month, number, names, ids, ended in found
@@ -125,42 +123,36 @@ def put_topic(
     expires_ms: int,
 ) -> None:
     """Keep what is known of a topic; a title that a person gave stays, see `rename_topic`."""
-    with database.write() as connection:
-        connection.execute(
-            """
-            insert into user_topic_summaries (topic, title, lines, session_ids, score, built_ms, expires_ms)
-            values (:topic, :title, :lines, :ids, :score, :now, :expires)
-            on conflict (topic) do update set lines = :lines, session_ids = :ids, score = :score,
-                built_ms = :now, expires_ms = :expires
-            """,
-            {
-                "topic": name, "title": title, "score": score, "now": now_ms, "expires": expires_ms,
-                **dict(zip(("lines", "ids"), _packed(lines), strict=True)),
-            },
-        )  # fmt: skip
+    database.change(
+        """
+        insert into user_topic_summaries (topic, title, lines, session_ids, score, built_ms, expires_ms)
+        values (:topic, :title, :lines, :ids, :score, :now, :expires)
+        on conflict (topic) do update set lines = :lines, session_ids = :ids, score = :score,
+            built_ms = :now, expires_ms = :expires
+        """,
+        {
+            "topic": name, "title": title, "score": score, "now": now_ms, "expires": expires_ms,
+            **dict(zip(("lines", "ids"), _packed(lines), strict=True)),
+        },
+    )  # fmt: skip
 
 
 def rename_topic(database: Database, topic_id: int, title: str) -> bool:
     """Call a topic as the person does; False when there is none."""
-    with database.write() as connection:
-        connection.execute("update user_topic_summaries set title = ? where id = ?", (title, topic_id))
-        return connection.changes() > 0
+    return database.change("update user_topic_summaries set title = ? where id = ?", (title, topic_id)) > 0
 
 
 def dismiss_topic(database: Database, topic_id: int, is_dismissed: bool) -> bool:
     """Never take this for a topic again, or do; False when there is none."""
-    with database.write() as connection:
-        connection.execute(
-            "update user_topic_summaries set is_dismissed = ? where id = ?", (is_dismissed, topic_id)
-        )
-        return connection.changes() > 0
+    changed = database.change(
+        "update user_topic_summaries set is_dismissed = ? where id = ?", (is_dismissed, topic_id)
+    )
+    return changed > 0
 
 
 def dismissed(database: Database) -> set[str]:
     """Tags that are no topics to this person."""
-    with database.read() as connection:
-        found = rows(connection, "select topic from user_topic_summaries where is_dismissed = 1")
-    return {name for (name,) in found}
+    return set(database.column("select topic from user_topic_summaries where is_dismissed = 1"))
 
 
 def merge_topics(database: Database, topic_id: int, into_id: int) -> bool:
@@ -235,11 +227,10 @@ def _topics(database: Database, rest: str, values: tuple[Any, ...]) -> list[Topi
         select id, topic, title, lines, score, is_dismissed, built_ms, expires_ms
         from user_topic_summaries {rest}
         """
-    with database.read() as connection:
-        return [
-            Topic(number, name, title, _lines(lines), score, bool(off), built, expires)
-            for number, name, title, lines, score, off, built, expires in rows(connection, sql, values)
-        ]
+    return [
+        Topic(number, name, title, _lines(lines), score, bool(off), built, expires)
+        for number, name, title, lines, score, off, built, expires in database.rows(sql, values)
+    ]
 
 
 def _lines(text: str) -> tuple[Line, ...]:
@@ -313,12 +304,10 @@ def candidates(
     database: Database, since_ms: int, model: str | None, without: int | None = None, limit: int = MAX_LOADED
 ) -> Candidates:
     """Sessions that ended at or after `since_ms`; not `without`, and none of its chat."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            _CANDIDATES,
-            {"since": since_ms, "model": model or "", "without": without, "limit": limit},
-        )
+    found = database.rows(
+        _CANDIDATES,
+        {"since": since_ms, "model": model or "", "without": without, "limit": limit},
+    )
     ids = tuple(number for number, _, _ in found)
     ended = np.fromiter((at for _, at, _ in found), np.int64, len(found))
     size = max((len(vector) for _, _, vector in found if vector is not None), default=0)
@@ -332,19 +321,17 @@ def candidates(
 
 def tagged(database: Database, tags: Sequence[str], since_ms: int) -> dict[int, float]:
     """How strongly sessions that ended since `since_ms` are about any of these tags."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select t.session_id, sum(t.confidence)
-            from json_each(?) j
-            cross join session_tags t on t.tag = j.value
-            join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
-            where s.ended_ms >= ?
-            group by t.session_id
-            """,
-            (json.dumps(list(tags)), since_ms),
-        )
+    found = database.rows(
+        """
+        select t.session_id, sum(t.confidence)
+        from json_each(?) j
+        cross join session_tags t on t.tag = j.value
+        join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
+        where s.ended_ms >= ?
+        group by t.session_id
+        """,
+        (json.dumps(list(tags)), since_ms),
+    )
     return dict(found)
 
 
@@ -355,27 +342,23 @@ def inventory(
 
     No more than `COUNTED` are looked at: beyond that it makes no difference.
     """
-    with database.read() as connection:
-        found = rows(connection, _INVENTORY, {"tags": json.dumps(list(tags)), "without": without})
+    found = database.rows(_INVENTORY, {"tags": json.dumps(list(tags)), "without": without})
     return {tag: (number, confidence) for tag, number, confidence in found if number}
 
 
 def about(database: Database, tag: str, limit: int, without: int | None = None) -> list[int]:
     """The sessions that are most about a tag, the newest first."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select t.session_id
-            from session_tags t
-            join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
-            where t.tag = ? and t.session_id is not ?
-            order by s.ended_ms desc, t.session_id desc
-            limit ?
-            """,
-            (tag, without, limit),
-        )
-    return [number for (number,) in found]
+    return database.column(
+        """
+        select t.session_id
+        from session_tags t
+        join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
+        where t.tag = ? and t.session_id is not ?
+        order by s.ended_ms desc, t.session_id desc
+        limit ?
+        """,
+        (tag, without, limit),
+    )
 
 
 def recent(database: Database, since_ms: int, limit: int) -> list[int]:
@@ -384,8 +367,7 @@ def recent(database: Database, since_ms: int, limit: int) -> list[int]:
         select session_id from chat_summaries
         where ended_ms >= ? and is_retracted = 0 order by ended_ms desc, session_id desc limit ?
         """
-    with database.read() as connection:
-        return [number for (number,) in rows(connection, sql, (since_ms, limit))]
+    return database.column(sql, (since_ms, limit))
 
 
 def unrefined(database: Database, closed_before_ms: int, closed_after_ms: int, limit: int) -> list[int]:
@@ -400,28 +382,23 @@ def unrefined(database: Database, closed_before_ms: int, closed_after_ms: int, l
         order by c.id desc
         limit ?
         """
-    with database.read() as connection:
-        return [number for (number,) in rows(connection, sql, (closed_before_ms, closed_after_ms, limit))]
+    return database.column(sql, (closed_before_ms, closed_after_ms, limit))
 
 
 def everything(database: Database) -> list[int]:
     """Every session that has a summary, the oldest first."""
-    with database.read() as connection:
-        found = rows(connection, "select session_id from chat_summaries order by ended_ms, session_id")
-    return [number for (number,) in found]
+    return database.column("select session_id from chat_summaries order by ended_ms, session_id")
 
 
 def are_any(database: Database) -> bool:
     """Whether there is a summary that may be told."""
-    with database.read() as connection:
-        return scalar(connection, "select 1 from chat_summaries where is_retracted = 0 limit 1") is not None
+    return database.scalar("select 1 from chat_summaries where is_retracted = 0 limit 1") is not None
 
 
 def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:
     """Whether a session ended in ``[start_ms, end_ms)``."""
     sql = "select 1 from chat_summaries where ended_ms >= ? and ended_ms < ? limit 1"
-    with database.read() as connection:
-        return scalar(connection, sql, (start_ms, end_ms)) is not None
+    return database.scalar(sql, (start_ms, end_ms)) is not None
 
 
 # -- support --------------------------------------------------------------------------------

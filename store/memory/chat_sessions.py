@@ -19,7 +19,7 @@ from typing import Any, Literal
 import apsw
 
 from store.core import preferences
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 
 State = Literal["open", "closed"]
 SummaryState = Literal["none", "pending", "made", "empty"]
@@ -68,22 +68,18 @@ def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_un
 def get(database: Database, session_id: int) -> ChatSession | None:
     """One session, or None."""
     sql = f"select {_COLUMNS} from chat_sessions s where s.id = ?"
-    with database.read() as connection:
-        return next(map(_session, rows(connection, sql, (session_id,))), None)
+    return next(map(_session, database.rows(sql, (session_id,))), None)
 
 
 def latest_of_chat(database: Database, chat_id: int) -> ChatSession | None:
     """The session that a chat was last looked at in."""
     sql = f"select {_COLUMNS} from chat_sessions s where s.conversation_id = ? order by s.id desc limit 1"
-    with database.read() as connection:
-        return next(map(_session, rows(connection, sql, (chat_id,))), None)
+    return next(map(_session, database.rows(sql, (chat_id,))), None)
 
 
 def ids_of_chat(database: Database, chat_id: int) -> set[int]:
     """Every session of a chat."""
-    with database.read() as connection:
-        found = rows(connection, "select id from chat_sessions where conversation_id = ?", (chat_id,))
-    return {number for (number,) in found}
+    return set(database.column("select id from chat_sessions where conversation_id = ?", (chat_id,)))
 
 
 def listed(database: Database, limit: int, before: int | None = None) -> list[ChatSession]:
@@ -95,8 +91,7 @@ def listed(database: Database, limit: int, before: int | None = None) -> list[Ch
         order by s.id desc
         limit ?
         """
-    with database.read() as connection:
-        return [_session(row) for row in rows(connection, sql, (before or 2**62, limit))]
+    return [_session(row) for row in database.rows(sql, (before or 2**62, limit))]
 
 
 def heartbeat(database: Database, session_id: int, now_ms: int) -> bool:
@@ -150,8 +145,7 @@ def close(database: Database, session_id: int, by: ClosedBy, now_ms: int) -> boo
 def stale(database: Database, before_ms: int) -> list[int]:
     """Open sessions that nobody was heard of since `before_ms`."""
     sql = "select id from chat_sessions where state = 'open' and seen_ms < ? order by seen_ms"
-    with database.read() as connection:
-        return [session_id for (session_id,) in rows(connection, sql, (before_ms,))]
+    return database.column(sql, (before_ms,))
 
 
 def pending(database: Database, limit: int = 100) -> list[int]:
@@ -160,15 +154,13 @@ def pending(database: Database, limit: int = 100) -> list[int]:
         select id from chat_sessions
         where summary_state = 'pending' and state = 'closed' order by id limit ?
         """
-    with database.read() as connection:
-        return [session_id for (session_id,) in rows(connection, sql, (limit,))]
+    return database.column(sql, (limit,))
 
 
 def user_turns(database: Database, session_id: int) -> list[str]:
     """What the person asked in a session, in order."""
     sql = "select content from messages where session_id = ? and role = 'user' order by id"
-    with database.read() as connection:
-        return [content for (content,) in rows(connection, sql, (session_id,))]
+    return database.column(sql, (session_id,))
 
 
 def use(connection: apsw.Connection, session_id: int, now_ms: int) -> None:
@@ -218,9 +210,7 @@ def set_without_context(database: Database, chat_id: int, is_off: bool) -> bool:
 
 
 def _changed(database: Database, sql: str, values: Any) -> bool:
-    with database.write() as connection:
-        connection.execute(sql, values)
-        return connection.changes() > 0
+    return database.change(sql, values) > 0
 
 
 def _session(row: tuple[Any, ...]) -> ChatSession:

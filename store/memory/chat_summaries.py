@@ -83,8 +83,7 @@ class Embedded:
 
 def summary_input(database: Database, session_id: int) -> list[SessionTurn]:
     """The questions of a session, in order, with their answers, apps and tools."""
-    with database.read() as connection:
-        found = rows(connection, _MATERIAL, (session_id,))
+    found = database.rows(_MATERIAL, (session_id,))
     return [
         SessionTurn(
             turn_id, n, status, model, question, answer, json.loads(payload),
@@ -160,27 +159,25 @@ def edit(database: Database, session_id: int, fields: Mapping[str, str | None], 
 
     The vector and the traces of the words before go with them.
     """
-    with database.write() as connection:
-        connection.execute(
-            f"""
-            update chat_summaries
-            set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)},
-                made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null, traces = null,
-                updated_ms = :now
-            where session_id = :session
-            """,
-            {"session": session_id, "now": now_ms, **{name: fields.get(name) for name in SUMMARY_FIELDS}},
-        )
-        return connection.changes() > 0
+    changed = database.change(
+        f"""
+        update chat_summaries
+        set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)},
+            made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null, traces = null,
+            updated_ms = :now
+        where session_id = :session
+    """,
+        {"session": session_id, "now": now_ms, **{name: fields.get(name) for name in SUMMARY_FIELDS}},
+    )
+    return changed > 0
 
 
 def put_vector(database: Database, session_id: int, embedded: Embedded) -> None:
     """Give a summary another vector."""
-    with database.write() as connection:
-        connection.execute(
-            "update chat_summaries set vector = ?, vector_model = ? where session_id = ?",
-            (embedded.vector.tobytes(), embedded.model, session_id),
-        )
+    database.change(
+        "update chat_summaries set vector = ?, vector_model = ? where session_id = ?",
+        (embedded.vector.tobytes(), embedded.model, session_id),
+    )
 
 
 def drop_edits(database: Database, session_id: int) -> bool:
@@ -196,19 +193,17 @@ def drop_edits(database: Database, session_id: int) -> bool:
 
 def retract(database: Database, session_id: int, is_retracted: bool, now_ms: int) -> bool:
     """Take a summary out of what is told to models, or bring it back; False when there is none."""
-    with database.write() as connection:
-        connection.execute(
-            "update chat_summaries set is_retracted = ?, updated_ms = ? where session_id = ?",
-            (is_retracted, now_ms, session_id),
-        )
-        return connection.changes() > 0
+    changed = database.change(
+        "update chat_summaries set is_retracted = ?, updated_ms = ? where session_id = ?",
+        (is_retracted, now_ms, session_id),
+    )
+    return changed > 0
 
 
 def get(database: Database, session_ids: Sequence[int]) -> dict[int, ChatSummary]:
     """The summaries that these sessions have, with their tags."""
     ids = json.dumps(list(session_ids))
-    with database.read() as connection:
-        found = rows(connection, _GET, (ids,))
+    found = database.rows(_GET, (ids,))
     return {row[0]: _summary(row) for row in found}
 
 

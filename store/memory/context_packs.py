@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,13 @@ def of_chat(database: Database, chat_id: int, limit: int = 50) -> list[tuple[int
         from turns t join context_packs p on p.turn_id = t.id
         where t.conversation_id = ? order by t.n desc limit ?
         """
-    with database.read() as connection:
-        return [(row[0], _pack(row[1:])) for row in rows(connection, sql, (chat_id, limit))]
+    return [(row[0], _pack(row[1:])) for row in database.rows(sql, (chat_id, limit))]
 
 
 def of_session(database: Database, session_id: int) -> list[StoredPack]:
     """The packs of a session, in order."""
     sql = f"select {_COLUMNS} from context_packs p where p.session_id = ? order by p.turn_id"
-    with database.read() as connection:
-        return [_pack(row) for row in rows(connection, sql, (session_id,))]
+    return [_pack(row) for row in database.rows(sql, (session_id,))]
 
 
 def sample(
@@ -136,21 +134,18 @@ def unjudged(database: Database, turn_ids: Iterable[int]) -> list[int]:
         select c.turn_id from json_each(?) j cross join context_samples c on c.turn_id = j.value
         where c.helpfulness is null
         """
-    with database.read() as connection:
-        return [number for (number,) in rows(connection, sql, (json.dumps(list(turn_ids)),))]
+    return database.column(sql, (json.dumps(list(turn_ids)),))
 
 
 def telemetry(database: Database) -> Telemetry:
     """Means over all sampled turns."""
-    with database.read() as connection:
-        [row] = rows(
-            connection,
-            """
-            select count(*), coalesce(avg(pack_tokens), 0), coalesce(avg(prompt_tokens), 0),
-                coalesce(avg(build_ms), 0), avg(helpfulness)
-            from context_samples
-            """,
-        )
+    [row] = database.rows(
+        """
+        select count(*), coalesce(avg(pack_tokens), 0), coalesce(avg(prompt_tokens), 0),
+            coalesce(avg(build_ms), 0), avg(helpfulness)
+        from context_samples
+        """,
+    )
     return Telemetry(*row)
 
 
@@ -163,8 +158,7 @@ _COLUMNS = (
 
 
 def _one(database: Database, rest: str, values: tuple[Any, ...]) -> StoredPack | None:
-    with database.read() as connection:
-        found = rows(connection, f"select {_COLUMNS} from context_packs p {rest}", values)
+    found = database.rows(f"select {_COLUMNS} from context_packs p {rest}", values)
     return _pack(found[0]) if found else None
 
 
@@ -178,5 +172,4 @@ def _pack(row: tuple[Any, ...]) -> StoredPack:
 
 def count(database: Database) -> int:
     """How many packs there are."""
-    with database.read() as connection:
-        return int(scalar(connection, "select count(*) from context_packs"))
+    return int(database.scalar("select count(*) from context_packs"))

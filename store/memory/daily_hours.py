@@ -63,16 +63,14 @@ class Hour:
 
 def due(database: Database, until_ms: int) -> int | None:
     """The newest hour over by `until_ms` whose observations changed and are complete; None for none."""
-    with database.read() as connection:
-        found: int | None = scalar(
-            connection,
-            """
-            select max(d.hour) from daily_hours_due d
-            where (d.hour + 1) * :size <= :until
-                and not exists (select 1 from memory_hours h where h.hour = d.hour)
-            """,
-            {"size": HOUR_MS, "until": until_ms},
-        )
+    found: int | None = database.scalar(
+        """
+        select max(d.hour) from daily_hours_due d
+        where (d.hour + 1) * :size <= :until
+            and not exists (select 1 from memory_hours h where h.hour = d.hour)
+        """,
+        {"size": HOUR_MS, "until": until_ms},
+    )
     return found
 
 

@@ -101,33 +101,28 @@ def is_other_clock(connection: apsw.Connection, zone: str, day_start_min: int) -
 
 def listed(database: Database, before: date | None = None, limit: int = 31) -> list[DailySummary]:
     """Days with a summary, the latest first, those before a date where one is given."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            f"{SELECT} where :before is null or s.day < :before order by s.day desc limit :limit",
-            {"before": None if before is None else before.isoformat(), "limit": limit},
-        )
+    found = database.rows(
+        f"{SELECT} where :before is null or s.day < :before order by s.day desc limit :limit",
+        {"before": None if before is None else before.isoformat(), "limit": limit},
+    )
     return [DailySummary(*row) for row in found]
 
 
 def neighbours(database: Database, day: date) -> tuple[date | None, date | None]:
     """The last day with a summary before this one, and the first one after it."""
-    with database.read() as connection:
-        [(earlier, later)] = rows(
-            connection,
-            """
-            select (select max(day) from daily_summaries where day < :day),
-                (select min(day) from daily_summaries where day > :day)
-            """,
-            {"day": day.isoformat()},
-        )
+    [(earlier, later)] = database.rows(
+        """
+        select (select max(day) from daily_summaries where day < :day),
+            (select min(day) from daily_summaries where day > :day)
+        """,
+        {"day": day.isoformat()},
+    )
     return earlier and date.fromisoformat(earlier), later and date.fromisoformat(later)
 
 
 def of_day(database: Database, day: date) -> DailySummary | None:
     """The summary of a day, or None."""
-    with database.read() as connection:
-        found = rows(connection, f"{SELECT} where s.day = ?", (day.isoformat(),))
+    found = database.rows(f"{SELECT} where s.day = ?", (day.isoformat(),))
     return DailySummary(*found[0]) if found else None
 
 

@@ -55,12 +55,10 @@ def parse_id(text: str) -> DocumentId | None:
 
 def texts(database: Database, document_ids: Iterable[int]) -> dict[int, str]:
     """The texts of the documents that exist among these (integer) ids."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            "select d.id, d.text from json_each(?) j cross join memory_documents d on d.id = j.value",
-            (json.dumps(list(document_ids)),),
-        )
+    found = database.rows(
+        "select d.id, d.text from json_each(?) j cross join memory_documents d on d.id = j.value",
+        (json.dumps(list(document_ids)),),
+    )
     return dict(found)
 
 
@@ -217,18 +215,16 @@ def _by_ids(
     limit: int | None,
 ) -> list[tuple[Any, ...]]:
     order = f"{date} {_ORDER[order_by]}, j.value {_ORDER[order_by]}" if order_by else "j.key"
-    with database.read() as connection:
-        return rows(
-            connection,
-            f"""
-            select {columns}
-            from json_each(:ids) j
-            cross join {source}
-            order by {order}
-            limit :limit
-            """,
-            {"ids": json.dumps(list(dict.fromkeys(ids))), "limit": -1 if limit is None else limit},
-        )
+    return database.rows(
+        f"""
+        select {columns}
+        from json_each(:ids) j
+        cross join {source}
+        order by {order}
+        limit :limit
+        """,
+        {"ids": json.dumps(list(dict.fromkeys(ids))), "limit": -1 if limit is None else limit},
+    )
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------

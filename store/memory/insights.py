@@ -191,8 +191,7 @@ def list_insights(
 def count(database: Database, wanted: InsightFilter = InsightFilter()) -> int:
     """How many insights a list has."""
     where, values = _wanted(wanted)
-    with database.read() as connection:
-        return int(scalar(connection, f"select count(*) from insights i where {where}", values))
+    return int(database.scalar(f"select count(*) from insights i where {where}", values))
 
 
 def _wanted(wanted: InsightFilter) -> tuple[str, dict[str, Any]]:
@@ -214,8 +213,7 @@ def _wanted(wanted: InsightFilter) -> tuple[str, dict[str, Any]]:
 
 def messages(database: Database, insight_id: int) -> list[dict[str, Any]]:
     """The messages that made an insight, the system's first. Raises `InsightNotFound`."""
-    with database.read() as connection:
-        found = scalar(connection, "select training_messages from insights where id = ?", (insight_id,))
+    found = database.scalar("select training_messages from insights where id = ?", (insight_id,))
     if found is None:
         raise InsightNotFound(insight_id)
     loaded: list[dict[str, Any]] = json.loads(found)
@@ -251,8 +249,7 @@ def _anchor_values(anchor: Anchor) -> dict[str, Any]:
 
 
 def _select(database: Database, condition: str, values: Mapping[str, Any]) -> list[Insight]:
-    with database.read() as connection:
-        return [_insight(*row) for row in rows(connection, f"{_SELECT} where {condition}", values)]
+    return [_insight(*row) for row in database.rows(f"{_SELECT} where {condition}", values)]
 
 
 def _insight(

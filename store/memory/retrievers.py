@@ -11,7 +11,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store.core.database import Database, rows
+from store.core.database import Database, column, rows
 from store.embeddings import knn
 from store.embeddings.knn import SemanticUnavailable
 from store.embeddings.vectors import Kind
@@ -112,7 +112,7 @@ def _by_meaning(
         among = "" if ids is None else "and d.id in (select value from json_each(:among))"
         bound = values if ids is None else {**values, "among": str(ids)}
         sql = f"select d.id from memory_documents d where {condition} {among}"
-        return [number for (number,) in rows(connection, sql, bound)]
+        return column(connection, sql, bound)
 
     try:
         near = knn.nearest(
@@ -312,7 +312,7 @@ def _source_search_by_meaning(
     def narrow(ids: list[int] | None) -> list[int]:
         among = "" if ids is None else "and m.id in (select value from json_each(:among))"
         sql = f"select m.id from {corpus.table} m where {question.condition} {among}"
-        return [number for (number,) in rows(connection, sql, {**question.values, "among": str(ids)})]
+        return column(connection, sql, {**question.values, "among": str(ids)})
 
     try:
         found = knn.nearest(database, corpus.kind, asked.model, asked.vector, narrow=narrow, limit=limit)

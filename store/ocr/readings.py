@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 from store.embeddings import vectors
 from store.frames import text_index
 from store.frames.frames import FrameRow, captured_ms_of, id_range, select_rows
@@ -179,20 +179,16 @@ def make_current(connection: apsw.Connection, reading_id: int) -> bool:
 
 def of_frame(database: Database, frame_id: int) -> list[tuple[Reading, bool]]:
     """Every reading of a frame and whether it is the current one, the newest first."""
-    with database.read() as connection:
-        found = rows(
-            connection, "select id, is_current from readings where frame_id = ? order by id desc", (frame_id,)
-        )
+    found = database.rows(
+        "select id, is_current from readings where frame_id = ? order by id desc", (frame_id,)
+    )
     readings = [(by_id(database, reading_id), bool(is_current)) for reading_id, is_current in found]
     return [(reading, is_current) for reading, is_current in readings if reading is not None]
 
 
 def current_reading(database: Database, frame_id: int) -> Reading | None:
     """The reading that search uses, or None while the frame has not been read."""
-    with database.read() as connection:
-        reading_id = scalar(
-            connection, "select id from readings where frame_id = ? and is_current = 1", (frame_id,)
-        )
+    reading_id = database.scalar("select id from readings where frame_id = ? and is_current = 1", (frame_id,))
     return None if reading_id is None else by_id(database, reading_id)
 
 
@@ -336,8 +332,7 @@ def pending_frames(database: Database, now_ms: int, limit: int) -> list[FrameRow
 
 def count_pending(database: Database) -> int:
     """How many frames wait to be read."""
-    with database.read() as connection:
-        return int(scalar(connection, "select count(*) from frames where reading_state = 'pending'"))
+    return int(database.scalar("select count(*) from frames where reading_state = 'pending'"))
 
 
 def count_unread(connection: apsw.Connection, start_ms: int, end_ms: int) -> int:
@@ -411,14 +406,13 @@ def read_again(database: Database, frame_id: int) -> bool:
 
     Search uses the reading there is until the new one is stored.
     """
-    with database.write() as connection:
-        connection.execute(
-            """
-            update frames
-            set reading_state = 'pending', reading_attempts = 0, reading_error = null,
-                reading_next_ms = null
-            where id = ? and reading_state <> 'pending'
-            """,
-            (frame_id,),
-        )
-        return bool(connection.changes())
+    changed = database.change(
+        """
+        update frames
+        set reading_state = 'pending', reading_attempts = 0, reading_error = null,
+            reading_next_ms = null
+        where id = ? and reading_state <> 'pending'
+    """,
+        (frame_id,),
+    )
+    return changed > 0

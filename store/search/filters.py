@@ -189,17 +189,15 @@ def typed(database: Database, column: Literal["window_name", "browser_url"], nee
     if not needle.strip():
         return []
     condition, value = contains("name", "needle", needle.strip())
-    with database.read(_DEADLINE_S) as connection:
-        found = rows(
-            connection,
-            f"""
-            select name from (select name from {_TABLES[column]} where {condition} limit {_LOOKED_AT})
-            order by (select max(id) from frames where {column} = name) desc
-            limit {OFFERED}
-            """,
-            {"needle": value},
-        )
-    return [name for (name,) in found]
+    return database.column(
+        f"""
+        select name from (select name from {_TABLES[column]} where {condition} limit {_LOOKED_AT})
+        order by (select max(id) from frames where {column} = name) desc
+        limit {OFFERED}
+        """,
+        {"needle": value},
+        deadline_s=_DEADLINE_S,
+    )
 
 
 def is_doomed(connection: apsw.Connection, column: str, needle: str) -> bool:

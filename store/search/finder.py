@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import apsw
 
 from store.core import full_text
-from store.core.database import rows, scalar
+from store.core.database import column, rows, scalar
 from store.core.full_text import Condition, Phrase, Statistics, match, matched_phrases, phrases, plain_words
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.frames import frames
@@ -140,7 +140,7 @@ class Finder:
             )
         sql = f"select {self._id} from {matches} {order} limit :limit offset :offset"
         bound = self._bound(block, limit=limit, offset=offset)
-        found = [frame_id for (frame_id,) in rows(self._connection, sql, bound)]
+        found = column(self._connection, sql, bound)
         if after is None and len(found) < limit and (found or not offset):
             self._seen = (offset + len(found), Block(0, 0))
         return found
@@ -250,7 +250,7 @@ class Finder:
             limit :limit
             """
         bound = {"low": self._range.low, "high": self._range.high, "limit": FEW_FRAMES + 1}
-        few = [each for (each,) in rows(self._connection, sql, {"names": json.dumps(walk.names), **bound})]
+        few = column(self._connection, sql, {"names": json.dumps(walk.names), **bound})
         if len(few) > FEW_FRAMES:
             return None
         # One word is looked up at once. Asked for several that a frame does not have, FTS5 goes on to
@@ -260,7 +260,7 @@ class Finder:
                 select frames_fts.rowid from json_each(?) few
                 cross join frames_fts where frames_fts match ? and frames_fts.rowid = few.value
                 """
-            few = [each for (each,) in rows(self._connection, sql, (json.dumps(few), match(word)))]
+            few = column(self._connection, sql, (json.dumps(few), match(word)))
         return few
 
     def _span(self, walk: Walk) -> Block:

@@ -342,8 +342,7 @@ class Fact:
 
 def load_entities(database: Database, condition: str, values: dict[str, object]) -> list[Entity]:
     """Entities ``e`` that fit a condition on them, what was merged into another left out."""
-    with database.read() as connection:
-        found = rows(connection, _ENTITIES.format(condition=condition), {"offset": 0, **values})
+    found = database.rows(_ENTITIES.format(condition=condition), {"offset": 0, **values})
     return [_entity(*row) for row in found]
 
 
@@ -356,8 +355,7 @@ def _entity(*values: Any) -> Entity:
 
 def load_facts(database: Database, condition: str, values: dict[str, object]) -> list[Fact]:
     """Facts ``f`` that fit a condition on them, latest first."""
-    with database.read() as connection:
-        found = rows(connection, _FACTS.format(among=condition), {"offset": 0, **values})
+    found = database.rows(_FACTS.format(among=condition), {"offset": 0, **values})
     return [Fact(*row) for row in found]
 
 

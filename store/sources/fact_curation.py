@@ -124,16 +124,14 @@ def uses_of_fact(database: Database, fact_id: int, limit: int = 20) -> list[Fact
 
 def use_counts(database: Database, fact_ids: Iterable[int]) -> dict[int, int]:
     """In how many turns each of these facts was recalled; without those never."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select thing_id, count(*) from knowledge_uses
-            where kind = 'fact' and thing_id in (select value from json_each(?))
-            group by thing_id
-            """,
-            (json.dumps(list(fact_ids)),),
-        )
+    found = database.rows(
+        """
+        select thing_id, count(*) from knowledge_uses
+        where kind = 'fact' and thing_id in (select value from json_each(?))
+        group by thing_id
+        """,
+        (json.dumps(list(fact_ids)),),
+    )
     return dict(found)
 
 
@@ -165,10 +163,7 @@ def moments_since(database: Database, entity: Entity, since_ms: int) -> list[int
             order by rowid desc
             limit ?
         """
-        with database.read(deadline_s=5) as connection:
-            found |= {
-                number for (number,) in rows(connection, sql, (match, since_ms * ID_STEP, MOST_MOMENTS))
-            }
+        found |= set(database.column(sql, (match, since_ms * ID_STEP, MOST_MOMENTS), deadline_s=5))
     return [number // ID_STEP for number in sorted(found)]
 
 
@@ -212,19 +207,17 @@ def _sighting(frame_id: int) -> Sighting:
 
 
 def _uses(database: Database, kind: str, among: str, number: int, limit: int) -> list[FactUse]:
-    with database.read() as connection:
-        found = rows(
-            connection,
-            f"""
-            select distinct t.conversation_id, t.n, t.question, t.created_ms
-            from knowledge_uses u
-            join turns t on t.id = u.turn_id
-            where u.kind = :kind and u.thing_id in ({among})
-            order by t.created_ms desc, t.id desc
-            limit :limit
-            """,
-            {"kind": kind, "id": number, "limit": limit},
-        )
+    found = database.rows(
+        f"""
+        select distinct t.conversation_id, t.n, t.question, t.created_ms
+        from knowledge_uses u
+        join turns t on t.id = u.turn_id
+        where u.kind = :kind and u.thing_id in ({among})
+        order by t.created_ms desc, t.id desc
+        limit :limit
+        """,
+        {"kind": kind, "id": number, "limit": limit},
+    )
     return [FactUse(*row) for row in found]
 
 

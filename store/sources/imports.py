@@ -10,7 +10,7 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import preferences
-from store.core.database import BATCH, Database, Upserted, clean_text, rows, scalar
+from store.core.database import BATCH, Database, Upserted, clean_text, column, rows, scalar
 from store.sources import entities
 from store.sources.entities import MAX_NAME_CHARS, EntityKind, Provenance
 from store.spool import residual_files
@@ -105,8 +105,7 @@ def get(database: Database, import_id: int) -> Import:
 
 def total(database: Database, kind: Kind) -> int:
     """How many rows a source has."""
-    with database.read() as connection:
-        return int(scalar(connection, f"select count(*) from {TABLES[kind]}"))
+    return int(database.scalar(f"select count(*) from {TABLES[kind]}"))
 
 
 def span(database: Database, kind: Literal["messages", "calendar", "location"]) -> tuple[int, int] | None:
@@ -149,13 +148,10 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
 def _delete_some(database: Database, kind: Kind, import_id: int | None) -> int:
     """Delete a batch in a transaction of its own; returns how many rows went."""
     of_import = "" if import_id is None else "where import_id = :id"
-    with database.write() as connection:
-        connection.execute(
-            f"delete from {TABLES[kind]} "
-            f"where id in (select id from {TABLES[kind]} {of_import} limit {BATCH})",
-            {"id": import_id},
-        )
-        return connection.changes()
+    return database.change(
+        f"delete from {TABLES[kind]} where id in (select id from {TABLES[kind]} {of_import} limit {BATCH})",
+        {"id": import_id},
+    )
 
 
 def _is_there(connection: apsw.Connection, kind: Kind, import_id: int) -> bool:
@@ -273,7 +269,7 @@ def forget_names(connection: apsw.Connection, kind: Kind, import_id: int | None)
     else is known of. Call inside `Database.write()`, before the imports go.
     """
     values = {"kind": kind, "id": import_id}
-    named = [number for (number,) in rows(connection, _NAMED, values)]
+    named = column(connection, _NAMED, values)
     connection.execute(_DETACH, values)
     gone = 0
     for number in named:
@@ -368,7 +364,7 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
 def forget_shown(connection: apsw.Connection, kind: str) -> int:
     """Forget the turns that may show the source; returns how many. Call inside `Database.write()`."""
     tools = SHOWN_BY[kind]
-    affected = [number for (number,) in rows(connection, _TURNS.format(", ".join("?" * len(tools))), tools)]
+    affected = column(connection, _TURNS.format(", ".join("?" * len(tools))), tools)
     for turn_id in affected:
         connection.execute(
             """

@@ -87,5 +87,4 @@ _PROBES: dict[Source, str] = {
 
 def is_present(database: Database, source: Source) -> bool:
     """Whether the source has a row."""
-    with database.read() as connection:
-        return scalar(connection, _PROBES[source]) is not None
+    return database.scalar(_PROBES[source]) is not None

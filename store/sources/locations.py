@@ -235,8 +235,7 @@ def nearest(
         "turn": 360 * E7,
         "candidates": max(_CANDIDATES, limit),
     }
-    with database.read(deadline_s) as connection:
-        found = [_place(*row) for row in rows(connection, _NEAR, values)]
+    found = [_place(*row) for row in database.rows(_NEAR, values, deadline_s=deadline_s)]
     away = [(distance_m(latitude, longitude, each.latitude, each.longitude), each) for each in found]
     return sorted(away, key=lambda pair: (pair[0], pair[1].id))[:limit]
 
@@ -253,18 +252,16 @@ def distance_m(latitude: float, longitude: float, other_latitude: float, other_l
 
 def browse(database: Database, name: str = "", limit: int = 100, offset: int = 0) -> list[Place]:
     """Places whose name, address or category holds `name`, in the order of their names."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            f"""
-            {_PLACES_SELECT}
-            where :name = ''
-                or instr(recollect_normal(name || char(10) || address || char(10) || category), :name) > 0
-            order by name collate nocase, id
-            limit :limit offset :offset
-            """,
-            {"name": tokenizer.normalise(name), "limit": limit, "offset": offset},
-        )
+    found = database.rows(
+        f"""
+        {_PLACES_SELECT}
+        where :name = ''
+            or instr(recollect_normal(name || char(10) || address || char(10) || category), :name) > 0
+        order by name collate nocase, id
+        limit :limit offset :offset
+        """,
+        {"name": tokenizer.normalise(name), "limit": limit, "offset": offset},
+    )
     return [_place(*row) for row in found]
 
 

@@ -181,8 +181,7 @@ def _contact(connection: apsw.Connection, address: str, name: str) -> int | None
 
 def contacts(database: Database, name: str = "", limit: int = 50) -> list[Contact]:
     """Contacts whose name or address holds `name`, those with most messages first."""
-    with database.read() as connection:
-        found = rows(connection, _CONTACTS, {"name": tokenizer.normalise(name), "limit": limit})
+    found = database.rows(_CONTACTS, {"name": tokenizer.normalise(name), "limit": limit})
     return [Contact(number, shown, tuple(addresses.split("\n")), count)
             for number, shown, addresses, count in found]  # fmt: skip
 
@@ -195,16 +194,14 @@ def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, Messa
 
 def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
     """What there is to embed of the messages that exist among these ids."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select m.id, trim(m.subject || char(10) || m.body, char(10))
-            from json_each(?) j
-            cross join text_messages m on m.id = j.value
-            """,
-            (str(list(ids)),),
-        )
+    found = database.rows(
+        """
+        select m.id, trim(m.subject || char(10) || m.body, char(10))
+        from json_each(?) j
+        cross join text_messages m on m.id = j.value
+        """,
+        (str(list(ids)),),
+    )
     return dict(found)
 
 
@@ -243,17 +240,15 @@ def browse(
     if before is not None:
         older = "and (m.sent_ms, m.id) < (:at, :last)"
         values |= {"at": before[0], "last": before[1]}
-    with database.read() as connection:
-        found = rows(
-            connection,
-            f"""
-            {_SELECT}
-            where {filters.condition()} {older}
-            order by m.sent_ms desc, m.id desc
-            limit :limit
-            """,
-            values,
-        )
+    found = database.rows(
+        f"""
+        {_SELECT}
+        where {filters.condition()} {older}
+        order by m.sent_ms desc, m.id desc
+        limit :limit
+        """,
+        values,
+    )
     return [_message(*row) for row in found]
 
 

@@ -141,26 +141,24 @@ def add(
 
 def daily(database: Database, start_ms: int, end_ms: int) -> list[DecisionCount]:
     """What was decided in ``[start_ms, end_ms)``, most looks first. A run counts where it starts."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            with counted as (
-                select decision, reason, looks, end_ms - start_ms as duration_ms
-                from decisions
-                where start_ms >= :start and start_ms < :end
-                union all
-                select 'kept', source, 1, 0
-                from frames
-                where id >= :first and id < :after and batch_id is not null
-            )
-            select decision, reason, sum(looks), sum(duration_ms)
-            from counted
-            group by decision, reason
-            order by sum(looks) desc, decision, reason
-            """,
-            _range(start_ms, end_ms),
+    found = database.rows(
+        """
+        with counted as (
+            select decision, reason, looks, end_ms - start_ms as duration_ms
+            from decisions
+            where start_ms >= :start and start_ms < :end
+            union all
+            select 'kept', source, 1, 0
+            from frames
+            where id >= :first and id < :after and batch_id is not null
         )
+        select decision, reason, sum(looks), sum(duration_ms)
+        from counted
+        group by decision, reason
+        order by sum(looks) desc, decision, reason
+        """,
+        _range(start_ms, end_ms),
+    )
     return [DecisionCount(*row) for row in found]
 
 

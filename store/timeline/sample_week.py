@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from store.core.database import Database, scalar
+from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.paths import DataDir, replace_file
 from store.frames.frames import ID_STEP
@@ -153,10 +153,9 @@ def write(data_dir: DataDir, week: SampleWeek) -> None:
 
 def stranger(database: Database) -> str | None:
     """The source of some frame that is not the sample week's, None when there is none."""
-    with database.read() as connection:
-        found: str | None = scalar(
-            connection, "select source from frames where source <> ? order by id limit 1", (SOURCE,)
-        )
+    found: str | None = database.scalar(
+        "select source from frames where source <> ? order by id limit 1", (SOURCE,)
+    )
     return found
 
 

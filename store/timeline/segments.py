@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, column, rows, scalar
 from store.frames import apps
 from store.frames.activity_intervals import (
     CONTINUOUS_MS,
@@ -291,7 +291,7 @@ def _update(connection: apsw.Connection, segment: Segment) -> None:
 
 def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms: int) -> list[int]:
     """Ids of the frames of a visit that were shown in a range, in order of time."""
-    found = rows(
+    return column(
         connection,
         """
         select id from frames
@@ -306,7 +306,6 @@ def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms
             "app": visit.app_name, "window": visit.window_name, "url": visit.browser_url,
         },
     )  # fmt: skip
-    return [frame_id for (frame_id,) in found]
 
 
 def text_of(connection: apsw.Connection, frame_id: int) -> tuple[int, int, str] | None:
@@ -321,8 +320,7 @@ def text_of(connection: apsw.Connection, frame_id: int) -> tuple[int, int, str] 
 
 def urls_of(connection: apsw.Connection, frame_id: int) -> list[str]:
     """Addresses that stand in a frame's text, in alphabetical order."""
-    found = rows(connection, "select url from frame_urls where frame_id = ? order by url", (frame_id,))
-    return [url for (url,) in found]
+    return column(connection, "select url from frame_urls where frame_id = ? order by url", (frame_id,))
 
 
 def spans(database: Database, start_ms: int, end_ms: int) -> list[Interval]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 from store.frames import apps
 from store.frames.activity_intervals import Segment
 from store.frames.frames import ID_STEP, captured_ms_of, id_range
@@ -187,18 +187,16 @@ def frames_between(
     first, after = id_range(start_ms, end_ms)
     if after_id is not None:
         first = max(first, after_id + 1)
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select id, captured_ms, app_name, monitor
-            from frames
-            where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
-            order by id
-            limit :limit
-            """,
-            {"first": first, "after": after, "monitor": monitor, "limit": limit},
-        )
+    found = database.rows(
+        """
+        select id, captured_ms, app_name, monitor
+        from frames
+        where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
+        order by id
+        limit :limit
+        """,
+        {"first": first, "after": after, "monitor": monitor, "limit": limit},
+    )
     return [FrameMark(*row) for row in found]
 
 
@@ -210,18 +208,16 @@ def minute_index(
     A minute's first frame stands for it, one with the focus before others.
     """
     first, after = id_range(start_ms, end_ms)
-    with database.read() as connection:
-        found = rows(
-            connection,
-            """
-            select coalesce(min(id) filter (where focused is null or focused = 1), min(id))
-            from frames
-            where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
-            group by id / :minute
-            order by 1
-            """,
-            {"first": first, "after": after, "monitor": monitor, "minute": MINUTE_MS * ID_STEP},
-        )
+    found = database.rows(
+        """
+        select coalesce(min(id) filter (where focused is null or focused = 1), min(id))
+        from frames
+        where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
+        group by id / :minute
+        order by 1
+        """,
+        {"first": first, "after": after, "monitor": monitor, "minute": MINUTE_MS * ID_STEP},
+    )
     return [(captured_ms_of(frame_id) // MINUTE_MS * MINUTE_MS, frame_id) for (frame_id,) in found]
 
 
@@ -230,12 +226,10 @@ def minute_index(
 
 def days_with_frames(database: Database, days: Sequence[tuple[int, int]]) -> list[bool]:
     """For each of some ranges (a viewer's local days), whether it has a frame."""
-    with database.read() as connection:
-        return [
-            scalar(connection, "select 1 from frames where id >= ? and id < ? limit 1", id_range(*day))
-            is not None
-            for day in days
-        ]
+    return [
+        database.scalar("select 1 from frames where id >= ? and id < ? limit 1", id_range(*day)) is not None
+        for day in days
+    ]
 
 
 def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:

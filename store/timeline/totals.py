@@ -152,41 +152,32 @@ def store_stats(database: Database) -> Stats:
 def pictures_between(database: Database, start_ms: int, end_ms: int) -> tuple[int, int | None]:
     """(bytes of the pictures captured in a range, when the first of them was captured)."""
     first, after = id_range(start_ms, end_ms)
-    with database.read() as connection:
-        ((size, oldest),) = rows(
-            connection,
-            """
-            select coalesce(sum(size_bytes), 0), min(captured_ms)
-            from frames
-            where id >= ? and id < ?
-            """,
-            (first, after),
-        )
+    ((size, oldest),) = database.rows(
+        """
+        select coalesce(sum(size_bytes), 0), min(captured_ms)
+        from frames
+        where id >= ? and id < ?
+        """,
+        (first, after),
+    )
     return size, oldest
 
 
 def newest_read(database: Database, limit: int) -> list[int]:
     """Ids of the newest frames whose text was read, newest first."""
-    with database.read() as connection:
-        found = rows(
-            connection,
-            "select id from frames where reading_state = 'read' order by id desc limit ?",
-            (limit,),
-        )
-    return [frame_id for (frame_id,) in found]
+    return database.column(
+        "select id from frames where reading_state = 'read' order by id desc limit ?",
+        (limit,),
+    )
 
 
 def last_turn_status(database: Database) -> str | None:
     """How the last question that has ended ended: ``done`` or ``failed``; None before the first."""
-    with database.read() as connection:
-        found = scalar(
-            connection, "select status from turns where status <> 'running' order by id desc limit 1"
-        )
+    found = database.scalar("select status from turns where status <> 'running' order by id desc limit 1")
     return None if found is None else str(found)
 
 
 def damage(database: Database) -> str | None:
     """What SQLite's own check of the file says is wrong, or None. Takes as long as reading the file."""
-    with database.read(deadline_s=60) as connection:
-        verdict = scalar(connection, "pragma quick_check(1)")
+    verdict = database.scalar("pragma quick_check(1)", deadline_s=60)
     return None if verdict == "ok" else str(verdict)

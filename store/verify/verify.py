@@ -16,7 +16,7 @@ import apsw
 
 from store.chats import attachments
 from store.core import tokenizer
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, column, rows, scalar
 from store.core.errors import AttachmentGone, MediaGone
 from store.frames.frames import ID_STEP, get_many
 from store.frames.media import Media
@@ -230,8 +230,7 @@ def _pictures(database: Database, media: Media) -> Iterator[str]:
                 media.exact(frame)
             except MediaGone as error:
                 yield f"The picture of frame {frame.id} is {error.reason}."
-    with database.read() as connection:
-        trash = {path for (path,) in rows(connection, "select path from media_trash")}
+    trash = set(database.column("select path from media_trash"))
     if trash:
         yield f"{len(trash)} pictures of deleted frames wait to be removed."
     orphans = [path for path in files - known - trash if _is_settled(media, path)]
@@ -242,10 +241,7 @@ def _pictures(database: Database, media: Media) -> Iterator[str]:
 def _batches_of_ids(database: Database) -> Iterator[list[int]]:
     last = -1
     while True:
-        with database.read() as connection:
-            found = rows(
-                connection, "select id from frames where id > ? order by id limit ?", (last, _AT_ONCE)
-            )
+        found = database.rows("select id from frames where id > ? order by id limit ?", (last, _AT_ONCE))
         if not found:
             return
         yield [frame_id for (frame_id,) in found]
@@ -286,7 +282,7 @@ def attachment_problems(database: Database) -> Iterator[str]:
     on_disk = attachments.files(database.data_dir)
     with database.read() as connection:
         known = rows(connection, "select sha256, min(id) from attachments group by sha256")
-        trash = {sha256 for (sha256,) in rows(connection, "select sha256 from attachment_trash")}
+        trash = set(column(connection, "select sha256 from attachment_trash"))
     for sha256, number in known:
         try:
             attachments.exact(database.data_dir, sha256)

@@ -17,7 +17,7 @@ from ingest.observations import daily_summaries as daily_writing
 from ingest.observations.daily_summaries import DAILY_RETRY_MS, DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Endpoint, Refiner
-from store.core import preferences
+from store.core import preferences, times
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.core.preferences import DayClock
@@ -194,7 +194,7 @@ def test_a_day_on_which_clocks_change_has_as_many_hours_as_it_lasts(
     database: Database, shoot: Shoot, clock: Clock, on: date, length: int
 ) -> None:
     preferences.choose_day_clock(database, DayClock(BERLIN))
-    start_ms = preferences.days.day(on, BERLIN).start_ms
+    start_ms = times.day(on, BERLIN).start_ms
     shoot(start_ms, window_name="first")
     shoot(start_ms + (length - 1) * HOUR_MS, window_name="last")
     clock.now_ms = start_ms + 48 * HOUR_MS

@@ -179,7 +179,7 @@ def test_the_program_refuses_whatever_a_library_stumbles_over(tmp_path: Path) ->
 
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is not bounded there")
 def test_the_program_is_held_to_its_memory() -> None:
-    code = "from ingest.documents import limits; limits.apply(); bytearray(2_000_000_000)"
+    code = "from ingest.documents.result import apply_limits; apply_limits(); bytearray(2_000_000_000)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )

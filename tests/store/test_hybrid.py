@@ -80,7 +80,7 @@ def test_frames_in_both_lists_are_counted_once(
     """Also where only the newest were ranked, and where there are more than are counted."""
     monkeypatch.setattr("store.search.search.TOTAL_LIMIT", limit)
     for module in ("finder", "search"):
-        monkeypatch.setattr(f"store.{module}.RANKED_BLOCK", 3)
+        monkeypatch.setattr(f"store.search.{module}.RANKED_BLOCK", 3)
     both = [add(database, "authentication setup", n) for n in range(8)]
     near = [add(database, "the login system", 10 + n) for n in range(4)]
     with database.write() as connection:
@@ -261,8 +261,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def short_legs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists so short that a walk goes from the fused part into the rest."""
     if "many" in request.fixturenames:
-        for module in ("fusion", "meaning"):
-            monkeypatch.setattr(f"store.{module}.LEG_DEPTH", 5)
+        monkeypatch.setattr("store.search.hybrid.LEG_DEPTH", 5)
 
 
 def walk(database: Database, text: str, filters: Filters = ALWAYS, **options: Any) -> list[Page]:

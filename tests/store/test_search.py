@@ -30,7 +30,7 @@ DAY_MS = 86_400_000
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only three matches are ranked together."""
     for module in ("finder", "search"):
-        monkeypatch.setattr(f"store.{module}.RANKED_BLOCK", 3)
+        monkeypatch.setattr(f"store.search.{module}.RANKED_BLOCK", 3)
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ def small_blocks() -> Iterator[None]:
     """Ranking blocks of seven, so that a walk crosses several."""
     with pytest.MonkeyPatch.context() as patch:
         for module in ("finder", "search"):
-            patch.setattr(f"store.{module}.RANKED_BLOCK", 7)
+            patch.setattr(f"store.search.{module}.RANKED_BLOCK", 7)
         yield
 
 

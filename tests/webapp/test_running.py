@@ -64,8 +64,8 @@ def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
     """A crash leaves the file and not the lock."""
     code = (
         "import os, sys; from pathlib import Path; from store.core.paths import DataDir; "
-        "from webapp.ops.control import only_one; "
-        f"lock = only_one(DataDir(Path({str(data_dir.home)!r}))); lock.__enter__(); os._exit(9)"
+        "from webapp.ops.control import supervisor_lock; "
+        f"lock = supervisor_lock(DataDir(Path({str(data_dir.home)!r}))); lock.__enter__(); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     assert (data_dir.home / "up.lock").exists()
