@@ -232,7 +232,7 @@ def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list
 _FIELDS = tuple(each.name for each in fields(Attachment))
 
 
-# ---- attachment files
+# -- files --------------------------------------------------------------------------------
 # The files that were attached, each once, under its SHA-256: ``attachments/ab/abcd…``.
 #
 # The only door to them. A file comes in two steps: it is staged under a name that nobody looks for, and

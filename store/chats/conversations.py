@@ -1,7 +1,7 @@
 """Stored conversations: what was asked, what was answered, and the frames that were shown for it.
 
 A turn is entered as `running` before the model is called and finished or failed afterwards, in a
-transaction of its own: nothing is held while the model thinks (CHAT-11). The row keeps everything
+transaction of its own: nothing is held while the model thinks. The row keeps everything
 a page needs to show the turn again; `payload` is a JSON object (claims, coverage, usage, warnings,
 error) that belongs to the caller, of which this module knows only the key `claims`.
 """
@@ -426,7 +426,7 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# ---- conversation search
+# -- search -------------------------------------------------------------------------------
 # Chats by their words: every word of the search stands in the title, a question or an answer.
 #
 # Read from the rows themselves, without an index, so what is deleted is nowhere else. Compared without
@@ -467,7 +467,7 @@ def find_chats(
     return [Chat(*row) for row in database.rows(_FOUND, values)]
 
 
-# ---- drafts
+# -- drafts -------------------------------------------------------------------------------
 # What stands in a chat's composer and is not sent yet: one text for each chat, and one for a new chat.
 #
 # These are the person's own words, as a question is. They go with their chat, and once they are sent.

@@ -131,7 +131,7 @@ order by r.n
 """
 
 
-# ---- rechecks
+# -- quotes to look for again -------------------------------------------------------------
 # Quotes whose frame was read again: which they are, and what became of them.
 #
 # Triggers on `readings` mark them (``migrations/001_initial.sql``); looking for them again is the

@@ -194,7 +194,7 @@ def evidence_of(row: Any) -> StoredEvidence:
     )
 
 
-# ---- anchors
+# -- anchors ------------------------------------------------------------------------------
 # What a conversation is about: a frame, a moment, or (most of them) nothing in particular.
 #
 # The conversation of an insight has an anchor; its first answered turn becomes the insight

@@ -7,7 +7,7 @@ A call's life, each step one conditional update, so that no step can be taken tw
        └──expire──► expired
 
 `claim` is the only way to run a call: it wants the id of an approved call and the very arguments
-that were approved (R2.50). A result may show the screen; `shown_from_ms` and `shown_until_ms` say of
+that were approved. A result may show the screen; `shown_from_ms` and `shown_until_ms` say of
 what time, and `forget` empties it when a frame of that time is deleted.
 """
 
@@ -384,7 +384,7 @@ def _call(*values: Any) -> ToolCall:
     return replace(found, is_forgotten=bool(found.is_forgotten))
 
 
-# ---- tool log
+# -- the log ------------------------------------------------------------------------------
 # Which tools ran and what was decided about them: one row per event, without arguments or results.
 
 MAX_ROWS = 10_000

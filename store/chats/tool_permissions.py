@@ -84,8 +84,8 @@ def end(connection: apsw.Connection, tool: str) -> None:
     connection.execute("delete from tool_rules where tool = ?", (tool,))
 
 
-# ---- tool modes
-# How each tool may run: ``auto``, ``ask`` or ``off``, as a person chose (C15).
+# -- modes --------------------------------------------------------------------------------
+# How each tool may run: ``auto``, ``ask`` or ``off``, as a person chose.
 #
 # Without a choice the tool's own default holds, which the caller knows. What runs although it asks
 # is in `store.chats.tool_permissions`.

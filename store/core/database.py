@@ -21,7 +21,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -107,7 +107,7 @@ class Database:
         """A consistent view of the database for as long as the block lasts.
 
         Raises `DeadlineExceeded` when the statements in the block take longer than `deadline_s`
-        seconds: SQLite itself stops, and the connection stays usable (SEA-10). So it is with
+        seconds: SQLite itself stops, and the connection stays usable. So it is with
         `Abandoned` when who asked has left (`while_wanted`); a read without a deadline is finished.
         """
         connection = self.connection()
@@ -272,7 +272,7 @@ def column(connection: apsw.Connection, sql: str, parameters: Any = ()) -> list[
     return [value for (value,) in connection.execute(sql, parameters)]
 
 
-# ---- upserts
+# -- upserts ------------------------------------------------------------------------------
 # Rows of imported sources, put by their natural key: a second import of a file changes nothing.
 #
 # A natural key is what makes two records the same thing, whatever file they come in. A record that is
@@ -306,6 +306,7 @@ class UpsertTable:
     def __init__(self, name: str, key: Sequence[str], columns: Sequence[str]) -> None:
         where = " and ".join(f"{column} = :{column}" for column in key)
         every = ["import_id", *key, *columns]
+        self._key = tuple(key)
         self._columns = tuple(columns)
         self._find = f"select id, {', '.join(columns)} from {name} where {where}"
         self._insert = (
@@ -314,17 +315,25 @@ class UpsertTable:
         changes = ", ".join(f"{column} = :{column}" for column in columns)
         self._update = f"update {name} set {changes} where id = :id"
 
-    def put(self, connection: apsw.Connection, import_id: int, values: Mapping[str, Any]) -> Put:
-        """Add, update or skip one row. Call inside `Database.write()`."""
-        bound = {**values, "import_id": import_id}
+    def put(self, connection: apsw.Connection, import_id: int, record: object, **values: Any) -> Put:
+        """Add, update or skip one row; columns without a value are fields of the record.
+
+        Call inside `Database.write()`.
+        """
+        own = {name: getattr(record, name) for name in (*self._key, *self._columns) if name not in values}
+        bound = {name: _storable(value) for name, value in (own | values).items()} | {"import_id": import_id}
         found = connection.execute(self._find, bound).fetchone()
         if found is None:
             connection.execute(self._insert, bound)
             return "added"
-        if found[1:] == tuple(values[column] for column in self._columns):
+        if found[1:] == tuple(bound[column] for column in self._columns):
             return "skipped"
         connection.execute(self._update, {**bound, "id": found[0]})
         return "updated"
+
+
+def _storable(value: Any) -> Any:
+    return clean_text(value) if isinstance(value, str) else int(value) if isinstance(value, bool) else value
 
 
 def natural_key(*parts: str | int | None) -> str:

@@ -209,7 +209,7 @@ class Condition:
         return f":{name}"
 
 
-# ---- ranking
+# -- ranking ------------------------------------------------------------------------------
 # The order of hits by relevance: BM25, words side by side, and a little for the recent.
 #
 #     score = bm25 * (1 + 0.5 * share of the query's neighbouring words that are neighbours here too)

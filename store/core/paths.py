@@ -1,4 +1,4 @@
-"""Where things are in a home folder (contract, chapter 2).
+"""Where things are in a home folder, and how its files are written and locked.
 
 Folders are made 0700 and files 0600: this is a picture of everything somebody did.
 """
@@ -126,7 +126,7 @@ def sync_directory(folder: Path) -> None:
         os.close(descriptor)
 
 
-# ---- locks
+# -- locks --------------------------------------------------------------------------------
 # A place that one process at a time can hold.
 #
 # The lock belongs to the open file: the system gives it back when the process ends, however it

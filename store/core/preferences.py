@@ -27,12 +27,6 @@ def get_preference(database: Database, key: str, default: Any = None) -> Any:
     return default if value is None else json.loads(value)
 
 
-def all_preferences(database: Database) -> dict[str, Any]:
-    """All choices by key."""
-    found = database.rows("select key, value from preferences order by key")
-    return {key: json.loads(value) for key, value in found}
-
-
 def set_preference(database: Database, key: str, value: Any) -> None:
     """Keep a choice. Raises `TypeError` when JSON cannot hold it."""
     with database.write() as connection:
@@ -53,7 +47,7 @@ def delete_preference(database: Database, key: str) -> None:
     database.change("delete from preferences where key = ?", (key,))
 
 
-# ---- zones
+# -- time zones ---------------------------------------------------------------------------
 # Time zones by name, this machine's own, and the clock that a person's days are counted by.
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+){0,2}", re.ASCII)

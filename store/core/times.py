@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as clock_time
 
 MAX_EPOCH_SECONDS = 1e11
-"""Above this a number is taken for milliseconds, and refused (R3.15)."""
+"""Above this a number is taken for milliseconds, and refused."""
 
 
 def to_ms(seconds: float) -> int:
@@ -35,7 +35,7 @@ def utc_offset_min(at_ms: int) -> int:
     return round(time.localtime(at_ms / 1000).tm_gmtoff / 60)
 
 
-# ---- days
+# -- days ---------------------------------------------------------------------------------
 # Local days and wall-clock times as epoch milliseconds, and back.
 #
 # A local day is not 24 hours: it runs from its day start to the next date's day start, both

@@ -6,7 +6,7 @@ One definition serves all three, so that what is indexed is what is found is wha
   surrogates become blanks, then NFKC, lower case, and accents off Latin letters (only those: a
   Japanese voicing mark or a Cyrillic breve makes another letter);
 - a token is a run of letters, digits and combining marks, and every CJK character is a token of
-  its own, because Chinese and Japanese write no blanks between words (SEA-4).
+  its own, because Chinese and Japanese write no blanks between words.
 
 Tokens keep offsets into the *original* text. Normalisation may change lengths (``ﬁ`` is two
 letters, ``e`` plus accent is one), so it goes cluster by cluster: a character with everything
@@ -243,9 +243,8 @@ def _casefold(*values: Any) -> str | None:
     return None if text is None else str(text).casefold()
 
 
-# ---- estimates
-# About how many tokens a text is: one per CJK character and one per four others, for every model
-# (requirements, chapter 11).
+# -- tokens of a model --------------------------------------------------------------------
+# About how many tokens a text is: one per CJK character and one per four others, for every model.
 
 CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _ESTIMATES_CJK = re.compile(f"[{CJK}]")

@@ -98,7 +98,7 @@ def record(connection: apsw.Connection, access: Access) -> None:
     )
 
 
-# ---- launch
+# -- login codes --------------------------------------------------------------------------
 # Launch codes: a link that opens the door once.
 #
 # The code itself is made and checked in the web room; only its hash is kept here, until the moment

@@ -43,7 +43,7 @@ class OutgoingRequest:
 
     `texts` counts those to be embedded; `first_ms` and `last_ms` are when the screens that it shows
     were taken, where no turn says so. `blocks` says what the system prompt in `body` is made of, without
-    its text, in the caller's words; `prefix_sha256` names the bytes that it begins with (R2.5).
+    its text, in the caller's words; `prefix_sha256` names the bytes that it begins with.
     """
 
     purpose: Purpose
@@ -274,7 +274,7 @@ def _requests(database: Database, condition: str, parameters: dict[str, Any]) ->
     return [replace(row, is_local=bool(row.is_local), is_estimated=bool(row.is_estimated)) for row in found]
 
 
-# ---- sent noting
+# -- the recorder -------------------------------------------------------------------------
 # Notes requests in the ledger of what was sent (`store.egress.egress_log`), one undertaking at a time.
 #
 # Handed to an engine as what it calls before a request leaves: a request that cannot be noted does

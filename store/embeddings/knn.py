@@ -145,7 +145,7 @@ def _rescored(
     return sorted(best.values(), key=lambda near: (-near.score, -near.id)), is_all
 
 
-# ---- vector index
+# -- the index ----------------------------------------------------------------------------
 # The signs of all vectors in memory: which of a million could be near, in milliseconds.
 #
 # Of each vector one bit per number is held, whether it is positive. Vectors whose bits differ in few

@@ -148,7 +148,7 @@ def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> Frame
 
 
 def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | None]:
-    """(previous, next) frame ids on the same monitor, by time and id (MON-5)."""
+    """(previous, next) frame ids on the same monitor, by time and id."""
     key = {"monitor": frame.monitor, "at": frame.captured_ms, "id": frame.id}
     with database.read() as connection:
         previous = scalar(

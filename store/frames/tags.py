@@ -105,7 +105,7 @@ limit :limit
 """
 
 
-# ---- kept
+# -- frames that are kept -----------------------------------------------------------------
 # Frames that stay whatever retention says: pinned by the person, cited by an answer, or told as an insight.
 #
 # Only a deletion that the person asks for takes them (`store.deletion.registry`). `KEPT` is the one place

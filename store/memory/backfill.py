@@ -14,7 +14,7 @@ from store.memory import documents, observation_writer
 log = logging.getLogger(__name__)
 
 BACKFILL_LIMIT = 1_000
-"""Rows a backfill looks at in one go, newest first (R4.6)."""
+"""Rows a backfill looks at in one go, newest first."""
 BACKFILL_BATCH = 100
 """Documents that are written in one transaction."""
 
@@ -37,7 +37,7 @@ def backfill(
     limit: int = BACKFILL_LIMIT,
     batch: int = BACKFILL_BATCH,
 ) -> Backfill:
-    """Write the documents that are missing, newest first, `limit` rows at a time (R4.6, R4.30).
+    """Write the documents that are missing, newest first, `limit` rows at a time.
 
     `progress(done, total)` is called after every transaction. Safe to stop anywhere and to repeat:
     what is there is left alone, and a second run creates nothing.

@@ -273,7 +273,7 @@ order by m.month desc
 """
 
 
-# ---- chat choosing
+# -- which sessions there are -------------------------------------------------------------
 # Which chat sessions there are to draw on: by time, by their vectors, by their tags.
 #
 # What they came to is in `store.memory.chat_summaries`. What is chosen to be told is never a retracted one.

@@ -220,7 +220,7 @@ def _session(row: tuple[Any, ...]) -> ChatSession:
     )
 
 
-# ---- context preferences
+# -- preferences --------------------------------------------------------------------------
 # What a person chose about the memory of chats: whether a model is told of it, and how much is logged.
 
 OFF = "context_off"
@@ -239,7 +239,7 @@ def set_off(database: Database, is_off: bool) -> None:
 
 
 def verbose_until_ms(database: Database, now_ms: int) -> int | None:
-    """Until when what is told is logged; None when it is not (R1.39)."""
+    """Until when what is told is logged; None when it is not."""
     until_ms = preferences.get_preference(database, VERBOSE)
     return until_ms if isinstance(until_ms, int) and now_ms < until_ms else None
 

@@ -1,4 +1,4 @@
-"""What chat sessions came to: mini summaries with their tags and vectors (R1.28, R1.29, R1.32).
+"""What chat sessions came to: mini summaries with their tags and vectors.
 
 A summary is made of the session's questions and answers, so it goes when one of the frames these rest
 on is deleted, and is made again of what is left (`store.deletion.chat_hooks`).
@@ -282,7 +282,7 @@ order by j.key
 """
 
 
-# ---- chat traces
+# -- traces -------------------------------------------------------------------------------
 # Where each sentence of a chat's summary is from: questions of the chat, and frames that prove it.
 #
 # A trace has offsets and ids and no words, so that it tells nothing by itself. It goes with its summary.

@@ -259,7 +259,7 @@ def forget(connection: apsw.Connection) -> list[int]:
     return gone
 
 
-# ---- daily retelling
+# -- hours that a model may put into words ------------------------------------------------
 # Which hours of days a chat model is to be asked about, and what became of asking it.
 #
 # The mark of an hour, `model_next_ms`, goes only with an answer that is kept.

@@ -1,8 +1,8 @@
-"""Memory documents: the searchable texts of what was done, learned and asked (R4.1 to R4.7).
+"""Memory documents: the searchable texts of what was done, learned and asked.
 
 An observation gives a document for its narrative, its facts and the text of its labels, a session
 summary one per field that is not null, a user prompt one as a whole. Triggers keep the words, the
-queue of the embedder and prompts in step (m007), so a document that is there can be found.
+queue of the embedder and prompts in step, so a document that is there can be found.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps
 
 _PREFIXES: dict[str, DocType] = {"obs": "observation", "summary": "session_summary"}
 _WHOLE: dict[str, DocType] = {"prompt": "user_prompt", "insight": "insight", "chat": "chat_summary"}
-"""Things with one document (R4.1)."""
+"""Things with one document."""
 _ID = re.compile(
     r"(?P<prefix>obs|summary)_(?P<id>[0-9]{1,18})_(?P<field>[a-z_]+)|(?P<whole>prompt|insight|chat)_(?P<number>[0-9]{1,18})"
 )
@@ -44,7 +44,7 @@ class DocumentId:
 
 
 def parse_id(text: str) -> DocumentId | None:
-    """The parts of a document id, or None when it is none (R4.14)."""
+    """The parts of a document id, or None when it is none."""
     match = _ID.fullmatch(text)
     if match is None:
         return None
@@ -77,7 +77,7 @@ def put(
 ) -> int:
     """Let a thing have exactly these documents; returns how many are new.
 
-    Blank fields make none (R4.32). A text that did not change keeps its document and its vectors.
+    Blank fields make none. A text that did not change keeps its document and its vectors.
     """
     wanted = {field: text for field, text in fields.items() if text and text.strip()}
     known = dict(
@@ -126,8 +126,8 @@ def rebuild_index(database: Database) -> int:
         return int(scalar(connection, "select count(*) from memory_fts_docsize"))
 
 
-# ---- summaries
-# Session summaries and user prompts: what was learned and what was asked (R4.17).
+# -- summaries ----------------------------------------------------------------------------
+# Session summaries and user prompts: what was learned and what was asked.
 #
 # A capture session is a stretch of use without a pause of half an hour. Its summary has six fields;
 # rules fill only what they can know, and the others are null.
@@ -291,7 +291,7 @@ def keep_only(connection: apsw.Connection, start_ms: int, end_ms: int, ids: Sequ
 
 
 def put_documents(connection: apsw.Connection, session_id: int) -> int:
-    """Let the documents say what the summary says (R4.5); returns how many are new."""
+    """Let the documents say what the summary says; returns how many are new."""
     [(start_ms, end_ms, project, *texts)] = rows(
         connection,
         f"select start_ms, end_ms, project, {', '.join(SUMMARY_FIELDS)} from session_summaries where id = ?",

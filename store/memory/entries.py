@@ -1,4 +1,4 @@
-"""Entries of memory as lists show them: one shape for whatever they are (R4.38)."""
+"""Entries of memory as lists show them: one shape for whatever they are."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from store.memory.observations import Observation
 from store.search import hits
 from store.search.query import Query
 
-# ---- memory filters
+# -- filters ------------------------------------------------------------------------------
 # What a memory search may be narrowed by: columns and terms of entries, never words of the index.
 
 EntryType = Literal["observation", "session", "prompt", "insight", "chat"]
 ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "session", "prompt", "insight", "chat")
 RecordType = Literal["observation", "session", "prompt"]
 RECORD_TYPES: tuple[RecordType, ...] = ("observation", "session", "prompt")
-"""What happened by itself: of these a timeline and the recent context are made (R4.21)."""
+"""What happened by itself: of these a timeline and the recent context are made."""
 DOC_TYPES: dict[EntryType, DocType] = {
     "observation": "observation",
     "session": "session_summary",
@@ -35,7 +35,7 @@ DOC_TYPES: dict[EntryType, DocType] = {
 
 MEMORY_WINDOW_DAYS = 90
 MEMORY_WINDOW_MS = MEMORY_WINDOW_DAYS * 86_400_000
-"""How far back a search without a range looks (C11), in the unit of the columns."""
+"""How far back a search without a range looks, in the unit of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,6 @@ class MemoryFilters:
     @property
     def has_range(self) -> bool:
         return self.start_ms is not None or self.end_ms is not None
-
-    @property
-    def has_metadata(self) -> bool:
-        return bool(self.concept or self.file or self.kind)
 
 
 def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str, dict[str, Any]]:

@@ -109,7 +109,7 @@ def put_parts(
 
 
 def put_documents(connection: apsw.Connection, observation_id: int) -> int:
-    """Let the documents say what the observation says now (R4.4); returns how many are new."""
+    """Let the documents say what the observation says now; returns how many are new."""
     found = load(connection, "observations o", {"id": observation_id}, "o.id = :id")
     if not found:
         return documents.put(
@@ -164,7 +164,7 @@ where o.id = :id and (o.edits <> '{}' or o.is_hidden = 1) and exists (
 """
 
 
-# ---- observation edits
+# -- edits --------------------------------------------------------------------------------
 # What a person does to observations: write their own words, take them back, hide one for good.
 
 EDITABLE = ("title", "narrative", "facts", "concepts", "kind", "project")
@@ -242,7 +242,7 @@ def _keep_edits(
     put_documents(connection, observation_id)
 
 
-# ---- refinements
+# -- refinements --------------------------------------------------------------------------
 # The queue of observations that a chat model may put into better words.
 #
 # Only observations of settled hours are in it, the newest first. What a model wrote is kept while

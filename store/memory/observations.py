@@ -3,7 +3,7 @@
 Rules (`ingest.observations.rules`) or a chat model write the text. What a person writes instead is kept
 apart in `edits` and wins, whatever is derived again. A hidden observation stays hidden and is
 found nowhere. An hour is derived as a whole, and `memory_hours` says which hours have to be:
-triggers put every hour there whose frames or texts changed (m007).
+triggers put every hour there whose frames or texts changed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Observation:
 
 
 def get(database: Database, observation_id: int) -> Observation | None:
-    """One observation, or None when there is none or it was hidden (R4.18)."""
+    """One observation, or None when there is none or it was hidden."""
     return next(iter(get_many(database, [observation_id])), None)
 
 
@@ -190,7 +190,7 @@ def _observation(
     )
 
 
-# ---- memory hours
+# -- hours to be derived ------------------------------------------------------------------
 # Which hours of activity are still to be made into observations.
 #
 # Triggers put an hour on the list when its frames or texts change; it leaves the list in the

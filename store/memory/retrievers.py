@@ -84,7 +84,7 @@ def find_documents(
 
 
 def _fused(by_words: list[Match], near: list[Match]) -> list[Match]:
-    """One match per entry by reciprocal rank of both lists (C14), shown with its words where it has them."""
+    """One match per entry by reciprocal rank of both lists, shown with its words where it has them."""
     chosen: dict[Key, Match] = {}
     scores: dict[Key, float] = {}
     for leg in (distinct(by_words), distinct(near)):
@@ -189,12 +189,12 @@ def _match(document: int, doc_type: str, number: int, created: int, ended: int, 
 
 
 def windowed(filters: MemoryFilters, now_ms: int) -> MemoryFilters:
-    """The filters with the default window where no range was asked for (C11)."""
+    """The filters with the default window where no range was asked for."""
     return filters if filters.has_range else replace(filters, start_ms=now_ms - MEMORY_WINDOW_MS)
 
 
 def distinct(found: Iterable[Match]) -> list[Match]:
-    """One match per (type, id), its best; best first, the newer of two equal ones first (R4.15, R4.16)."""
+    """One match per (type, id), its best; best first, the newer of two equal ones first."""
     best: dict[Key, Match] = {}
     for match in found:
         known = best.get(match.key)
@@ -203,17 +203,17 @@ def distinct(found: Iterable[Match]) -> list[Match]:
     return sorted(best.values(), key=lambda match: (-match.score, -match.created_ms, -match.id))
 
 
-# ---- source search
+# -- texts that are not of the screen -----------------------------------------------------
 # Texts that are not of the screen, by words, by meaning, or both: messages, and summaries of days.
 #
 # ::
 #
 #     fts5       the index of words, best first (BM25 of FTS5), the newer of two equal ones first
 #     semantic   the nearest vectors
-#     hybrid     both fused by reciprocal rank (C14); without vectors, words alone, and `reason` says why
+#     hybrid     both fused by reciprocal rank; without vectors, words alone, and `reason` says why
 #
 # Filters are part of both queries, so that nothing inside them is lost to what ranks better outside
-# (R0.67). Quotes, operators and ``*`` ask for these very words, and in hybrid meaning has nothing to add.
+# . Quotes, operators and ``*`` ask for these very words, and in hybrid meaning has nothing to add.
 
 Mode = Literal["fts5", "semantic", "hybrid"]
 Ranked = list[tuple[float, int]]

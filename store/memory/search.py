@@ -2,13 +2,13 @@
 
 ::
 
-    vector given:  the nearest 100 documents of the asked types  (R4.8, R4.31)
-                   -> those within the window                    (90 days, only without a range: C11)
+    vector given:  the nearest 100 documents of the asked types
+                   -> those within the window                    (90 days, only without a range)
     and by words:  the documents with all of them                (the same types, filters and window)
-                   -> one entry per (type, id)                   (R4.15)
-                   -> both lists as one by reciprocal rank       (C14)
-                   -> best first, the newer of two equal ones    (C13)
-                   -> limit                                      (R4.33)
+                   -> one entry per (type, id)
+                   -> both lists as one by reciprocal rank
+                   -> best first, the newer of two equal ones
+                   -> limit
     without a vector, or when nothing near is left: by words alone, and `fallback_reason` says why
 
 Types, project, concept, file, kind and an explicit range narrow the documents before the nearest
@@ -120,17 +120,17 @@ def search_memory(
 
 
 def search_observations(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
-    """Observations only (R4.31); options as for `search`."""
+    """Observations only; options as for `search`."""
     return search_memory(database, asked, ("observation",), **options)
 
 
 def search_sessions(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
-    """Session summaries only (R4.8)."""
+    """Session summaries only."""
     return search_memory(database, asked, ("session",), **options)
 
 
 def search_user_prompts(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
-    """User prompts only (R4.9)."""
+    """User prompts only."""
     return search_memory(database, asked, ("prompt",), **options)
 
 
@@ -146,21 +146,21 @@ def find_by_concept(
     filters: MemoryFilters = NO_FILTERS,
     **options: Any,
 ) -> MemoryPage:
-    """Observations about a concept, those that answer best first (R4.26)."""
+    """Observations about a concept, those that answer best first."""
     return _by_metadata(database, asked, replace(filters, concept=concept), **options)
 
 
 def find_by_file(
     database: Database, file: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
 ) -> MemoryPage:
-    """Observations of a file, named by its path or a part of it (R4.26)."""
+    """Observations of a file, named by its path or a part of it."""
     return _by_metadata(database, asked, replace(filters, file=file), **options)
 
 
 def find_by_type(
     database: Database, kind: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
 ) -> MemoryPage:
-    """Observations of a kind such as ``coding`` or ``mail`` (R4.26)."""
+    """Observations of a kind such as ``coding`` or ``mail``."""
     return _by_metadata(database, asked, replace(filters, kind=kind), **options)
 
 
@@ -196,7 +196,7 @@ def _with_snippet(entry: MemoryEntry, match: Match, texts: dict[int, str], parse
     return memory_entries.with_snippet(entry, texts.get(match.document, ""), parsed, round(match.score, 6))
 
 
-# ---- insight search
+# -- insights -----------------------------------------------------------------------------
 # Insights found by words and meaning: all that fit, those that fit best first, a page of them at a time.
 
 MOST = 10_000

@@ -1,4 +1,4 @@
-"""The timeline of memory: what was done, learned and asked around one moment (R4.19 to R4.38)."""
+"""The timeline of memory: what was done, learned and asked around one moment."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _NAMED = re.compile(r"(session|prompt):([0-9]{1,18})")
 
 
 class BadAnchor(ValueError):
-    """The anchor is neither an id, ``session:ID``, ``prompt:ID`` nor an ISO time (R4.35)."""
+    """The anchor is neither an id, ``session:ID``, ``prompt:ID`` nor an ISO time."""
 
 
 class UnknownAnchor(LookupError):
-    """No entry of memory has this id (R4.24)."""
+    """No entry of memory has this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ContextTimeline:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What lies around a moment, by type (R4.23)."""
+    """What lies around a moment, by type."""
 
     observations: tuple[Observation, ...]
     sessions: tuple[SessionSummary, ...]
@@ -103,7 +103,7 @@ def around_time(database: Database, at_ms: int, **options: Any) -> Around:
 
 
 def around_observation(database: Database, observation_id: int, **options: Any) -> Around:
-    """What lies around an observation, itself included, by type (R4.34)."""
+    """What lies around an observation, itself included, by type."""
     return _by_type(get_context_timeline(database, observation_id, **options))
 
 
@@ -117,7 +117,7 @@ def _by_type(timeline: ContextTimeline) -> Around:
 
 
 def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
-    """The moment an anchor stands for (R4.20). Raises `BadAnchor` and `UnknownAnchor`."""
+    """The moment an anchor stands for. Raises `BadAnchor` and `UnknownAnchor`."""
     text = str(anchor).strip()
     named = _NAMED.fullmatch(text)
     if named is not None:

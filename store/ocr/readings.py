@@ -309,10 +309,10 @@ def _share(stored: int) -> float | None:
     return None if stored == _UNKNOWN else stored / 200
 
 
-# ---- reading queue
+# -- the queue ----------------------------------------------------------------------------
 # Which frames wait to be read, and what became of the tries.
 #
-# The frames themselves are the queue: a state, the number of tries and the next one (OCR-2). What
+# The frames themselves are the queue: a state, the number of tries and the next one. What
 # writes here runs inside `database.write()`.
 
 

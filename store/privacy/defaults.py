@@ -1,7 +1,7 @@
 """What is left out from the first start: password managers, and private windows of browsers.
 
 Both are tables, so that they can be read, tested and shown. Whether a browser window is private
-can be told from its title for some browsers only (lesson PRI-5): Chrome and its relatives do not
+can be told from its title for some browsers only: Chrome and its relatives do not
 say "Incognito" there. Theirs are known by the extension, by the command line of their process, or
 by the words that they draw into their toolbar; until one of these speaks the answer is "unknown",
 and it is shown as unknown.

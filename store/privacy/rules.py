@@ -1,6 +1,6 @@
 """A privacy rule as a value: what it names, how it is checked, what it fits.
 
-Rules are typed (lesson PRI-4): an app is compared by its whole name, a title by whole words, a
+Rules are typed: an app is compared by its whole name, a title by whole words, a
 site by host and path, so ``chase.com`` never meets ``purchase.com`` and ``bit`` never meets
 ``Rabbit``. All functions here are pure.
 """
@@ -227,11 +227,11 @@ def _site(address: str) -> tuple[str, str]:
     return host.casefold(), unquote(parts.path).rstrip("/").casefold()
 
 
-# ---- privacy
+# -- the rules of a home ------------------------------------------------------------------
 # Which windows are left out, and why: rules as values, and the decision as a pure function.
 #
 # A rule names an app, a title, a site, or several of these (then all must fit). Rules are typed
-# (lesson PRI-4): an app is compared by its whole name, a title by whole words, a site by host and
+# an app is compared by its whole name, a title by whole words, a site by host and
 # path, so ``chase.com`` never meets ``purchase.com`` and ``bit`` never meets ``Rabbit``. They come
 # from three places: the settings, the person's own file ``privacy.json`` and the built-in table.
 #
@@ -309,7 +309,7 @@ class RuleSet:
         """What becomes of a window that is in view now: `decide`, and a doubt about private windows.
 
         What was recorded already had its doubt settled when it was seen, so `decide` alone holds
-        for it (PRI-5).
+        for it.
         """
         decision = self.decide(window)
         if decision.action != "keep" or not self.defaults or decision.private != "unknown":

@@ -1,4 +1,4 @@
-"""Filters of a search: columns of the frame, never words of the index (SEA-3)."""
+"""Filters of a search: columns of the frame, never words of the index."""
 
 from __future__ import annotations
 
@@ -127,12 +127,12 @@ def _match(column: str, names: list[str]) -> str | None:
     return f"{column} : ({' OR '.join(match(Phrase(tuple(tokens))) for tokens in wanted)})"
 
 
-# ---- names
+# -- names --------------------------------------------------------------------------------
 # The names that a filter means: apps, window titles and addresses that contain a piece of text.
 #
 # There are far fewer different names than frames, so they are looked through first. What is left is
 # equality, and that an index answers in the order of time. Apps are few enough to be read from the
-# index on frames; titles and addresses have tables of their own, which triggers keep (m009).
+# index on frames; titles and addresses have tables of their own, which triggers keep.
 
 MAX_NAMES = 200
 """With more names than this a filter is tested on each frame: then it is a common one."""

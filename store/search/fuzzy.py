@@ -132,7 +132,7 @@ def _inside(node: Node) -> str:
     return _written(node) if isinstance(node, Phrase | Near) else f"({_written(node)})"
 
 
-# ---- pieces
+# -- words without spaces -----------------------------------------------------------------
 # Words written without spaces, also in pieces: 青禾账单 finds a frame with 青禾 and 账单 apart.
 #
 # Chinese and Japanese write a question as one run of characters, which the index can only look for as

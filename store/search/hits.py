@@ -23,7 +23,7 @@ from store.frames import frames
 from store.frames.frames import FrameRow, FrameStatus
 from store.search.query import Query
 
-# ---- snippet
+# -- snippets -----------------------------------------------------------------------------
 # Where a query's words stand in a text, and the piece of text that shows them best.
 #
 # Offsets are characters (Unicode code points) of the text that was given, and a snippet is an exact
@@ -231,7 +231,7 @@ def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near 
     """The piece with the words; of a frame found by meaning alone, the chunk that was nearest."""
     text = scalar(
         connection,
-        # One text at a time, and in a browse only its beginning (SEA-11).
+        # One text at a time, and in a browse only its beginning.
         """
         select iif(:is_browse, substr(text, 1, :chars), text)
         from readings
@@ -261,11 +261,11 @@ def _hit(frame: FrameRow, shown: Snippet, score: float, matched: tuple[str, ...]
     )
 
 
-# ---- cursor
+# -- cursors ------------------------------------------------------------------------------
 # Where a page of search results ended, as an opaque string.
 #
 # A cursor names the last frame that was shown, not a number of rows, so that frames which arrive or
-# go in between neither repeat nor hide another one (SEA-9). It carries a hash of the question it
+# go in between neither repeat nor hide another one. It carries a hash of the question it
 # belongs to; with another question it is refused.
 
 _MAX_CHARS = 4_096

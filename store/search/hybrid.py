@@ -1,6 +1,6 @@
 """The half of a search that goes by meaning: which frames say nearly what was asked.
 
-It answers under the very filters of the other half (C14), and says in one word why it does not.
+It answers under the very filters of the other half, and says in one word why it does not.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ def _narrow(allowed: Finder) -> knn.Narrow:
     return narrow
 
 
-# ---- fusion
+# -- fusion -------------------------------------------------------------------------------
 # Words and meaning as one list: reciprocal rank fusion, page by page.
 #
 #     score = sum over the two lists of 1 / (60 + place in it)
 #
-# Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet", 2009 (C14). The first
+# Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet", 2009. The first
 # `LEG_DEPTH` frames of each list are fused; the other frames that match by words follow in their own
 # order. The words must all be there: with an "or" half of the exact finds were lost (technology.md).
 #

@@ -11,7 +11,7 @@
 
 The operators work in capitals and when all of the text fits this grammar, as in SQLite FTS5.
 Otherwise the text is words and phrases only, all of which must match; the operators are words too
-(C24, SEA-6). `Query.reading` says which of the two it was, or that words were cut (`store.search.fuzzy`).
+. `Query.reading` says which of the two it was, or that words were cut (`store.search.fuzzy`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Search: the frames that match a text and some filters, page by page.
 
-Rows and total come from the same ``where``; nothing is filtered after it (SEA-2, SEA-7). A time
+Rows and total come from the same ``where``; nothing is filtered after it. A time
 range is a range of ids, which the table and the full-text index both walk in order. Pages follow
-a cursor, so that page 1,000 costs what page 1 costs (SEA-9).
+a cursor, so that page 1,000 costs what page 1 costs.
 
 By relevance, the newest `RANKED_BLOCK` matches are put in order and come first; then the next
 newest, and so on. A word that is on every frame thus costs no more than others, and `strategy`
@@ -264,7 +264,7 @@ def _rows(
     ]
 
 
-# ---- tolerant
+# -- the second pass ----------------------------------------------------------------------
 # Search that forgives: words without spaces are found in pieces, and words that look alike are found.
 #
 # Words without spaces are looked for in pieces, too (`store.search.fuzzy`). When the words of a question,
@@ -337,7 +337,7 @@ def _marked(page: Page, known: Page) -> Page:
     )
 
 
-# ---- arrivals
+# -- new results --------------------------------------------------------------------------
 # What has come since a list was shown: frames that the same search would list now.
 #
 # The list is of two legs (`store.search.search`, `store.search.search`), so both are asked here, too: by

@@ -2,7 +2,7 @@
 
 Every suggestion is asked of the index as it is now and carries the number of frames it would give.
 Words come from nowhere but the question itself, changed by a letter; what was deleted cannot be
-among them (SEA-12).
+among them.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _without(filters: Filters, names: tuple[str, ...], always: Filters) -> Filte
     return wider
 
 
-# ---- facets
+# -- facets -------------------------------------------------------------------------------
 # What a search's frames are made of: the apps, windows and addresses among them, with counts.
 #
 # Counted over the newest `COUNTED` matches, so that a word of a million frames costs what others do;

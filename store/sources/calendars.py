@@ -85,21 +85,17 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
     for record in records:
         if record.end_ms < record.start_ms:
             raise ValueError("an event ends before it begins")
-        values = {
-            "natural_key": _key(record),
-            "calendar": clean_text(record.calendar),
-            "title": clean_text(record.title),
-            "description": clean_text(record.description),
-            "location": clean_text(record.location),
-            "attendees": json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False),
-            "start_ms": record.start_ms,
-            "end_ms": record.end_ms,
-            "is_all_day": int(record.is_all_day),
-            "status": clean_text(record.status),
-            "series": natural_key("series", record.calendar, record.uid) if record.uid else "",
-        }
-        done = done.and_one(_TABLE.put(connection, import_id, values))
-        keys.append(str(values["natural_key"]))
+        key = _key(record)
+        put = _TABLE.put(
+            connection,
+            import_id,
+            record,
+            natural_key=key,
+            attendees=json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False),
+            series=natural_key("series", record.calendar, record.uid) if record.uid else "",
+        )
+        done = done.and_one(put)
+        keys.append(key)
     connection.execute(_TOLD, (import_id, json.dumps(keys)))
     imports.count(connection, import_id, done)
     return done
@@ -113,11 +109,6 @@ def replace_series(connection: apsw.Connection, import_id: int) -> int:
     """
     connection.execute(_REPLACE, {"id": import_id})
     return connection.changes()
-
-
-def delete_events(database: Database, import_id: int | None = None) -> int:
-    """Delete all events, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "calendar", import_id).rows
 
 
 def _key(record: EventRecord) -> str:

@@ -78,7 +78,7 @@ def store_fact(
     object_value: str | None = None,
 ) -> tuple[int, bool]:
     """(id, whether it is new) of a fact. Raises `EntityNotFound`, and `ValueError` unless exactly one object
-    is given (R0.59) and nothing is blank or too long.
+    is given and nothing is blank or too long.
     """
     predicate = " ".join(clean_text(predicate).split())
     value = None if object_value is None else clean_text(object_value).strip()
@@ -257,7 +257,7 @@ where subject_id = :subject and predicate = :predicate and object_entity_id is :
 """
 
 
-# ---- entity rows
+# -- rows ---------------------------------------------------------------------------------
 # Rows of entities and facts as everybody sees them: with names, and what was merged as one.
 
 EntityKind = Literal["person", "place", "event", "thing"]

@@ -235,7 +235,7 @@ where merged_into is not null or merged_root is not null
 """
 
 
-# ---- predicates
+# -- predicates ---------------------------------------------------------------------------
 # What a predicate says, whoever wrote it: ``works_at``, ``Works at`` and ``worksAt`` are one.
 #
 # Models and people write the same relation in many ways. Only what is surely the same becomes one: how words

@@ -172,7 +172,7 @@ where not exists (select 1 from text_messages m where m.contact_id = contacts.id
 """
 
 
-# ---- import names
+# -- the names of an import ---------------------------------------------------------------
 # The people and places that an imported file names, and what of them a person has remembered.
 #
 # An import remembers nobody by itself: `remember` runs when the person asked for it. The entity then knows
@@ -345,7 +345,7 @@ where named.import_id = :id and {_NOTHING_ELSE.format(but=" and n.import_id <> :
 """
 
 
-# ---- source forgetting
+# -- what chats were shown ----------------------------------------------------------------
 # What has to be forgotten of chats when something of an imported source is deleted.
 #
 # A result of a tool over the source, and what was said after it in the same chat, may show what goes.

@@ -73,8 +73,8 @@ limit :limit
 """
 
 
-# ---- presence
-# Whether a source has anything at all: the probe behind the gates of tools (R0.47).
+# -- whether there is anything ------------------------------------------------------------
+# Whether a source has anything at all: the probe behind the gates of tools.
 
 Source = Literal["daily_summaries", "calendar_events", "location_points"]
 

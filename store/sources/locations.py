@@ -1,4 +1,8 @@
-"""Where a person's devices were: imported points, each a moment and a position (WGS 84 degrees)."""
+"""Where a person's devices were, and their own places: imported positions (WGS 84 degrees).
+
+Places are looked up without any network. The preference ``places_enabled`` goes on with their first import
+and off with the last place; it can be switched by hand.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass
 import apsw
 
 from store.core import preferences, tokenizer
-from store.core.database import Database, Upserted, UpsertTable, clean_text, natural_key, rows, scalar
+from store.core.database import Database, Upserted, UpsertTable, natural_key, rows, scalar
 from store.sources import imports
 from store.sources.imports import PLACES_ENABLED
 
@@ -57,22 +61,10 @@ def upsert_points(connection: apsw.Connection, import_id: int, records: Iterable
     done = Upserted()
     for record in records:
         latitude_e7, longitude_e7 = to_e7(record.latitude, record.longitude)
-        values = {
-            "at_ms": record.at_ms,
-            "latitude_e7": latitude_e7,
-            "longitude_e7": longitude_e7,
-            "accuracy_m": None if record.accuracy_m is None else float(record.accuracy_m),
-            "altitude_m": None if record.altitude_m is None else float(record.altitude_m),
-            "source": clean_text(record.source),
-        }
-        done = done.and_one(_TABLE.put(connection, import_id, values))
+        put = _TABLE.put(connection, import_id, record, latitude_e7=latitude_e7, longitude_e7=longitude_e7)
+        done = done.and_one(put)
     imports.count(connection, import_id, done)
     return done
-
-
-def delete_points(database: Database, import_id: int | None = None) -> int:
-    """Delete all points, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "location", import_id).rows
 
 
 def to_e7(latitude: float, longitude: float) -> tuple[int, int]:
@@ -101,7 +93,7 @@ def points_between(
 
 
 def nearest_in_time(connection: apsw.Connection, at_ms: int) -> Point | None:
-    """The point nearest in time to a moment, the earlier of two; None when there is none (chapter 1)."""
+    """The point nearest in time to a moment, the earlier of two; None when there is none."""
     found = [
         *rows(connection, f"{_SELECT} where at_ms <= ? order by at_ms desc limit 1", (at_ms,)),
         *rows(connection, f"{_SELECT} where at_ms > ? order by at_ms limit 1", (at_ms,)),
@@ -129,11 +121,7 @@ limit :limit
 """
 
 
-# ---- places
-# A person's own places: an imported list of names and positions, looked up without any network.
-#
-# The preference ``places_enabled`` goes on with the first import and off with the last place; it can be
-# switched by hand (requirements, chapter 1).
+# -- places --------------------------------------------------------------------------------
 
 RADIUS_M = 100.0
 """How far a place reaches when its file does not say."""
@@ -171,9 +159,7 @@ class Place:
     radius_m: float
 
 
-# -- writing ------------------------------------------------------------------------------
-
-_PLACES_TABLE = UpsertTable(
+_PLACES = UpsertTable(
     "places",
     ["natural_key"],
     ["name", "category", "address", "note", "latitude_e7", "longitude_e7", "radius_m"],
@@ -193,29 +179,19 @@ def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable
         if not 0 < record.radius_m < math.inf:
             raise ValueError(f"a place reaches further than {record.radius_m} m")
         known_by = record.external_id or f"{record.name}\n{latitude_e7} {longitude_e7}"
-        values = {
-            "natural_key": natural_key("id" if record.external_id else "place", known_by),
-            "name": clean_text(record.name),
-            "category": clean_text(record.category),
-            "address": clean_text(record.address),
-            "note": clean_text(record.note),
-            "latitude_e7": latitude_e7,
-            "longitude_e7": longitude_e7,
-            "radius_m": float(record.radius_m),
-        }
-        done = done.and_one(_PLACES_TABLE.put(connection, import_id, values))
+        put = _PLACES.put(
+            connection,
+            import_id,
+            record,
+            natural_key=natural_key("id" if record.external_id else "place", known_by),
+            latitude_e7=latitude_e7,
+            longitude_e7=longitude_e7,
+        )
+        done = done.and_one(put)
     if done.added and not had_some:
         preferences.put_preference(connection, PLACES_ENABLED, True)
     imports.count(connection, import_id, done)
     return done
-
-
-def delete_places(database: Database, import_id: int | None = None) -> int:
-    """Delete all places, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "places", import_id).rows
-
-
-# -- reading ------------------------------------------------------------------------------
 
 
 def are_enabled(database: Database) -> bool:
@@ -254,7 +230,7 @@ def browse(database: Database, name: str = "", limit: int = 100, offset: int = 0
     """Places whose name, address or category holds `name`, in the order of their names."""
     found = database.rows(
         f"""
-        {_PLACES_SELECT}
+        {_SELECT_PLACES}
         where :name = ''
             or instr(recollect_normal(name || char(10) || address || char(10) || category), :name) > 0
         order by name collate nocase, id
@@ -270,11 +246,11 @@ def _place(number: int, name: str, category: str, address: str, note: str, *wher
     return Place(number, name, category, address, note, latitude_e7 / E7, longitude_e7 / E7, radius_m)
 
 
-_PLACES_SELECT = "select id, name, category, address, note, latitude_e7, longitude_e7, radius_m from places"
+_SELECT_PLACES = "select id, name, category, address, note, latitude_e7, longitude_e7, radius_m from places"
 
 # A flat map around the position chooses; the haversine formula puts them in order.
 _NEAR = f"""
-{_PLACES_SELECT}
+{_SELECT_PLACES}
 order by
     pow(latitude_e7 - :latitude, 2) + pow(
         :narrowing * min(

@@ -21,7 +21,7 @@ from store.search import query
 from store.sources import imports
 
 SMS_DAYS_RADIUS = 4
-"""Days before and after a date that messages are shown of (R0.65)."""
+"""Days before and after a date that messages are shown of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +114,10 @@ def upsert_messages(
         who = (record.address, record.name)
         if who not in known:
             known[who] = _contact(connection, *who)
-        values = {
-            "natural_key": _key(record),
-            "service": clean_text(record.service),
-            "conversation": clean_text(record.conversation),
-            "contact_id": known[who],
-            "is_outgoing": int(record.is_outgoing),
-            "sent_ms": record.sent_ms,
-            "subject": clean_text(record.subject),
-            "body": clean_text(record.body),
-        }
-        done = done.and_one(_TABLE.put(connection, import_id, values))
+        put = _TABLE.put(connection, import_id, record, natural_key=_key(record), contact_id=known[who])
+        done = done.and_one(put)
     imports.count(connection, import_id, done)
     return done
-
-
-def delete_messages(database: Database, import_id: int | None = None) -> int:
-    """Delete all messages, or those of one import; returns how many went. Raises `ImportNotFound`."""
-    return imports.delete(database, "messages", import_id).rows
 
 
 def address_key(address: str, name: str = "") -> str:
@@ -283,8 +269,8 @@ limit :limit
 """
 
 
-# ---- message search
-# Imported messages by what they say (R0.60 to R0.67); see `store.memory.retrievers` for the ways to find.
+# -- search -------------------------------------------------------------------------------
+# Imported messages by what they say; see `store.memory.retrievers` for the ways to find.
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +285,7 @@ class MessageHit:
 
 @dataclass(frozen=True, slots=True)
 class MessagePage:
-    """Hits best first; `reading` is how the text was understood (C24)."""
+    """Hits best first; `reading` is how the text was understood."""
 
     hits: tuple[MessageHit, ...]
     strategy: TextStrategy

@@ -22,7 +22,7 @@ FOREVER_MS = 2**53
 
 @dataclass(frozen=True, slots=True)
 class CaptureState:
-    """The daemon's own account. Facts with times, not one word for all (HEA-3)."""
+    """The daemon's own account. Facts with times, not one word for all."""
 
     pid: int
     started_ms: int
@@ -90,7 +90,7 @@ def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
     return pause if pause.until_ms > now_ms else None
 
 
-# ---- ingest state
+# -- ingest -------------------------------------------------------------------------------
 # What the ingest worker is doing right now: one small file in the spool folder.
 #
 # ``ingest.json`` is replaced as a whole every two seconds and on change, like the capture daemon's
@@ -102,7 +102,7 @@ FILE_NAME = "ingest.json"
 
 @dataclass(frozen=True, slots=True)
 class IngestState:
-    """The worker's own account: facts with times, not one word for all (HEA-3).
+    """The worker's own account: facts with times, not one word for all.
 
     Counts run since `started_ms`. The problems are sentences for a person and
     empty while all is well; neither ever holds screen text.

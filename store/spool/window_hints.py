@@ -114,7 +114,7 @@ def _write(spool_folder: Path, words: dict[str, ExtensionReport]) -> None:
     replace_file(extension_path(spool_folder), content, durable=False)
 
 
-# ---- toolbar words
+# -- toolbars -----------------------------------------------------------------------------
 # What ingest read in the toolbars of browser windows, for capture: which windows are private.
 #
 # Chrome and its relatives tell no other program which of their windows are private, but draw it

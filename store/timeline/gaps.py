@@ -240,11 +240,11 @@ def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interv
     return [(start, end) for start, end in own]
 
 
-# ---- idle
+# -- idle ---------------------------------------------------------------------------------
 # Idle time: stretches of the ledger in which nobody touched keyboard or mouse.
 #
 # Capture enters them beside its looks, as runs of no looks with the reason ``idle``. The screen was
-# recorded meanwhile: what it showed stays, and only the time belongs to nobody (lesson ACT-2).
+# recorded meanwhile: what it showed stays, and only the time belongs to nobody.
 
 
 def idle_intervals(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:

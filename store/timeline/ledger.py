@@ -1,11 +1,11 @@
 """The ledger: every look at the screen and what was decided about it.
 
 Capture counts its looks in batches, apart from the decisions it made, so that the two can be
-compared: ``looks = kept + deduped + excluded + paused + failed`` (CAP-4). Kept looks are the
+compared: ``looks = kept + deduped + excluded + paused + failed``. Kept looks are the
 frames that carry the batch's id; a frame that was deleted leaves a `kept` row with a count.
 
 `gaps` reads the same ledger the other way round: which stretches have no picture, and why. What
-was left out is told by its reason and its duration, never by a name (PRI-12).
+was left out is told by its reason and its duration, never by a name.
 """
 
 from __future__ import annotations
@@ -209,12 +209,12 @@ def _range(start_ms: int, end_ms: int) -> dict[str, int]:
     return {"start": start_ms, "end": end_ms, "first": first, "after": after}
 
 
-# ---- outcomes
+# -- what became of a capture -------------------------------------------------------------
 # Captures that do not become a frame of their own: their outcome and their place in the ledger.
 #
 # Each call runs inside `database.write()` and may be repeated: what is already noted is not noted
 # twice, so a worker that died between its commit and the spool changes nothing when it starts again
-# (CAP-4). The ledger row names no app, title or address.
+# . The ledger row names no app, title or address.
 
 Skipped = Literal["deduplicated", "excluded", "failed"]
 

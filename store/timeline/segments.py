@@ -285,7 +285,7 @@ def _update(connection: apsw.Connection, segment: Segment) -> None:
     )
 
 
-# ---- visits
+# -- visits -------------------------------------------------------------------------------
 # What was on the screen while a window was visited: the frames, texts and addresses behind segments.
 
 

@@ -2,8 +2,8 @@
 
 A day can hold 30,000 frames; a page never loads them. The band comes from activity segments,
 merged to one pixel; pictures are found through an index of one frame a minute; frames come in
-bounded lists, each exactly once (TL-1). Nothing is cached: every answer is read from the database
-(TL-3).
+bounded lists, each exactly once. Nothing is cached: every answer is read from the database
+.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def frames_between(
     """Frames captured in ``[start_ms, end_ms)``, oldest first, at most `limit`.
 
     Going on with `after_id` set to the last id reaches every frame exactly once. The same call
-    is the live edge: what came after this id (TL-3).
+    is the live edge: what came after this id.
     """
     first, after = id_range(start_ms, end_ms)
     if after_id is not None:
@@ -222,14 +222,6 @@ def minute_index(
 
 
 # -- days ---------------------------------------------------------------------------------
-
-
-def days_with_frames(database: Database, days: Sequence[tuple[int, int]]) -> list[bool]:
-    """For each of some ranges (a viewer's local days), whether it has a frame."""
-    return [
-        database.scalar("select 1 from frames where id >= ? and id < ? limit 1", id_range(*day)) is not None
-        for day in days
-    ]
 
 
 def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:

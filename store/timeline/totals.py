@@ -1,7 +1,7 @@
 """How long: durations by app, window, URL and site, from the one line of activity.
 
 Segments never overlap, so adding them is a union of intervals: the sum never exceeds the wall
-clock, whatever the frames and however many monitors (ACT-1, ACT-3). Time that no segment covers
+clock, whatever the frames and however many monitors. Time that no segment covers
 (idle, paused, locked, excluded) is nobody's; `store.timeline.ledger.gaps` names it.
 """
 
@@ -114,7 +114,7 @@ def _grouped(
     return tuple(sorted(found, key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
 
 
-# ---- stats
+# -- stats --------------------------------------------------------------------------------
 # How much there is: counts for status, health and the setup check.
 
 

@@ -273,7 +273,7 @@ def _ledger(database: Database) -> Iterator[str]:
         yield f"{-lost} decisions were made without a look."
 
 
-# ---- verify attachments
+# -- attachments --------------------------------------------------------------------------
 # Does every attached file have its row, and every row its very file.
 
 
@@ -304,7 +304,7 @@ def _verify_attachments_is_settled(path: Path) -> bool:
         return False
 
 
-# ---- verify memory
+# -- memory -------------------------------------------------------------------------------
 # Does memory agree with itself and with the frames: documents, words, and quoted lines.
 #
 # Observations are derived again when frames change, which ingest does a moment later: hours that
@@ -405,7 +405,7 @@ where not exists (select 1 from memory_hours h where h.hour = o.hour)
 """
 
 
-# ---- verify sources
+# -- sources ------------------------------------------------------------------------------
 # Do imported sources and what is remembered agree with their indexes, vectors and frames.
 
 

@@ -16,7 +16,7 @@ from store.core import preferences
 from store.core.database import Database
 from store.core.settings import ToolsSettings
 from store.memory import daily_summaries
-from store.sources import calendars, locations
+from store.sources import imports
 from store.sources.calendars import EventRecord
 from store.sources.imports import PLACES_ENABLED
 from store.sources.locations import PlaceRecord, PointRecord
@@ -180,11 +180,11 @@ def test_r0_49_what_is_imported_or_deleted_counts_in_the_next_turn(
         assert turn() & GATES.keys() == {
             "get_calendar_events", "get_location_history", "get_place_at", "search_rag",
         }  # fmt: skip
-        calendars.delete_events(database)
+        imports.delete(database, "calendar")
         preferences.set_preference(database, PLACES_ENABLED, False)
         assert turn() & GATES.keys() == {"get_location_history", "search_rag"}
         preferences.set_preference(database, PLACES_ENABLED, True)
-        locations.delete_places(database)
+        imports.delete(database, "places")
         assert "get_place_at" not in turn()
 
 

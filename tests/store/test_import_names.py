@@ -6,7 +6,7 @@ import pytest
 
 from store.chats import conversations
 from store.core.database import Database
-from store.sources import entities, fact_curation, imports, locations, messages
+from store.sources import entities, fact_curation, imports
 from store.sources.entities import Entity, Provenance
 from store.sources.imports import AcceptedNames, Forgotten, Import, Name
 from store.sources.locations import PlaceRecord
@@ -90,7 +90,7 @@ def test_places_become_places(database: Database) -> None:
     [source] = imports.listed(database, "places")
     assert imports.accept_names(database, source, None, NOON_MS) == AcceptedNames(added=2)
     assert {each.kind for each in everybody(database).values()} == {"place"}
-    locations.delete_places(database)
+    imports.delete(database, "places")
     assert everybody(database) == {}
 
 
@@ -141,7 +141,7 @@ def test_who_more_is_known_of_stays(database: Database, source: Import, more: st
 
 def test_the_whole_source_forgets_as_its_imports_do(database: Database, source: Import) -> None:
     imports.accept_names(database, source, None, NOON_MS)
-    messages.delete_messages(database)
+    imports.delete(database, "messages")
     assert everybody(database) == {}
     with database.read() as connection:
         assert connection.execute("select count(*) from entity_imports").fetchone() == (0,)

@@ -183,4 +183,4 @@ def test_many_are_added_together_or_not_at_all(database: Database) -> None:
 def test_the_choice_is_a_preference(database: Database) -> None:
     journal = named(database, "Journal")
     personas.activate(database, journal.id)
-    assert preferences.all_preferences(database)["persona.active"] == journal.id
+    assert preferences.get_preference(database, "persona.active") == journal.id

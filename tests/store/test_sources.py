@@ -104,7 +104,7 @@ def test_messages_wait_for_their_vectors_until_they_go(database: Database) -> No
     [found] = messages.browse(database)
     assert messages.texts(database, [found.id, 99]) == {found.id: "hello"}
     assert vectors.count_missing(database) == 1
-    messages.delete_messages(database)
+    imports.delete(database, "messages")
     assert (vectors.count_missing(database), indexed(database)) == (0, 0)
 
 
@@ -197,9 +197,9 @@ def test_first_place_switches_places_on_and_the_last_one_off(database: Database)
     assert not locations.are_enabled(database), "what a person switched off stays off"
     preferences.set_preference(database, imports.PLACES_ENABLED, True)
     first, last = (made.id for made in imports.listed(database, "places"))
-    locations.delete_places(database, first)
+    imports.delete(database, "places", first)
     assert locations.are_enabled(database)
-    locations.delete_places(database, last)
+    imports.delete(database, "places", last)
     assert not locations.are_enabled(database)
 
 
@@ -211,15 +211,15 @@ def test_row_goes_with_the_import_that_brought_it_first(database: Database) -> N
     put_messages(database, [message("one"), message("two")])
     second, first = imports.listed(database)
     assert (second.counts, second.rows, first.rows) == (Upserted(added=1, skipped=1), 1, 1)
-    assert messages.delete_messages(database, second.id) == 1
+    assert imports.delete(database, "messages", second.id).rows == 1
     assert [found.body for found in messages.browse(database)] == ["one"]
     with pytest.raises(ImportNotFound):
-        calendars.delete_events(database, first.id)
+        imports.delete(database, "calendar", first.id)
 
 
 def test_contacts_go_with_their_last_message(database: Database) -> None:
     put_messages(database, [message("a", name="Anna")])
-    assert messages.delete_messages(database) == 1
+    assert imports.delete(database, "messages").rows == 1
     assert (messages.contacts(database), imports.listed(database)) == ([], [])
 
 
@@ -227,7 +227,7 @@ def test_deleted_words_are_not_in_the_file_any_more(database: Database) -> None:
     put_messages(database, [message("the password is xylophonequark", name="Zweistein")])
     copy = database.data_dir.backups / "before-m020-1.db"
     copy.write_bytes(b"xylophonequark")
-    messages.delete_messages(database)
+    imports.delete(database, "messages")
     content = b"".join(path.read_bytes() for path in database.data_dir.home.rglob("*") if path.is_file())
     assert b"xylophonequark" not in content
     assert b"Zweistein" not in content
@@ -247,7 +247,7 @@ def test_what_a_chat_was_shown_of_a_source_goes_with_it(database: Database) -> N
         tool_calls.claim(database, call.id, {"n": n}, NOON_MS)
         tool_calls.finish(database, call.id, tool_calls.Outcome("completed", '{"said": 1}'), NOON_MS)
         conversations.finish_turn(database, turn.id, f"answer {n}", {}, [], NOON_MS)
-    messages.delete_messages(database)
+    imports.delete(database, "messages")
     assert [each.answer_md for each in conversations.turns(database, chat_id)] == [
         "answer 0", DELETED_ANSWER, DELETED_ANSWER,
     ]  # fmt: skip

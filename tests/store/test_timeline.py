@@ -196,13 +196,6 @@ def test_no_query_of_the_timeline_reads_a_whole_table(database: Database) -> Non
 # -- days ---------------------------------------------------------------------------------
 
 
-def test_days_know_whether_they_have_a_frame(database: Database) -> None:
-    """TL-2: the caller's days, half-open: a frame at midnight belongs to the day that begins."""
-    put(database, DAY, "Code")
-    days = [(NOON_MS + n * DAY, NOON_MS + (n + 1) * DAY) for n in range(3)]
-    assert timeline.days_with_frames(database, days) == [False, True, False]
-
-
 @pytest.mark.parametrize(("day", "expected"), [(0, (None, 1)), (1, (None, 3)), (2, (1, 3)), (4, (3, None))])
 def test_nearest_days_of_an_empty_one(
     database: Database, day: int, expected: tuple[int | None, int | None]
