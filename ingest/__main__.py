@@ -19,31 +19,16 @@ from typing import Any
 
 import click
 
-from engines.embeddings.protocol import EmbeddingError
 from ingest.core.home import AlreadyRunning, Home, only_worker, open_home
-from ingest.demo.command import demo
-from ingest.importers import images as image_import
-from ingest.importers import video as video_import
-from ingest.importers.import_runner import (
-    SOME_FAILED,
-    ImportFeed,
-    Progress,
-    embedder_of,
-    engine_of,
-    leave_at_once,
-    memory_of,
-    print_summary,
-    run_import,
-    stop_on_signals,
-)
-from ingest.importers.items import CannotImport, Item, Skipped, moment_ms, zone_named
-from ingest.reading import reindex
-from ingest.worker.worker import Worker
+from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped, moment_ms, zone_named
 from store.core.errors import StoreError
 from store.core.paths import DataDir, default_home, restrict_umask
 from store.core.settings import load
 from store.core.times import now_ms
 from store.sources.imports import KINDS, Kind
+
+# Each command imports what it works with when it is called: an import that the web app starts for one
+# file would wait half a second for models, video and the sample week, and the worker has no use for parsers.
 
 # ``python -m ingest import messages|calendar|location|places FILE``.
 
@@ -71,7 +56,6 @@ def _command(kind: Kind) -> click.Command:
     @click.option("--json", "as_json", is_flag=True)
     @click.pass_obj
     def command(home: Home, /, file: Path, as_json: bool, **given: Any) -> None:
-        # Only here: the worker, which lives long, has no use for parsers.
         from ingest.importers.sources.source_file import Options
         from ingest.importers.sources.source_import import import_file, summary_lines
 
@@ -123,7 +107,21 @@ log = logging.getLogger("ingest")
 _NICE = 10
 
 
-@click.group(invoke_without_command=True)
+class _Commands(click.Group):
+    """Those below, and `demo`, which has a package of its own."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted([*super().list_commands(context), "demo"])
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name != "demo":
+            return super().get_command(context, name)
+        from ingest.demo.command import demo
+
+        return demo
+
+
+@click.group(cls=_Commands, invoke_without_command=True)
 @click.option("--home", type=click.Path(path_type=Path), help="The home folder (default: RECOLLECT_HOME).")
 @click.option("--once", is_flag=True, help="Empty the spool, read everything that waits, and exit.")
 @click.pass_context
@@ -150,6 +148,9 @@ def imports() -> None:
 @click.pass_obj
 def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     """Import the pictures of DIRECTORY, each at the time its file says."""
+    from ingest.importers import images as image_import
+    from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
+
     zone = zone_named(tz)
     found = image_import.find(directory, zone)
     items = image_import.read(found, zone)
@@ -168,6 +169,9 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
 @click.pass_obj
 def video(home: Home, file: Path, start: str, interval: float, tz: str | None, as_json: bool) -> None:
     """Import a screen recording; its sound is ignored."""
+    from ingest.importers import video as video_import
+    from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
+
     zone = zone_named(tz)
     start_ms = moment_ms(start, zone)
     clip = video_import.look(file)
@@ -195,6 +199,10 @@ for _command in commands():
 @click.pass_obj
 def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bool, as_json: bool) -> None:
     """Make the indexes anew; may be stopped and started again."""
+    from engines.embeddings.protocol import EmbeddingError
+    from ingest.importers.import_runner import embedder_of
+    from ingest.reading import reindex
+
     told: dict[str, object] = {}
     if of_words or not of_meaning:
         indexed = reindex.text(home)
@@ -225,20 +233,25 @@ _REINDEXED = {
 }
 
 
-ingest.add_command(demo)
-
-
 def _work(home: Home, once: bool) -> int:
+    from ingest.importers import import_runner
+    from ingest.worker.worker import Worker
+
     with only_worker(home.data_dir):
         _be_modest()
-        worker = Worker(home, engine_of(home), open_embedder=embedder_of(home), open_memory=memory_of(home))
-        stop_on_signals(worker)
+        worker = Worker(
+            home,
+            import_runner.engine_of(home),
+            open_embedder=import_runner.embedder_of(home),
+            open_memory=import_runner.memory_of(home),
+        )
+        import_runner.stop_on_signals(worker)
         code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""
         if shortfall:
             click.echo(f"ingest: {shortfall}", err=True)
             code = SOME_FAILED
-        leave_at_once(worker, code)
+        import_runner.leave_at_once(worker, code)
         return code
 
 

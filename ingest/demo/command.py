@@ -19,8 +19,8 @@ from ingest.demo import drawing
 from ingest.demo.days import NoClockChange, Options
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
-from ingest.importers.import_runner import SOME_FAILED, ImportFeed, Progress, engine_of, run_import
-from ingest.importers.items import CannotImport, zone_named
+from ingest.importers.import_runner import ImportFeed, Progress, engine_of, run_import
+from ingest.importers.items import SOME_FAILED, CannotImport, zone_named
 from store.core.settings import Settings
 from store.ocr import readings
 

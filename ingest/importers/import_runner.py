@@ -17,7 +17,7 @@ import click
 from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
 from ingest.core.home import AlreadyRunning, Home, only_worker
-from ingest.importers.items import CannotImport, Item, Skipped
+from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Refiners
@@ -28,7 +28,6 @@ from store.core.times import now_ms
 from store.frames import frames
 from store.ocr import readings
 
-SOME_FAILED = 1
 _INTERRUPTED = 130
 
 

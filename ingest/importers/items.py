@@ -14,6 +14,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.spool.queue import Capture
 
+SOME_FAILED = 1
+"""The exit code of an import that did not take in everything."""
+
 # Any fixed UUID serves: it only has to be the same in every import.
 _NAMESPACE = uuid.UUID("9d2b6a0e-6f5c-5c7e-9c1e-4e1f6a7d3b52")
 

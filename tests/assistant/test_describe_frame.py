@@ -28,6 +28,7 @@ from store.privacy import rules
 from store.privacy.rules import Rule
 from tests.assistant.agents import Ran, agent_deps, asked, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
+from tests.factories import picture
 from tests.stub_model import StubModel
 
 SAID = "A bar chart with three bars."
@@ -41,8 +42,8 @@ def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
 
 @pytest.fixture
 def frame(afternoon: Afternoon) -> FrameRow:
-    picture = Image.radial_gradient("L").resize((1920, 1080)).convert("RGB")
-    return afternoon.show(5, "sales by month", app_name="Sheets", window_name="report", image=picture)
+    image = picture(1, (1920, 1080))
+    return afternoon.show(5, "sales by month", app_name="Sheets", window_name="report", image=image)
 
 
 def call_of(frame: FrameRow, **more: Any) -> tuple[str, dict[str, Any]]:

@@ -20,6 +20,7 @@ from tests.assistant.looking import Turn
 from tests.attaching import attached_chat
 from tests.stub_model import StubModel
 from tests.stub_search import StubSearch
+from tests.tables import for_each
 
 START, END = START_MS / 1000, NOW_MS / 1000
 GOOD: dict[str, dict[str, Any]] = {
@@ -102,7 +103,7 @@ def test_every_tool_has_a_good_example() -> None:
     assert set(GOOD) == {tool.name for tool in ALL.list()}
 
 
-@pytest.mark.parametrize("name", GOOD)
+@for_each("name", GOOD)
 def test_good_input_is_answered(turn: tuple[Turn, Registry, int], name: str) -> None:
     arguments = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[name].items()}
     if name == "store_fact":
@@ -112,7 +113,7 @@ def test_good_input_is_answered(turn: tuple[Turn, Registry, int], name: str) -> 
     assert isinstance(json.loads(result.output), dict)
 
 
-@pytest.mark.parametrize("tool", ALL.list(), ids=lambda tool: tool.name)
+@for_each("tool", ALL.list(), ids=lambda tool: tool.name)
 def test_bad_input_is_refused(turn: tuple[Turn, Registry, int], tool: Tool) -> None:
     """Each argument of another type, one too many, and none of those that are needed."""
     good = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
@@ -126,7 +127,7 @@ def test_bad_input_is_refused(turn: tuple[Turn, Registry, int], tool: Tool) -> N
         assert not tried(turn, tool.name, {}).success
 
 
-@pytest.mark.parametrize("tool", ALL.list(), ids=lambda tool: tool.name)
+@for_each("tool", ALL.list(), ids=lambda tool: tool.name)
 def test_empty_and_hostile_texts_are_no_accident(turn: tuple[Turn, Registry, int], tool: Tool) -> None:
     """Blank, odd and hostile texts give an answer or a sentence (R2.45, R2.54)."""
     good = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}

@@ -32,6 +32,7 @@ from store.frames.media import Media
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import Request, StubModel
+from tests.tables import for_each
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_a_frame_deleted_while_the_model_thinks_leaves_nothing_behind(
     assert "secret" not in repr(result)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "refusal"),
     [
         ({"start_ms": None}, TimeRangeRequired),

@@ -24,6 +24,7 @@ from tests.assistant.agents import agent_deps, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import put_events, put_places, put_points
 from tests.stub_model import StubModel
+from tests.tables import for_each
 
 DAY_MS = 86_400_000
 ALWAYS_ON = {
@@ -108,7 +109,7 @@ def test_r0_46_the_options_of_a_turn_hold_the_flag_of_every_gate() -> None:
     assert flags == dict.fromkeys(GATES.values(), True) | {"calendar_present": False}
 
 
-@pytest.mark.parametrize(("name", "flag"), GATES.items())
+@for_each(("name", "flag"), GATES.items())
 def test_r0_53_each_flag_removes_exactly_its_own_tool(database: Database, name: str, flag: str) -> None:
     everything = names(database, gates())
     assert name in everything

@@ -21,6 +21,7 @@ from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
 from tests.factories import store_frame
 from tests.store.test_deletion import put
+from tests.tables import for_each
 
 DAY_MS = 86_400_000
 TODAY_MS = NOW_MS // DAY_MS * DAY_MS
@@ -151,7 +152,7 @@ def test_r0_59_a_fact_that_cannot_be_is_refused_before_anybody_is_asked(database
             turn.notice("store_fact", **about, **objects)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "problem"),
     [
         ({"kind": "person"}, "Field required"),

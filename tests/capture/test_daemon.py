@@ -31,6 +31,7 @@ from tests.capture.fakes import (
     screen,
     window,
 )
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ EXCLUDED = {
 }
 
 
-@pytest.mark.parametrize("kind", EXCLUDED)
+@for_each("kind", EXCLUDED)
 def test_what_is_excluded_leaves_nothing_but_a_reason(data_dir: DataDir, kind: str) -> None:
     """PRI-2, PRI-7, PRI-12: the end of the path is tested, not the predicate."""
     rule, shown, reason = EXCLUDED[kind]

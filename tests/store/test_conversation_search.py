@@ -7,6 +7,7 @@ import pytest
 from store.chats import conversations
 from store.chats.conversations import MAX_WORDS, find_chats
 from store.core.database import Database
+from tests.tables import for_each
 
 
 def talk(database: Database, at_ms: int, *turns: tuple[str, str]) -> int:
@@ -31,7 +32,7 @@ def chats(database: Database) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "places"),
     [
         ("policy", [2, 0]),

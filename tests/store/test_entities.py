@@ -16,6 +16,7 @@ from store.memory import daily_summaries
 from store.sources import entities
 from store.sources.entities import EntityNotFound, Provenance
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 
 DAY_MS = 86_400_000
 
@@ -82,7 +83,7 @@ def test_two_writings_of_a_name_are_one_entity(database: Database) -> None:
     assert entities.get(database, first).description == "a colleague"
 
 
-@pytest.mark.parametrize("name", ["", "  ", "!?", "x" * 201])
+@for_each("name", ["", "  ", "!?", "x" * 201])
 def test_name_without_a_word_is_refused(database: Database, name: str) -> None:
     with pytest.raises(ValueError, match="a name has a word"):
         remember(database, name)

@@ -162,7 +162,7 @@ def test_words_answer_where_meaning_cannot(
     assert (ids(page), page.mode, page.fallback_reason) == ([frame_id], "fts", reason)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "options", "reason"),
     [
         ('"login system"', {}, "exact_query"),

@@ -14,6 +14,7 @@ from store.core.errors import MediaGone
 from store.core.paths import DataDir
 from store.frames import media
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
+from tests.tables import for_each
 
 
 def shelf(data_dir: DataDir) -> media.Media:
@@ -81,7 +82,7 @@ def test_a_damaged_picture_is_gone_and_never_another(
         assert (gone.value.frame_id, gone.value.reason) == (frame.id, reason)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "media_type"),
     [
         (b"", "image/webp"),

@@ -19,6 +19,7 @@ from store.memory.timeline import (
 from tests.factories import NOON_MS
 from tests.memories import put_observation, put_session
 from tests.store.plans import plans
+from tests.tables import for_each
 
 MINUTE = 60_000
 NOON = "2026-11-20T12:00:00Z"
@@ -98,7 +99,7 @@ def test_r4_24_an_unknown_anchor_is_an_error(
         get_context_timeline(database, anchor)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "anchor", ["", "yesterday", "2026-13-45", "session:", "session:x", "chat:1", "-5", "1.5", "12:00", "٣"]
 )
 def test_r4_35_what_is_no_anchor_is_an_error(database: Database, anchor: str) -> None:

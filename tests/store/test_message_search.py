@@ -95,7 +95,7 @@ def test_r0_67_a_weak_match_inside_is_never_lost_to_500_strong_ones_outside(
     assert weak.body not in said(everything)
 
 
-@pytest.mark.parametrize("mode", ["fts5", "semantic", "hybrid"])
+@for_each("mode", ["fts5", "semantic", "hybrid"])
 def test_r0_66_contact_is_filtered_inside_the_query(database: Database, mode: Mode) -> None:
     put_messages(database, [message("dinner", NOON_MS + n, "111", external_id=str(n)) for n in range(300)])
     put_messages(database, [message("is there any dinner left or not", NOON_MS, "222")])

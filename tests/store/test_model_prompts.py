@@ -10,6 +10,7 @@ from store.chats import prompts
 from store.chats.prompts import DRAFT_MS, MAX_CHARS, MAX_VERSIONS, PromptChanged, PromptInvalid, PromptVersion
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
+from tests.tables import for_each
 
 QWEN = "library/qwen3:8b"
 
@@ -94,7 +95,7 @@ def test_a_draft_that_went_on_is_not_the_one_that_was_read(database: Database) -
     assert texts(database) == [(1, "ab")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "content", "field"),
     [
         (QWEN, "x" * (MAX_CHARS + 1), "system_prompt"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from store.core import preferences
 from store.core.database import Database
+from tests.tables import for_each
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -32,7 +33,7 @@ def test_choice_survives(database: Database, key: str, value: Any) -> None:
     assert preferences.get_preference(database, key, "default") == value
 
 
-@pytest.mark.parametrize("value", [False, None, 0, ""])
+@for_each("value", [False, None, 0, ""])
 def test_choice_of_nothing_is_a_choice(database: Database, value: Any) -> None:
     """ActivityWatch deleted a setting when False was saved."""
     preferences.set_preference(database, "key", value)

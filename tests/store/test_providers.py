@@ -14,6 +14,7 @@ from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.egress import providers
 from store.egress.providers import Provider, ProviderInvalid, ProviderNotFound, key_of
+from tests.tables import for_each
 
 OWN = Provider(
     0, "work", "https://api.example/v1", "big", "sk-secret", "api.example", 32_768, True, True, False,
@@ -47,7 +48,7 @@ def test_a_key_is_not_in_the_text_of_a_provider() -> None:
     assert "sk-secret" not in repr(OWN)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "field"),
     [
         ({"name": ""}, "name"),

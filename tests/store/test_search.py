@@ -243,7 +243,7 @@ def test_what_is_excluded_does_not_rank(database: Database) -> None:
 # -- what a page says ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "mode", "expected"),
     [
         ("", "hybrid", ("browse", "browse", None, "words")),
@@ -336,7 +336,7 @@ def test_a_deadline_stops_the_search_and_the_connection_lives_on(database: Datab
     assert search(database, "c", ALWAYS).total == 300
 
 
-@pytest.mark.parametrize(("limit", "offset"), [(0, 0), (1, -1), (1, 10_001)])
+@for_each(("limit", "offset"), [(0, 0), (1, -1), (1, 10_001)])
 def test_a_page_that_cannot_be_is_refused(database: Database, limit: int, offset: int) -> None:
     with pytest.raises(ValueError, match="limit must be at least 1"):
         search(database, "", ALWAYS, limit=limit, offset=offset)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion
@@ -14,13 +12,14 @@ from store.search.filters import Filters
 from store.search.suggestions import Spelling, Suggestions, Widening, suggest
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts
+from tests.tables import for_each
 
 
 def spellings(database: Database, text: str, filters: Filters = ALWAYS) -> list[str]:
     return [each.text for each in suggest(database, text, filters, ALWAYS).spellings]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "expected"),
     [
         ("retenton", "retention"),

@@ -15,6 +15,7 @@ from store.embeddings import knn, vectors
 from store.embeddings.knn import SemanticUnavailable, SignIndex
 from tests.store.plans import plans
 from tests.store.searching import add_frame
+from tests.tables import for_each
 
 RNG = np.random.default_rng(7)
 D = 96
@@ -156,7 +157,7 @@ def test_thing_counts_with_its_best_chunk(database: Database) -> None:
     assert near.score > 0.99
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "model", "size", "reason"),
     [
         ("frame", "m", D, "no_embeddings"),

@@ -11,6 +11,7 @@ from store.core.paths import DataDir
 from store.frames import frames
 from store.timeline import ledger, segments
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 
 RANGE = f"from={NOON_MS}&to={NOON_MS + 600_000}"
@@ -63,7 +64,7 @@ def test_a_time_without_frames_says_so(browser: Actor) -> None:
     assert "Nothing was measured" in browser.get(f"/activity?{RANGE}").text
 
 
-@pytest.mark.parametrize("query", ["from=x&to=y", f"from={NOON_MS}", "from=2&to=1", f"{RANGE}&kind=mood"])
+@for_each("query", ["from=x&to=y", f"from={NOON_MS}", "from=2&to=1", f"{RANGE}&kind=mood"])
 def test_an_address_that_cannot_be_understood_is_refused(browser: Actor, query: str) -> None:
     assert browser.get(f"/activity?{query}").status_code == 400
 

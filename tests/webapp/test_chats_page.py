@@ -8,6 +8,7 @@ import pytest
 
 from store.core.database import Database
 from tests.store.test_conversation_search import talk
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 from webapp.pages.chats import view
 
@@ -67,9 +68,7 @@ def test_older_chats_follow(browser: Actor, chats: list[int], monkeypatch: pytes
     assert "Older chats" not in second
 
 
-@pytest.mark.parametrize(
-    "query", ["before=x", "before=1-2-3", f"before={'9' * 40}-1", "q=%00%FF", f"q={'a ' * 5000}"]
-)
+@for_each("query", ["before=x", "before=1-2-3", f"before={'9' * 40}-1", "q=%00%FF", f"q={'a ' * 5000}"])
 def test_strange_addresses_give_a_list(browser: Actor, chats: list[int], query: str) -> None:
     assert browser.get(f"/chats?{query}").status_code == 200
 

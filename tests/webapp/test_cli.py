@@ -67,7 +67,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
         assert run([later]) == 2
 
 
-@pytest.mark.parametrize("command", list(COMMANDS))
+@for_each("command", list(COMMANDS))
 def test_every_command_says_what_it_does(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([command, "--help"]) == 0
     text = capsys.readouterr().out
@@ -87,7 +87,7 @@ def test_help_loads_neither_flask_nor_a_database() -> None:
     assert done.stderr.strip() == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "code", "words"),
     [
         (("nothing",), 2, "No such command 'nothing'"),

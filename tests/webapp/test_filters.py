@@ -97,7 +97,7 @@ def test_the_zone_comes_from_the_nearest_choice(app: Flask, cookies: str, query:
         assert viewer().zone_origin == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("1795156328000", FRI_1432),

@@ -70,7 +70,7 @@ def test_port_80_may_be_left_out() -> None:
     assert is_allowed_host("localhost", NAMES, 80)
 
 
-@pytest.mark.parametrize("path", ["/", "/timeline", "/api/v1/health", "/static/favicon.svg", "/launch"])
+@for_each("path", ["/", "/timeline", "/api/v1/health", "/static/favicon.svg", "/launch"])
 def test_a_wrong_host_is_refused_on_every_address(program: Actor, path: str) -> None:
     answer = program.get(path, headers={"Host": "evil.example:8420"})
     assert answer.status_code == 403
@@ -90,8 +90,8 @@ def test_a_lan_address_is_checked_like_every_other(make_app: Callable[..., Flask
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
+@for_each("method", METHODS)
+@for_each(
     "headers",
     [
         {"Sec-Fetch-Site": "cross-site"},
@@ -156,7 +156,7 @@ def test_a_link_from_another_site_gets_one_link_and_no_data(
     assert "secret words" not in answer.text and "main.py" not in answer.text
 
 
-@pytest.mark.parametrize("path", ["//evil.example/x", "/\\evil.example", "///evil.example"])
+@for_each("path", ["//evil.example/x", "/\\evil.example", "///evil.example"])
 def test_the_link_back_never_leads_to_another_host(browser: Actor, path: str) -> None:
     answer = browser.get(path, headers=NAVIGATION)
     assert 'href="//' not in answer.text and 'href="/\\' not in answer.text
@@ -223,7 +223,7 @@ def test_a_made_up_token_is_refused_on_every_route(app: Flask, browser: Actor) -
         assert answer.status_code == 401, address
 
 
-@pytest.mark.parametrize(
+@for_each(
     "authorization",
     ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "bearer x", "Token x", "Bearer é", "Bearer a b", "\x7f"],
 )
@@ -265,8 +265,8 @@ def _encodings(token: str = "") -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.parametrize("encoding", range(5))
-@pytest.mark.parametrize("token", ["", "0" * 64, "é"])
+@for_each("encoding", range(5))
+@for_each("token", ["", "0" * 64, "é"])
 def test_a_change_without_the_csrf_token_is_refused(browser: Actor, encoding: int, token: str) -> None:
     answer = browser.post("/api/v1/capture/pause", **_encodings(token)[encoding])
     assert (answer.status_code, answer.get_json()["code"]) == (403, "csrf_token_required")

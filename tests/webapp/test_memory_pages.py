@@ -5,7 +5,6 @@ from __future__ import annotations
 import html as html_text
 import re
 
-import pytest
 from flask import Flask
 
 from store.chats import conversations
@@ -14,6 +13,7 @@ from store.core.paths import DataDir
 from store.memory import observations
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation, put_session
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
 
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}</textarea><script>alert(2)</script>"
@@ -29,7 +29,7 @@ def page(actor: Actor, path: str, status: int = 200) -> str:
     return str(answer.text)
 
 
-@pytest.mark.parametrize("path", ["/memory", "/memory/search", "/memory/around?anchor=2026-11-20T12:00:00Z"])
+@for_each("path", ["/memory", "/memory/search", "/memory/around?anchor=2026-11-20T12:00:00Z"])
 def test_every_page_opens_on_an_empty_home(browser: Actor, path: str) -> None:
     html = page(browser, path)
     assert html.count("<h1") == 1
@@ -66,7 +66,7 @@ def test_what_is_found_is_marked_and_its_surroundings_are_a_link_away(
     assert "Nothing of this is in memory" in page(browser, "/memory/search?q=zebra")
 
 
-@pytest.mark.parametrize("path", ["/memory/search", "/search", "/insights"])
+@for_each("path", ["/memory/search", "/search", "/insights"])
 def test_a_time_that_is_not_understood_is_told_on_the_page(browser: Actor, path: str) -> None:
     page(browser, f"{path}?q=x&when=custom&phrase=nonsense")
     assert "“nonsense” is not a time I know" in page(browser, "/memory/search?when=custom&phrase=nonsense")
@@ -88,9 +88,7 @@ def test_around_mixes_types_and_marks_the_anchor(browser: Actor, database: Datab
     assert [name for name, mark in marks if mark] == [f"observation-{number}"]
 
 
-@pytest.mark.parametrize(
-    ("anchor", "status"), [("999", 404), ("session:9", 404), ("yesterday", 400), ("", 400)]
-)
+@for_each(("anchor", "status"), [("999", 404), ("session:9", 404), ("yesterday", 400), ("", 400)])
 def test_an_anchor_that_is_none_is_an_error_page(browser: Actor, anchor: str, status: int) -> None:
     page(browser, f"/memory/around?anchor={anchor}", status)
 

@@ -19,6 +19,7 @@ from store.egress.providers import Provider
 from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
 from webapp.pages.models import routes
 
@@ -114,7 +115,7 @@ def test_a_key_is_never_sent_back(app: Flask, browser: Actor, send: Any, data_di
     assert KEY not in data_dir.providers.read_text()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "field"),
     [
         ({"base_url": "file:///etc/passwd"}, "base_url"),

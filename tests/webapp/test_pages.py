@@ -73,7 +73,7 @@ def assert_clean(html: str) -> None:
 # -- every page -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", PAGES)
+@for_each("path", PAGES)
 def test_every_page_opens_on_an_empty_home(visitor: Actor, path: str) -> None:
     html = page(visitor, path)
     assert_clean(html)
@@ -87,7 +87,7 @@ def test_every_page_is_clean_with_frames(visitor: Actor, shoot: Callable[..., Fr
     assert_clean(page(visitor, path))
 
 
-@pytest.mark.parametrize("path", PAGES)
+@for_each("path", PAGES)
 def test_pages_are_never_stored_and_vary_by_htmx(visitor: Actor, path: str) -> None:
     answer = visitor.get(path)
     assert answer.headers["Cache-Control"] == "no-store"
@@ -106,7 +106,7 @@ def test_htmx_gets_a_fragment_and_a_history_restore_the_page(
     assert "<html" in page(visitor, path, **{"HX-Request": "true", "HX-History-Restore-Request": "true"})
 
 
-@pytest.mark.parametrize("path", PAGES)
+@for_each("path", PAGES)
 def test_links_of_the_rail_lead_somewhere(visitor: Actor, path: str) -> None:
     rail = re.search(r'<nav class="rail".*?</nav>', page(visitor, path), re.S)
     assert rail is not None
@@ -290,7 +290,7 @@ def test_a_typed_time_goes_there(visitor: Actor, typed: str, location: str) -> N
     assert (answer.status_code, answer.headers["Location"]) == (303, location)
 
 
-@pytest.mark.parametrize("query", ["frame=x", "at=soon", "z=week", "day=30.2.", "frame=-1"])
+@for_each("query", ["frame=x", "at=soon", "z=week", "day=30.2.", "frame=-1"])
 def test_a_senseless_address_is_refused_in_words(visitor: Actor, query: str) -> None:
     html = page(visitor, f"/timeline?{query}", 400)
     assert "cannot be understood" in html and "Traceback" not in html

@@ -18,6 +18,7 @@ from store.core.settings import ChatSettings, Settings
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
 from webapp.pages import personas as persona_files
 from webapp.security.access import make_launch_code
@@ -93,7 +94,7 @@ def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, databa
     assert copied.words == PersonaText("Analyst of a friend", "Voice: dry.", "“Numbers”")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         b"", b"\xff\xfe", b"[]", b"{}", b'{"recollect_personas": 2, "personas": []}',

@@ -13,6 +13,7 @@ from store.core.database import open_database
 from store.core.settings import Settings
 from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 from webapp import create_app
 from webapp.ops.health import check
@@ -59,7 +60,7 @@ def test_every_page_says_that_it_is_a_sample_week(visitor: Actor, demo_copy: Dem
     assert "Sample week</a>" in answer.text
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_no_page_of_a_real_home_says_so(program: Actor, page: str) -> None:
     assert "Sample week" not in program.get(page).text
 

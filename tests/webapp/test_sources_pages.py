@@ -16,6 +16,7 @@ from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
 from tests.factories import NOON_MS
 from tests.sources import put_events, put_messages, put_places, put_points
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.core.services import Services
 
@@ -69,7 +70,7 @@ def test_messages_are_paged_without_gap_and_searched(program: Actor, own: Servic
     assert "Nothing is found" in program.get("/sources/messages?q=zzzz").text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_what_a_file_said_is_never_markup(program: Actor, own: Services, kind: Kind) -> None:
     fill(own)
     assert "<script>alert" not in program.get(f"/sources/{kind}").text
@@ -109,8 +110,8 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("query", ODD)
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("query", ODD)
+@for_each("kind", KINDS)
 def test_an_odd_address_is_answered(program: Actor, own: Services, kind: Kind, query: str) -> None:
     fill(own)
     assert program.get(f"/sources/{kind}?{query}").status_code == 200

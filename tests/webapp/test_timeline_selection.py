@@ -13,6 +13,7 @@ from store.core.paths import DataDir
 from store.frames.frames import FrameRow
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from tests.webapp.test_days_pages import page, words
 from webapp.pages.timeline.stage import NO_SELECTION, Selection
@@ -113,7 +114,7 @@ def test_what_the_lane_selects_is_drawn_by_the_server(
     assert answer.headers["HX-Replace-Url"] == f"/timeline?frame={frame.id}&{chosen}"
 
 
-@pytest.mark.parametrize("bad", ["from=x", "to=soon", "from=999999999999999"])
+@for_each("bad", ["from=x", "to=soon", "from=999999999999999"])
 def test_an_end_that_is_no_moment_is_refused(browser: Actor, bad: str) -> None:
     page(browser, f"/timeline?{bad}", 400)
 

@@ -18,6 +18,7 @@ from store.core.database import Database
 from tests import documents
 from tests.assistant.helpers import reply
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from tests.webapp.conftest import API, Actor, Clock, agent_settings, csrf_of
 from tests.webapp.mouths import Form, Json, Mouth, Running, Socket, Sse, serve
 from webapp.core import uploads
@@ -69,7 +70,7 @@ def test_a_page_never_comes_under_its_own_type(program: Actor) -> None:
     assert (served.content_type, image["width"], image["height"]) == ("image/png", 40, 30)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "status", "code", "words"),
     [
         (b"", 422, "attachment_refused", "it is empty"),

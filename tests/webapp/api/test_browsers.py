@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from werkzeug.test import TestResponse
 
 from store.privacy import rules as privacy
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 from webapp.core.services import Services
 from webapp.security.access import EXTENSION_ORIGIN, extension_token
@@ -39,7 +39,7 @@ def test_what_the_extension_says_is_kept_for_capture(stranger: Actor, own: Servi
     assert not any(name.lower().startswith("access-control") for name, _ in answer.headers)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "origin",
     ["", "null", "chrome-extension://abcdefghijklmnopabcdefghijklmnop", "https://evil.example", "moz-extension://x",
      EXTENSION_ORIGIN + "/", EXTENSION_ORIGIN.upper(), "http://localhost:8420"],
@@ -55,7 +55,7 @@ def test_only_its_own_token_is_taken(stranger: Actor, own: Services) -> None:
     assert window_hints.read_reports(own.data_dir.spool) == []
 
 
-@pytest.mark.parametrize("path", ["/api/v1/search?start_time=0", "/api/v1/privacy/rules", "/timeline"])
+@for_each("path", ["/api/v1/search?start_time=0", "/api/v1/privacy/rules", "/timeline"])
 def test_its_token_opens_nothing_else(stranger: Actor, own: Services, path: str) -> None:
     token = {"Authorization": f"Bearer {extension_token(own.token)}"}
     assert stranger.get(path, headers=token).status_code == 401
@@ -67,7 +67,7 @@ def test_it_answers_no_get_and_no_other_host(stranger: Actor, own: Services) -> 
     assert say(stranger, own, Host="evil.example:8420").status_code == 403
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"copy_id": "../../etc/passwd"},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from assistant.core.records import TurnError
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -75,7 +73,7 @@ def test_a_range_without_frames_is_answered_honestly(program: Actor) -> None:
     assert body["answer_md"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "status", "code"),
     [
         ({"message": ""}, 422, "invalid_message"),

@@ -9,6 +9,7 @@ import pytest
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 
 ENTITIES, FACTS = "/api/v1/entities", "/api/v1/facts"
@@ -63,7 +64,7 @@ def test_forgetting_takes_facts_along(program: Actor) -> None:
         assert program.ask("DELETE", address).status_code == 404
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "status", "code"),
     [
         ({}, 422, "invalid_fact"),

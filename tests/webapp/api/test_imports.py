@@ -15,6 +15,7 @@ from bench.exports import WRITERS
 from store.sources import imports, messages
 from store.sources.imports import Kind
 from tests.factories import NOON_MS
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.core import uploads
 from webapp.core.services import Services
@@ -70,7 +71,7 @@ def test_a_chat_asks_who_one_is_and_takes_the_answer(program: Actor) -> None:
     assert upload(program, "messages", chat, "chat.txt", me="ben o'neil, else").get_json()["added"] == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parts", "status", "code"),
     [
         ({}, 422, "file_required"),

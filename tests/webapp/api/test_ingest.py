@@ -22,6 +22,7 @@ from store.privacy.rules import Rule
 from store.spool.queue import Capture
 from store.timeline import ledger
 from tests.factories import NOON_MS, picture, store_frame, webp
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.core.services import Services
 
@@ -119,7 +120,7 @@ def test_the_same_id_twice_is_one_capture(
     assert len(own.spool.waiting()) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "image",
     [b"", b"x", b"plain text", b"<svg/>", b"RIFF\x00\x00\x00\x00WEBPVP8 ", encoded("GIF"), encoded("BMP")],
     ids=["empty", "one byte", "text", "svg", "header", "gif", "bmp"],
@@ -154,7 +155,7 @@ def test_more_than_25_mb_is_413(program: Actor, own: Services) -> None:
     assert own.spool.usage() == (0, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "code"),
     [
         ({"capture_id": "7"}, "invalid_capture_id"),
@@ -205,7 +206,7 @@ def test_an_upload_without_a_picture_is_422(program: Actor) -> None:
     assert answer.status_code == 422
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "image/webp", "text/plain", ""])
+@for_each("content_type", ["application/json", "image/webp", "text/plain", ""])
 def test_an_upload_of_another_kind_is_415(program: Actor, content_type: str) -> None:
     answer = program.post("/api/v1/ingest", data=b"{}", content_type=content_type)
     assert (answer.status_code, answer.get_json()["code"]) == (415, "unsupported_media_type")

@@ -9,6 +9,7 @@ import pytest
 from store.core.database import Database
 from tests.factories import NOON_MS
 from tests.memories import put_observation, put_session
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 
 NOON = NOON_MS / 1000
@@ -53,7 +54,7 @@ def test_types_concept_file_kind_and_range_narrow(program: Actor, database: Data
         assert {(hit["type"], hit["id"]) for hit in data} == expected, query
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "code"),
     [
         ("types=frames", "invalid_types"),
@@ -89,7 +90,7 @@ def test_r4_38_the_index_is_short_and_full_adds_bodies(program: Actor, database:
     assert [entry["body"]["notes"] for entry in full["data"]] == ["three hours"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "status", "code"),
     [
         ("", 400, "anchor_required"),
@@ -145,7 +146,7 @@ def test_words_are_put_read_and_taken_back(program: Actor, database: Database) -
         assert (answer.status_code, answer.get_json()["code"]) == (404, "observation_not_found")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [{"title": ""}, {"title": " "}, {"facts": ["", "x"]}, {"kind": "x" * 41}, {"urls": []}, {"title": 7}],
 )

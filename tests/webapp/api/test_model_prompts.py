@@ -15,6 +15,7 @@ from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, Settings
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
 
 API = "/api/v1"
@@ -44,7 +45,7 @@ def test_r2_1_put_get_and_delete(program: Actor, model: str) -> None:
     assert {each["saved_by"] for each in history} == {"program"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "status", "code"),
     [
         ({}, 422, "system_prompt_required"),
@@ -62,7 +63,7 @@ def test_what_is_no_prompt_is_refused(program: Actor, body: Any, status: int, co
     assert program.get(path("stub")).get_json()["system_prompt"] is None
 
 
-@pytest.mark.parametrize("model", ["m" * 201, "%0A", "a%00b", "/x"])
+@for_each("model", ["m" * 201, "%0A", "a%00b", "/x"])
 def test_what_is_no_name_is_not_there(program: Actor, model: str) -> None:
     for method in ("GET", "PUT", "DELETE"):
         answer = program.ask(method, f"{API}/models/{model}/system-prompt", json={"system_prompt": "x"})

@@ -13,6 +13,7 @@ from store.spool.process_state import read_pause
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import ledger, segments
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 from webapp.core.services import Services
 
@@ -45,7 +46,7 @@ def test_the_timeline_tells_activity_gaps_and_apps(
     assert found["gaps"][-1]["reason"] == "not_running"
 
 
-@pytest.mark.parametrize("query", ["width_px=0", "width_px=a", "width_px=10001", "limit=1"])
+@for_each("query", ["width_px=0", "width_px=a", "width_px=10001", "limit=1"])
 def test_a_band_of_no_width_is_refused(program: Actor, query: str) -> None:
     assert program.get(f"/api/v1/timeline?{RANGE}&{query}").status_code == 400
 
@@ -114,7 +115,7 @@ def test_a_pause_without_minutes_lasts(program: Actor, data_dir: DataDir, now: C
         assert read_pause(data_dir.spool, now.now_ms + 10**12) is not None
 
 
-@pytest.mark.parametrize("minutes", [0, -1, "5", True, 10**9])
+@for_each("minutes", [0, -1, "5", True, 10**9])
 def test_a_pause_of_no_length_is_refused(program: Actor, data_dir: DataDir, minutes: Any) -> None:
     answer = program.post("/api/v1/capture/pause", json={"minutes": minutes})
     assert (answer.status_code, answer.get_json()["code"]) == (422, "invalid_minutes")
@@ -132,7 +133,7 @@ def test_rules_are_replaced_as_a_whole(program: Actor) -> None:
     assert (put["defaults"], put["builtin"]) == (False, [])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "field"),
     [
         ([{}], "rules.0.rule"),

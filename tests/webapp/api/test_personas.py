@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 
 BODY = {"name": "Analyst", "system_prompt": "Voice: dry.", "description": "Numbers"}
@@ -50,7 +51,7 @@ def test_a_built_in_one_is_copied_and_reset_but_not_removed(program: Actor) -> N
     assert (refused.status_code, refused.get_json()["code"]) == (409, "builtin_persona")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "field"),
     [
         ({"name": "Journal", "system_prompt": "x"}, "name"),

@@ -13,6 +13,7 @@ from store.core.paths import DataDir
 from store.egress import egress_log, providers
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 
 KEY = "sk-very-secret-1234"
@@ -122,7 +123,7 @@ def test_a_key_may_be_in_a_variable(program: Actor) -> None:
     assert (own["key_source"], own["has_key"], "WORK_KEY" in own["key_problem"]) == ("WORK_KEY", False, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "field"),
     [
         ({"base_url": "file:///etc/passwd"}, "base_url"),

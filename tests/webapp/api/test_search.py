@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock
 
 NOON = NOON_MS / 1000
@@ -89,7 +88,7 @@ def test_filters_reach_the_search(program: Actor, database: Database, data_dir: 
         assert [hit["frame_id"] for hit in answer["data"]] == [wanted.id], pair
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "code", "field"),
     [
         ("", "start_time_required", "start_time"),
@@ -156,7 +155,7 @@ def test_a_cursor_for_other_filters_is_refused(program: Actor, database: Databas
     assert (both.status_code, both.get_json()["code"]) == (400, "invalid_cursor")
 
 
-@pytest.mark.parametrize("text", ['"', "*", "NEAR(", "-", "C++", "'; --", "😀", "%00", "a OR", "(((", "%FF"])
+@for_each("text", ['"', "*", "NEAR(", "-", "C++", "'; --", "😀", "%00", "a OR", "(((", "%FF"])
 def test_any_text_is_a_valid_search(program: Actor, text: str) -> None:
     """SEA-6."""
     answer = program.client.get(

@@ -18,6 +18,7 @@ from store.core.settings import EmbeddingSettings, Settings
 from store.embeddings import vectors
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.cli import run
 from webapp.core.services import Services
@@ -49,7 +50,7 @@ def test_frame_is_found_by_meaning(program: Actor, frame_id: int, mode: str) -> 
     assert found["search"]["fallback_reason"] is None  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("q", "changes", "reason"),
     [
         ("login", {"mode": "fts"}, None),

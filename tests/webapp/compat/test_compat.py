@@ -209,7 +209,7 @@ def test_long_texts_lose_their_middle(text: str, most: int | None, expected: str
     assert shortened(text, most) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     [
         {"limit": "-1"}, {"limit": "x"}, {"offset": "99999"}, {"start_time": "yesterday"},
@@ -411,7 +411,7 @@ def test_a_person_may_let_old_clients_in_without_a_token(compat: Callable[..., F
     assert stranger.ask("/search", Origin="http://localhost:3000").status_code == 403
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("host", "headers"),
     [
         ("evil.example:3030", {}),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from assistant.context import topics
 from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
 from store.memory import chat_digests, chat_sessions
+from tests.tables import for_each
 from tests.webapp.conftest import Clock
 from tests.webapp.context.helpers import Past
 
@@ -114,6 +113,6 @@ def test_a_topic_that_was_dismissed_for_good_is_never_found_again(
     assert found is None or found.tag != "retention"
 
 
-@pytest.mark.parametrize("messages", [[], [""], ["。"], ["?" * 500], ["\x00\ud800 retention"]])
+@for_each("messages", [[], [""], ["。"], ["?" * 500], ["\x00\ud800 retention"]])
 def test_odd_questions_have_a_topic_or_none(context: ContextServices, messages: list[str]) -> None:
     decided(context, messages)

@@ -32,6 +32,7 @@ from store.frames.frames import FrameRow
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
+from tests.tables import for_each
 from tests.webapp.doors.conftest import Exclude
 from webapp.integrations.mcp import TOOLS, http_app, make_server
 from webapp.security.access import load_token, reading_token
@@ -262,7 +263,7 @@ def test_what_cannot_be_recorded_is_not_read(
 # -- refusals ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "arguments", "word"),
     [
         ("search_frames", {"start": "2026-11-20T13:00:00"}, "zone"),
