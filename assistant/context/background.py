@@ -66,7 +66,7 @@ def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContex
         )
     except TimeoutError:
         log.warning("background took too long; what was told before is told again")
-        return _again(services, asking)
+        return _prepared_before(services, asking)
     except FAULTS as error:
         log.warning("no background: %s", type(error).__name__)
         return PreparedContext(
@@ -115,13 +115,15 @@ def _prepared(services: ContextServices, asking: ContextRequest, began_s: float)
     if asking.chat_id is not None and chat_sessions.is_without_context(database, asking.chat_id):
         return PreparedContext(reason="switched off for this chat", session_id=session.id)
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
-    topic = topics.decided(database, session.id, session.metadata, messages, now_ms, pace.refresh_cooldown_s)
+    topic = topics.decide_topic(
+        database, session.id, session.metadata, messages, now_ms, pace.refresh_cooldown_s
+    )
     plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
     if asking.withheld:
         return replace(plain, reason=asking.withheld)
     if len(messages) < pace.min_user_turns:
         return replace(plain, reason=f"told from question {pace.min_user_turns} of a window on")
-    kept = _kept(services, session, topic, len(messages), now_ms, asking)
+    kept = _pack_told_last(services, session, topic, len(messages), now_ms, asking)
     if kept is not None:
         return replace(plain, **kept)
     loaded = packs.loaded(services, session, topic, asking, now_ms)
@@ -141,7 +143,7 @@ def _prepared(services: ContextServices, asking: ContextRequest, began_s: float)
     )
 
 
-def _kept(
+def _pack_told_last(
     services: ContextServices,
     session: ChatSession,
     topic: Topic | None,
@@ -161,10 +163,12 @@ def _kept(
     limit = packs.limits(services, asking)
     if before is None or (limit.tokens is not None and before.tokens > limit.tokens):
         return None
-    return _told(before, "told before in this window, not due yet") | {"prompt_tokens": asking.prompt_tokens}
+    return _fields_of_pack(before, "told before in this window, not due yet") | {
+        "prompt_tokens": asking.prompt_tokens
+    }
 
 
-def _told(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
+def _fields_of_pack(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
     return {
         "system_augmentation": before.text,
         "reason": reason,
@@ -176,7 +180,7 @@ def _told(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
     }
 
 
-def _again(services: ContextServices, asking: ContextRequest) -> PreparedContext:
+def _prepared_before(services: ContextServices, asking: ContextRequest) -> PreparedContext:
     """What the window was told last, looked up in a moment or not at all."""
 
     def look_up() -> PreparedContext:
@@ -185,13 +189,17 @@ def _again(services: ContextServices, asking: ContextRequest) -> PreparedContext
         if session is None or session.chat_id not in (None, asking.chat_id):
             return PreparedContext(reason="there is no such window of this chat")
         plain = PreparedContext(
-            topic=topics.stored(session.metadata), session_id=session.id, prompt_tokens=asking.prompt_tokens
+            topic=topics.topic_of_session(session.metadata),
+            session_id=session.id,
+            prompt_tokens=asking.prompt_tokens,
         )
         pack_hash = session.metadata.get("last_context_hash", "")
         before = context_packs.by_hash(services.database, session.id, pack_hash) if pack_hash else None
         if before is None or asking.withheld:
             return replace(plain, reason="it took too long, and nothing was told before")
-        return replace(plain, **_told(before, "told before in this window; making it anew took too long"))
+        return replace(
+            plain, **_fields_of_pack(before, "told before in this window; making it anew took too long")
+        )
 
     try:
         return _within(look_up, _LOOK_UP_S, services)

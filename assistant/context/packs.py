@@ -152,7 +152,7 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
     sections: tuple[tuple[SectionName, str, Sequence[Candidate], int], ...] = (
         ("recent", RECENT_TITLE, loaded.recent, limits.recent),
         ("history", HISTORY_TITLE, loaded.history, limits.history),
-        ("topic", f"Topic: {_plain(loaded.topic_title)}", loaded.topic, limits.topic),
+        ("topic", f"Topic: {_safe_line(loaded.topic_title)}", loaded.topic, limits.topic),
     )
     hashes: set[str] = set()
     texts: list[str] = []
@@ -186,17 +186,17 @@ def _section(
     size = len(lines[0])
     is_full = False
     for at, candidate in enumerate(candidates):
-        text = _plain(candidate.line.text)
+        text = _safe_line(candidate.line.text)
         key = hash_of(text)
         if key in hashes or not text:
-            left_out.append(_left(name, candidate, "told already" if text else "it says nothing"))
+            left_out.append(_omitted(name, candidate, "told already" if text else "it says nothing"))
             continue
         # A line that is not the last one leaves room for the marker.
         reserve = 0 if at == len(candidates) - 1 else len(TRUNCATED) + 1
         room = cap - size - reserve - len("\n- ")
         if is_full or (len(text) > room and not _can_cut(cap - size)):
             is_full = True
-            left_out.append(_left(name, candidate, full))
+            left_out.append(_omitted(name, candidate, full))
             continue
         is_cut = len(text) > room
         if is_cut:
@@ -216,11 +216,13 @@ def _can_cut(room: int) -> bool:
     return room - len("\n- …\n") - len(TRUNCATED) >= _MIN_LINE_CHARS
 
 
-def _left(section: SectionName, candidate: Candidate, reason: str) -> OmittedLine:
-    return OmittedLine(section, _plain(candidate.line.text), candidate.line.sessions, candidate.score, reason)
+def _omitted(section: SectionName, candidate: Candidate, reason: str) -> OmittedLine:
+    return OmittedLine(
+        section, _safe_line(candidate.line.text), candidate.line.sessions, candidate.score, reason
+    )
 
 
-def _plain(text: str) -> str:
+def _safe_line(text: str) -> str:
     """One line without secrets and without what a model's template would read as its own."""
     return " ".join(neutralized(redacted(text)).replace("[", "(").replace("]", ")").split())
 

@@ -185,7 +185,7 @@ def _summarised(services: ContextServices, session_id: int) -> bool:
             chat_summaries.put_empty(services.database, session_id)
             return True
         is_kept = _put(services, session_id, turns, session_summary.summary_by_rules(turns), BY_RULES)
-        _judge(services, turns)
+        _score_usefulness(services, turns)
         return is_kept
     except FAULTS:
         raise
@@ -239,7 +239,7 @@ def _put(
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, session_summary.text_of(kept)),
-        traces=session_summary.traced(kept, turns, by),
+        traces=session_summary.trace_fields(kept, turns, by),
         made_of=turns,
     )
 
@@ -276,7 +276,7 @@ def _roll_up(services: ContextServices) -> None:
         log.warning("the digests of chats are made later: %s", type(error).__name__)
 
 
-def _judge(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
+def _score_usefulness(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
     """How much of their background sampled answers made use of: the share of its tags they name."""
     by_id = {turn.turn_id: turn for turn in turns}
     shares = {}
@@ -319,7 +319,7 @@ class Keeper:
     """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
 
     def __init__(self, services: ContextServices, every_s: float = LOOK_EVERY_S) -> None:
-        self._deps = services
+        self._services = services
         self._every_s = every_s
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="context", daemon=True)
@@ -333,11 +333,11 @@ class Keeper:
     def _run(self) -> None:
         try:
             while True:
-                look(self._deps)
+                look(self._services)
                 if self._ended.wait(self._every_s):
                     return
         finally:
-            self._deps.database.close_thread()
+            self._services.database.close_thread()
 
 
 def look(services: ContextServices) -> None:

@@ -63,7 +63,9 @@ def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
         "investigated": _investigated(turns),
         "learned": _learned(done),
         "completed": [Piece(f"{len(done)} of {len(turns)} questions answered.", _numbers(done or turns))],
-        "next_steps": [Piece(f"Not answered: {_asked(open_one)}", (open_one.n,))] if open_one else [],
+        "next_steps": [Piece(f"Not answered: {_short_question(open_one)}", (open_one.n,))]
+        if open_one
+        else [],
         "notes": [Piece(f"{unproven} statement{'s' * (unproven > 1)} had no evidence.", _numbers(doubted))]
         if doubted
         else [],
@@ -87,9 +89,9 @@ def text_of(fields: Fields) -> str:
 
 def _request(turns: Sequence[SessionTurn]) -> list[Piece]:
     first, last = turns[0], turns[-1]
-    sentences = [Piece(_asked(first), (first.n,))]
-    if _asked(last) != _asked(first):
-        sentences.append(Piece(f"Later: {_asked(last)}", (last.n,)))
+    sentences = [Piece(_short_question(first), (first.n,))]
+    if _short_question(last) != _short_question(first):
+        sentences.append(Piece(f"Later: {_short_question(last)}", (last.n,)))
     return sentences
 
 
@@ -123,7 +125,7 @@ def frames_of(turn: SessionTurn, claim: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(turn.frames[n] for n in claim.get("citations", ()) if n in turn.frames))
 
 
-def _asked(turn: SessionTurn) -> str:
+def _short_question(turn: SessionTurn) -> str:
     return one_line(turn.question, MAX_MESSAGE_CHARS)
 
 
@@ -189,7 +191,7 @@ def summary_by_model(
         return None
     if choice == "local" and not is_local(endpoint.base_url):
         return None
-    messages = [Message("system", _TASK), Message("user", _told(turns))]
+    messages = [Message("system", _TASK), Message("user", _chat_text(turns))]
     ledger = SentLedger(database, clock, endpoint, "refine", turn_id=last.turn_id)
     try:
         completion = model.complete(messages, schema=_SCHEMA, timeout_s=timeout_s, on_send=ledger)
@@ -200,7 +202,7 @@ def summary_by_model(
     return _checked(completion.text), last.model
 
 
-def _told(turns: Sequence[SessionTurn]) -> str:
+def _chat_text(turns: Sequence[SessionTurn]) -> str:
     """The session without its secrets, the latest questions where it is long."""
     parts: list[str] = []
     room = _MAX_TOLD_CHARS
@@ -252,7 +254,7 @@ MIN_SHARED_WORDS = 2
 _FIGURE = re.compile(r"\d[\d.,:/-]*\d|\d")
 
 
-def traced(fields: Mapping[str, str | None], turns: Sequence[SessionTurn], made_by: str) -> Traces:
+def trace_fields(fields: Mapping[str, str | None], turns: Sequence[SessionTurn], made_by: str) -> Traces:
     """The traces of a summary that is made of these questions now."""
     known = pieces(turns) if made_by == BY_RULES and turns else {}
     words = [(turn, _words(f"{turn.question}\n{turn.answer_md}")) for turn in turns]
@@ -268,10 +270,10 @@ def of_summary(summary: ChatSummary, turns: Sequence[SessionTurn]) -> Traces:
     if summary.traces is not None:
         return summary.traces
     # Its answers may be checked otherwise by now, so what rules would write now is no proof of what they did.
-    return traced(summary.fields, turns, "")
+    return trace_fields(summary.fields, turns, "")
 
 
-def within(text: str, summary: ChatSummary, traces: Traces) -> tuple[Trace, ...]:
+def traces_within(text: str, summary: ChatSummary, traces: Traces) -> tuple[Trace, ...]:
     """The traces of a digest's line, which is made of a summary's sentences, the last perhaps cut."""
     kept, at = [], 0
     for name, field_text in summary.fields.items():
@@ -313,10 +315,12 @@ def _of_pieces(text: str, pieces: Sequence[Piece]) -> list[Trace]:
 
 def _by_words(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> list[Trace]:
     spans = [(statement.start, statement.end) for statement in split_statements(text)] or [(0, len(text))]
-    return [_found(text, start, end, turns) for start, end in spans]
+    return [_trace_by_words(text, start, end, turns) for start, end in spans]
 
 
-def _found(text: str, start: int, end: int, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> Trace:
+def _trace_by_words(
+    text: str, start: int, end: int, turns: Sequence[tuple[SessionTurn, frozenset[str]]]
+) -> Trace:
     words = _words(text[start:end])
     shared = [len(words & turn_words) for _, turn_words in turns]
     best = max(shared, default=0)

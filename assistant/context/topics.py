@@ -51,13 +51,13 @@ class Topic:
         return asdict(self)
 
 
-def stored(metadata: Mapping[str, Any]) -> Topic | None:
+def topic_of_session(metadata: Mapping[str, Any]) -> Topic | None:
     """The topic of a session's metadata."""
     kept = metadata.get("topic")
     return Topic(**kept) if kept else None
 
 
-def of_stored(known: chat_digests.Topic) -> Topic:
+def as_window_topic(known: chat_digests.Topic) -> Topic:
     """A topic that is known, as if a window were about it."""
     return Topic(known.topic, known.title, known.score, "inferred", known.built_ms)
 
@@ -67,7 +67,7 @@ def is_dismissed(metadata: Mapping[str, Any]) -> bool:
     return bool(metadata.get("no_topic"))
 
 
-def decided(
+def decide_topic(
     database: Database,
     session_id: int,
     metadata: Mapping[str, Any],
@@ -79,7 +79,7 @@ def decided(
 
     One that is younger than `cooldown_s` does not change.
     """
-    current = stored(metadata)
+    current = topic_of_session(metadata)
     if is_dismissed(metadata):
         return None
     if current and current.by == "person":
@@ -105,7 +105,7 @@ def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) 
     session = chat_sessions.latest_of_chat(database, chat_id)
     if session is None:
         return False
-    current = stored(session.metadata)
+    current = topic_of_session(session.metadata)
     if way == "none":
         changes: dict[str, Any] = {"topic": None, "no_topic": True}
     elif way == "automatic":

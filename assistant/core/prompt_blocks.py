@@ -5,7 +5,7 @@ before the history. Their order runs from static to changing: up to the time (`P
 the same from turn to turn, so that an endpoint can keep what it worked out for them.
 
 What was sent is kept as it was sent (`store.egress.egress_log`); `layout` says how long each block of it is,
-so that `taken_apart` finds them again in the very bytes.
+so that `split_blocks` finds them again in the very bytes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def layout(blocks: Sequence[Block]) -> str:
     return json.dumps([[block.name, len(block.text)] for block in blocks])
 
 
-def taken_apart(layout_json: str, contents: Sequence[str]) -> tuple[Block, ...]:
+def split_blocks(layout_json: str, contents: Sequence[str]) -> tuple[Block, ...]:
     """The blocks in the system messages that were sent, by their `layout`; () where it does not fit them."""
     if not layout_json:
         return ()

@@ -159,7 +159,7 @@ def _said(text: str, form: str) -> str:
     if _STARTS_OBJECT.match(said):
         found = _ANSWER.search(said)
         return decoded(found[1]) if found else ""
-    return parsing.shown(said, form) if form else said
+    return parsing.certain_prose(said, form) if form else said
 
 
 def _finished(said: str) -> str:

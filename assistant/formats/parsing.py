@@ -95,17 +95,17 @@ _WHOLE = {"functionary": "", "command-r": "[", "llama31": "{"}
 """What an output begins with that may be calls as a whole."""
 
 
-def shown(text: str, form: str) -> str:
+def certain_prose(text: str, form: str) -> str:
     """The part of an unfinished output that is prose for certain, trimmed."""
     if _WHOLE[form] and text.lstrip().startswith(_WHOLE[form]):
         return ""
     marker = first_outside_fences(text, _MARKERS[form])
     text = text[: marker.start()] if marker else text
-    text = text[: _begun(text, form)]
+    text = text[: _marker_begun(text, form)]
     return (llama31.END_TOKENS.sub("", text) if form == "llama31" else text).strip()
 
 
-def _begun(text: str, form: str) -> int:
+def _marker_begun(text: str, form: str) -> int:
     """Where something begins that may become a marker; the length of the text when nothing does."""
     places = [_token_begun(text, token) for token in _TOKENS[form]]
     patterns = [_ACTION_BEGUN, _FENCE_BEGUN] if form == "command-r" else [_FUNCTION_BEGUN]

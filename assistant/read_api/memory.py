@@ -59,7 +59,7 @@ def search_observations(
 
     The last 90 days are searched unless a range is given.
     """
-    return _found(call, search.search_observations, query, start, end, limit, project=project)
+    return _search(call, search.search_observations, query, start, end, limit, project=project)
 
 
 def search_sessions(
@@ -74,7 +74,7 @@ def search_sessions(
 
     The last 90 days are searched unless a range is given.
     """
-    return _found(call, search.search_sessions, query, start, end, limit, project=project)
+    return _search(call, search.search_sessions, query, start, end, limit, project=project)
 
 
 def search_user_prompts(
@@ -88,7 +88,7 @@ def search_user_prompts(
 
     The last 90 days are searched unless a range is given.
     """
-    return _found(call, search.search_user_prompts, query, start, end, limit)
+    return _search(call, search.search_user_prompts, query, start, end, limit)
 
 
 def find_by_concept(
@@ -100,7 +100,7 @@ def find_by_concept(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations about a concept, those that answer `query` best first."""
-    return _found(call, search.find_by_concept, query, start, end, limit, concept)
+    return _search(call, search.find_by_concept, query, start, end, limit, concept)
 
 
 def find_by_file(
@@ -112,7 +112,7 @@ def find_by_file(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations in which a file was seen, those that answer `query` best first."""
-    return _found(call, search.find_by_file, query, start, end, limit, file)
+    return _search(call, search.find_by_file, query, start, end, limit, file)
 
 
 def find_by_type(
@@ -124,7 +124,7 @@ def find_by_type(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations of one kind, those that answer `query` best first."""
-    return _found(call, search.find_by_type, query, start, end, limit, kind)
+    return _search(call, search.find_by_type, query, start, end, limit, kind)
 
 
 def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
@@ -166,7 +166,7 @@ def get_context_timeline(
         raise ReadRefused("invalid", str(error)) from error
     except UnknownAnchor as error:
         raise ReadRefused("not_found", str(error.args[0])) from error
-    entries = shown(call, around.entries)
+    entries = permitted_entries(call, around.entries)
     if around.anchor.type != "time" and not any(around.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
     call.returned = len(entries)
@@ -200,7 +200,7 @@ TOOLS: tuple[Any, ...] = (
 # -- asking ---------------------------------------------------------------------------------
 
 
-def _found(
+def _search(
     call: ReadCall,
     find: Callable[..., MemoryPage],
     query: str,
@@ -237,7 +237,7 @@ def _with_zone(anchor: int | str) -> int | str:
 
 
 def _answer(call: ReadCall, page: MemoryPage, limit: int) -> MemoryFound:
-    entries = shown(call, page.entries)[:limit]
+    entries = permitted_entries(call, page.entries)[:limit]
     call.returned = len(entries)
     return MemoryFound(
         now=moment(call.now_ms),
@@ -292,7 +292,7 @@ def _details(entry: MemoryEntry) -> Details:
 # the person typed is nobody's window and is always given.
 
 
-def shown(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+def permitted_entries(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """The entries that the rules let out; those they keep back are counted."""
     permitted = []
     for entry in entries:

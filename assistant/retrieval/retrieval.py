@@ -176,7 +176,7 @@ def select_frames(
         return Selection(tuple(select_in(connection, filters, max_frames)), (spread,))
     pages = _searches(database, filters, words, meaning)
     hits = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
-    searched = tuple(_told(text, page) for text, page in pages)
+    searched = tuple(_searched(text, page) for text, page in pages)
     if in_range <= max_frames:
         ids = select_in(connection, filters, max_frames)
         relevant = len({hit.frame_id for hit in hits}.intersection(ids))
@@ -198,7 +198,7 @@ def _searches(
     return pages
 
 
-def _told(text: str, page: Page) -> Searched:
+def _searched(text: str, page: Page) -> Searched:
     return Searched(text, page.strategy, page.total, page.total_is_exact, page.fallback_reason or "")
 
 

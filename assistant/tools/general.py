@@ -14,7 +14,7 @@ from pydantic import Field
 
 from assistant.tools.context import ToolContext
 from assistant.tools.files import CannotRead, list_folder, read_text
-from assistant.tools.tool import ToolFailed, legible, tool
+from assistant.tools.tool import ToolFailed, printable_line, tool
 
 Expression = Annotated[str, Field(description="Such as 2*(3+4), sqrt(2), 17 % 5 or round(1/3, 4).")]
 FilePath = Annotated[str, Field(description="Whole path below an allowed folder.")]
@@ -48,11 +48,11 @@ def _covers_files(context: ToolContext) -> str:
 
 
 def _tells_read(context: ToolContext, path: str) -> str:
-    return f"Reads {legible(path)}, at most {context.read_file_max_bytes:,} bytes of it."
+    return f"Reads {printable_line(path)}, at most {context.read_file_max_bytes:,} bytes of it."
 
 
 def _tells_list(context: ToolContext, path: str) -> str:
-    return f"Lists the names in {legible(path)}."
+    return f"Lists the names in {printable_line(path)}."
 
 
 @tool(

@@ -49,8 +49,8 @@ def recall_facts_for_frame(lookup: SourceQuery, frame_id: FrameId) -> object:
     words = "\n".join(
         part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
     )
-    subjects = _shown(lookup, entities.on_frame(lookup.call.database, frame_id, words))
-    answer = _told(
+    subjects = _permitted(lookup, entities.on_frame(lookup.call.database, frame_id, words))
+    answer = _entity_rows(
         lookup, subjects, entities.facts_of(lookup.call.database, [subject.id for subject in subjects])
     )
     if not subjects:
@@ -68,8 +68,10 @@ def recall_entities(
     """Recalls people, places, events and things that are remembered, with their facts, last changed first;
     call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
     those on a frame use recall_facts_for_frame."""
-    known = _shown(lookup, entities.find_entities(lookup.call.database, name, kind, _AT_MOST))[:limit]
-    answer = _told(lookup, known, entities.facts_of(lookup.call.database, [entity.id for entity in known]))
+    known = _permitted(lookup, entities.find_entities(lookup.call.database, name, kind, _AT_MOST))[:limit]
+    answer = _entity_rows(
+        lookup, known, entities.facts_of(lookup.call.database, [entity.id for entity in known])
+    )
     if not known:
         answer["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
     return answer
@@ -91,12 +93,12 @@ def _tells_fact(
 ) -> str:
     if (object_entity_id is None) == (object_value is None):
         raise ToolFailed("Give exactly one of object_entity_id and object_value.")
-    what = object_value if object_entity_id is None else _named(context, object_entity_id)
+    what = object_value if object_entity_id is None else _entity_name(context, object_entity_id)
     seen = f", as frame {source_frame_id} shows" if source_frame_id is not None else ""
-    return f"Remembers: {_named(context, subject_id)}, {' '.join(predicate.split())}, {what}{seen}."
+    return f"Remembers: {_entity_name(context, subject_id)}, {' '.join(predicate.split())}, {what}{seen}."
 
 
-def _named(context: ToolContext, entity_id: int) -> str:
+def _entity_name(context: ToolContext, entity_id: int) -> str:
     """An entity as a person knows it. Raises `ToolFailed` when there is none."""
     try:
         entity = entities.get(context.library.database, entity_id)
@@ -188,13 +190,13 @@ def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
     return not ids or any(lookup.call.permits(frame) for frame in rows)
 
 
-def _shown(lookup: SourceQuery, known: list[Entity]) -> list[Entity]:
+def _permitted(lookup: SourceQuery, known: list[Entity]) -> list[Entity]:
     shown = [entity for entity in known if _permits(lookup, entity.frames)]
     lookup.call.withheld += len(known) - len(shown)
     return shown
 
 
-def _told(lookup: SourceQuery, known: list[Entity], facts: list[Fact]) -> dict[str, Any]:
+def _entity_rows(lookup: SourceQuery, known: list[Entity], facts: list[Fact]) -> dict[str, Any]:
     allowed = [
         candidate
         for candidate in facts

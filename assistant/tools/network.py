@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.tools.context import ToolContext, WebAccess
-from assistant.tools.tool import ToolFailed, legible, tool
+from assistant.tools.tool import ToolFailed, printable_line, tool
 from engines.web_search import SearchFailed
 from store.core.errors import StoreError
 
@@ -41,13 +41,13 @@ def _set_up(context: ToolContext) -> WebAccess:
     return context.web
 
 
-def _tells(context: ToolContext, query: str, limit: int) -> str:
+def _search_notice(context: ToolContext, query: str, limit: int) -> str:
     engine = _set_up(context).engine
     how = "" if engine.is_local or engine.is_encrypted else ", not encrypted on its way"
-    return f"Sends the search “{legible(query)}” to {engine.host}{how}."
+    return f"Sends the search “{printable_line(query)}” to {engine.host}{how}."
 
 
-def _covers(context: ToolContext) -> str:
+def _search_scope(context: ToolContext) -> str:
     return f"searches sent to {_set_up(context).engine.host}"
 
 
@@ -55,8 +55,8 @@ def _covers(context: ToolContext) -> str:
     mode="ask",
     reaches="the search endpoint that you set up, which gets the words of the search",
     risk="sends",
-    tells=_tells,
-    covers=_covers,
+    tells=_search_notice,
+    covers=_search_scope,
 )
 def web_search(context: ToolContext, query: Query, limit: Limit = 5) -> object:
     """Searches the web and gives titles, addresses and short texts; call it only for public facts that

@@ -98,7 +98,7 @@ def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
     return {tool.name: chosen.get(tool.name, tool.mode) for tool in tools.list()}
 
 
-def offered(database: Database, tools: Registry, gates: ToolGates) -> list[Tool]:
+def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[Tool]:
     """The tools of a turn, in their order: those that are not off and whose gates are open."""
     by_name = modes(database, tools)
     return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]
@@ -147,7 +147,7 @@ LACKS: Mapping[Gate, str] = {
 
 
 @dataclass(frozen=True)  # without slots: what is read is kept in the instance
-class ToolGates:
+class ToolGateOpts:
     """The flags of one turn. Make one for each turn with `of_turn`."""
 
     has_vision: bool
@@ -192,12 +192,12 @@ def of_turn(
     has_vision: bool,
     has_attachments: bool = False,
     wants_chats: Callable[[], bool] = bool,
-) -> ToolGates:
+) -> ToolGateOpts:
     """The flags of a turn that begins now; nothing is read yet.
 
     `wants_chats` says whether it may be told of earlier chats (`context.are_chats_told`).
     """
-    return ToolGates(
+    return ToolGateOpts(
         has_vision,
         partial(stored_places.are_enabled, database),
         partial(inventory.is_present, database),

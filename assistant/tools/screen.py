@@ -87,7 +87,7 @@ def _screen(name: str, function: Callable[..., BaseModel], *, has_span: bool = F
             # The audit row is written after the read has ended.
             with calls.call(context.library, DOOR, name) as call, _reading(call, context.timeout_s):
                 answer = function(call, **values)
-                return _told(context, answer, str(values.get("query", "")))
+                return _as_answer(context, answer, str(values.get("query", "")))
         except ReadRefused as error:
             raise ToolFailed(str(error)) from error
 
@@ -120,7 +120,7 @@ def outside_range(range_ms: tuple[int, int]) -> str:
 # -- telling --------------------------------------------------------------------------------
 
 
-def _told(context: ToolContext, answer: BaseModel, asked: str) -> dict[str, Any]:
+def _as_answer(context: ToolContext, answer: BaseModel, asked: str) -> dict[str, Any]:
     """The answer for the model: its frames with ids to cite, its times in words."""
     findings = context.findings
     fields: dict[str, Any] = _compact(answer.model_dump(exclude_none=True))
@@ -256,7 +256,7 @@ class _Shot:
         )
 
 
-def _seeing(context: ToolContext) -> VisionAccess:
+def _vision_of(context: ToolContext) -> VisionAccess:
     if context.vision is None:
         raise ToolFailed("The model cannot look at pictures.")
     return context.vision
@@ -278,28 +278,28 @@ def _shot(context: ToolContext, frame_id: int, returned: int) -> _Shot:
     return _Shot(frame, Picture(content, "image/jpeg"), width, height)
 
 
-def _tells(context: ToolContext, frame_id: int, question: str) -> str:
-    where, shot = _seeing(context).where, _shot(context, frame_id, 0)
+def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
+    where, shot = _vision_of(context).where, _shot(context, frame_id, 0)
     at = answers.rfc3339(shot.frame.captured_ms)
     return f"Shows one picture of your screen, taken {at}, to {where}: {shot.name}."
 
 
-def _covers(context: ToolContext) -> str:
-    return f"pictures of frames shown to {_seeing(context).where}"
+def _describe_scope(context: ToolContext) -> str:
+    return f"pictures of frames shown to {_vision_of(context).where}"
 
 
 @tool(
     mode="ask",
     reaches="one picture of your screen, shown to the model that answers",
     risk="sends",
-    tells=_tells,
-    covers=_covers,
+    tells=_describe_notice,
+    covers=_describe_scope,
 )
 def describe_frame(context: ToolContext, frame_id: FrameId, question: Question = "") -> object:
     """Looks at the picture of one frame and describes it; call it when its text cannot answer, such as for
     a chart, a photo or a layout. It sends one picture each time; read the text with get_frame first. Its
     description cannot be quoted."""
-    vision, shot = _seeing(context), _shot(context, frame_id, 1)
+    vision, shot = _vision_of(context), _shot(context, frame_id, 1)
     messages = [
         Message("system", INSTRUCTIONS),
         Message("user", question.strip() or "What does it show?", pictures=(shot.picture,)),

@@ -158,7 +158,7 @@ def get_sms_messages(
         limit,
         lookup.context.timeout_s,
     )
-    answer = _told(lookup, shown)
+    answer = _message_rows(lookup, shown)
     answer["total"] = total
     answer["window"] = [lookup.local(start_ms), lookup.local(end_ms)]
     if not shown:
@@ -190,7 +190,7 @@ def search_messages(
     page = messages.search_messages(
         lookup.call.database, asked, filters, mode=mode, limit=limit, deadline_s=lookup.context.timeout_s
     )
-    answer = _told(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
+    answer = _message_rows(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
     answer |= {"strategy": page.strategy, "read_as": page.reading}
     if page.fallback_reason:
         answer["fallback_reason"] = page.fallback_reason
@@ -242,7 +242,9 @@ def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -
     return {"messages": [], "contacts": rows_that_fit(rows)[0], "note": note}
 
 
-def _told(lookup: SourceQuery, items: list[Message], snippets: list[str] | None = None) -> dict[str, Any]:
+def _message_rows(
+    lookup: SourceQuery, items: list[Message], snippets: list[str] | None = None
+) -> dict[str, Any]:
     rows = []
     for n, item in enumerate(items):
         body = item.body

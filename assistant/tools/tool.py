@@ -125,7 +125,9 @@ def described(
     description = " ".join((inspect.getdoc(function) or "").split())
     if not description:
         raise TypeError(f"{name} needs a docstring")
-    return Tool(name, description, _plain(arguments.model_json_schema()), mode, reaches, run, arguments)
+    return Tool(
+        name, description, _without_titles(arguments.model_json_schema()), mode, reaches, run, arguments
+    )
 
 
 class Registry:
@@ -171,7 +173,7 @@ class Registry:
         return ToolResult(call_id, True, output)
 
 
-def legible(text: str) -> str:
+def printable_line(text: str) -> str:
     """A model's text within a sentence for a person: on one line, with a mark for what does not print, so
     that nothing in it hides or turns around what is said.
     """
@@ -210,7 +212,7 @@ def _model_of(function: Callable[..., object]) -> type[BaseModel]:
     return create_model(function.__name__, __base__=_Arguments, **fields)
 
 
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without pydantic's titles, and an optional value as its type alone."""
     properties = {name: _property(value) for name, value in schema.get("properties", {}).items()}
     required = schema.get("required", [])

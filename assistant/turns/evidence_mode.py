@@ -163,7 +163,7 @@ def _call(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Iterator
         files = attachments.attachment_text_for(services, plan.attached, window, can_read=False)
         packed, messages = _fitted(plan, blocks, window, retrieval, turn.history, files, merged)
         try:
-            completion = yield from _said(model, messages, services.models.timeout_s, ledger)
+            completion = yield from _streamed(model, messages, services.models.timeout_s, ledger)
         except ModelError as error:
             ledger.finish(error.code)
             if not isinstance(error, ContextTooLong) or not shrinks_left:
@@ -176,7 +176,7 @@ def _call(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Iterator
         return
 
 
-def _said(
+def _streamed(
     model: ChatModel, messages: Sequence[Message], timeout_s: float, ledger: SentLedger
 ) -> Generator[str, None, Completion]:
     """The answer's pieces, from a model that gives any, and then all of it."""

@@ -63,17 +63,17 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     if isinstance(turn.plan.model, ExtractiveModel):
         return plain
     try:
-        ask = partial(_named, turn, turn.plan.model, answer_md)
+        ask = partial(_title_by_model, turn, turn.plan.model, answer_md)
         answer = run_with_timeout(ask, math.inf, turn.stop, turn.database.close_thread)
     except Cancelled:
         return plain
     except (ModelError, StoreError) as error:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
         return plain
-    return insights.title_of(_bare(answer)) or plain
+    return insights.title_of(_unwrapped(answer)) or plain
 
 
-def _named(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
+def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
     services = turn.services
     blocks = in_order(identity=turn.plan.identity)
     summary = neutralized(without_numbers(answer_md))[:MAX_NAMED_CHARS]
@@ -89,7 +89,7 @@ def _named(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
     return completion.text
 
 
-def _bare(answer: str) -> str:
+def _unwrapped(answer: str) -> str:
     """A title where a model wrapped it into JSON all the same."""
     try:
         value = json.loads(answer)

@@ -103,7 +103,7 @@ def _rounds(session: ToolSession) -> Generator[TurnEvent, None, Completion]:
     for iteration in range(1, rounds + 1):
         first = session.plan.first_call if iteration == 1 else None
         if first:
-            completion, reply = _given(session, first)
+            completion, reply = _as_requested(session, first)
         else:
             completion, reply = yield from _generate(session, session.tools)
         if not reply.wanted:
@@ -121,7 +121,7 @@ def _rounds(session: ToolSession) -> Generator[TurnEvent, None, Completion]:
     return replace(completion, text=reply.prose or completion.text)
 
 
-def _given(session: ToolSession, first: FirstCall) -> tuple[Completion, ModelReply]:
+def _as_requested(session: ToolSession, first: FirstCall) -> tuple[Completion, ModelReply]:
     """A call as if the model had just asked for it; it is decided about like any other."""
     session.parts += 1
     is_offered = any(tool.name == first.tool for tool in session.tools)
@@ -140,7 +140,7 @@ def _generate(
     yield session.turn.status("thinking", model=plan.model.name)
     _fit(session)
     try:
-        completion = yield from _heard(session, tools)
+        completion = yield from _streamed(session, tools)
     except ContextTooLong:
         # Half of what was refused, for all that follows in this turn, too.
         session.room = size(session.messages) // 2
@@ -149,11 +149,11 @@ def _generate(
             raise
         sentence = text("shortened", plan.language, left_out=fitted.left_out, shortened=fitted.shortened)
         yield ShortenedEvent(fitted.left_out, fitted.shortened, sentence)
-        completion = yield from _heard(session, tools)
+        completion = yield from _streamed(session, tools)
     return completion, tool_execution.read(completion, tools or session.tools, session.form)
 
 
-def _heard(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
+def _streamed(session: ToolSession, tools: Sequence[Tool]) -> Generator[TurnEvent, None, Completion]:
     """The answer to one request, its words told as they come."""
     turn, services = session.turn, session.turn.services
     turn.stop.check()

@@ -129,19 +129,19 @@ def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> li
     """
     chain: list[tuple[Insight, int]] = []
     above: AnchoredChat | None = anchored
-    until_ms = _begun(database, chat_id)
+    until_ms = _created_ms(database, chat_id)
     while above is not None and above.amends_id is not None:
         try:
             base = insights.get(database, above.amends_id)
         except InsightNotFound:
             break
         chain.insert(0, (base, until_ms))
-        until_ms = _begun(database, base.chat_id)
+        until_ms = _created_ms(database, base.chat_id)
         above = records.anchor_of_chat(database, base.chat_id)
     return chain
 
 
-def _begun(database: Database, chat_id: int | None) -> int:
+def _created_ms(database: Database, chat_id: int | None) -> int:
     chat = None if chat_id is None else conversations.get(database, chat_id)
     return chat.created_ms if chat else _EVER_MS
 
@@ -187,11 +187,11 @@ def chained_model(database: Database, plan: TurnPlan, history: Sequence[Message]
     model = plan.model
     if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:
         return model
-    previous = plan.previous_response_id or _kept(database, plan.chat_id, model.name)
+    previous = plan.previous_response_id or _last_response_id(database, plan.chat_id, model.name)
     return model.after(previous, history) if previous else model
 
 
-def _kept(database: Database, chat_id: int, model: str) -> str:
+def _last_response_id(database: Database, chat_id: int, model: str) -> str:
     turns = conversations.turns(database, chat_id)
     if not turns:
         return ""

@@ -19,8 +19,8 @@ from assistant.core.prompt_blocks import (
     in_order,
     layout,
     prefix_sha256,
+    split_blocks,
     system_messages,
-    taken_apart,
 )
 from assistant.core.records import TimeReading, TurnFilters
 from assistant.tools.registry import registry
@@ -113,9 +113,9 @@ def test_what_was_sent_is_taken_apart_into_the_very_blocks(names: list[str], dat
     blocks = in_order(**texts)
     assert [block.name for block in blocks] == [name for name in NAMES if name in names]
     sent = [message.content for message in system_messages(blocks)]
-    assert taken_apart(layout(blocks), sent) == blocks
-    assert taken_apart(layout(blocks), [*sent, "more"]) == ()
-    assert taken_apart("", sent) == ()
+    assert split_blocks(layout(blocks), sent) == blocks
+    assert split_blocks(layout(blocks), [*sent, "more"]) == ()
+    assert split_blocks("", sent) == ()
 
 
 # -- R2.5: the beginning stays the same ---------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from assistant.tools.registry import GATES, ToolGates, of_turn, offered, registry
+from assistant.tools.registry import GATES, ToolGateOpts, of_turn, offered, registry
 from store.chats import tool_permissions
 from store.core import preferences
 from store.core.database import Database
@@ -45,9 +45,9 @@ PRESENT = {
 }
 
 
-def gates(*closed: str) -> ToolGates:
+def gates(*closed: str) -> ToolGateOpts:
     """All gates open but these."""
-    return ToolGates(
+    return ToolGateOpts(
         "has_vision" not in closed,
         lambda: "places_enabled" not in closed,
         lambda source: source not in [PRESENT[name] for name in closed if name in PRESENT],
@@ -56,7 +56,7 @@ def gates(*closed: str) -> ToolGates:
     )
 
 
-def names(database: Database, opts: ToolGates) -> set[str]:
+def names(database: Database, opts: ToolGateOpts) -> set[str]:
     tools = registry(ToolsSettings())
     return {tool.name for tool in offered(database, tools, opts)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.core.prompt_blocks import taken_apart
+from assistant.core.prompt_blocks import split_blocks
 from assistant.turns.admission import NEUTRAL
 from store.chats import conversations, prompts
 from store.core.database import Database
@@ -136,7 +136,7 @@ def test_what_was_sent_is_taken_apart_into_its_blocks(
     set_prompt(database, "Blank\n\nlines\n\n")
     result = ask(system_prompt="\n\nNow: I am\n\n")
     (request,) = egress_log.of_turn(database, result.chat_id, 1)
-    blocks = taken_apart(request.blocks, [system_of(stub)])
+    blocks = split_blocks(request.blocks, [system_of(stub)])
     assert [(block.number, block.text) for block in blocks[:2]] == [
         (1, "Blank\n\nlines\n\n"),
         (2, "\n\nNow: I am\n\n"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.core.texts import neutralized
-from assistant.formats.parsing import FORMATS, MAX_BYTES, Parsed, parse, parse_message, shown
+from assistant.formats.parsing import FORMATS, MAX_BYTES, Parsed, certain_prose, parse, parse_message
 from tests.factories import CASES as FOLDER
 from tests.tables import for_each
 
@@ -111,17 +111,17 @@ SHORT = [case for case in CASES["cases"] if len(output(case)) < 2_000]
 def test_what_was_shown_stays_the_beginning_of_the_prose(case: dict[str, Any]) -> None:
     text, form = output(case), case["format"]
     prose = parse(text, form, known(case)).prose
-    assert all(prose.startswith(shown(text[:end], form)) for end in range(len(text) + 1))
+    assert all(prose.startswith(certain_prose(text[:end], form)) for end in range(len(text) + 1))
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(text=TEXTS)
 def test_no_markup_is_ever_shown(form: str, text: str) -> None:
     prose = parse(text, form, known({})).prose
-    assert all(prose.startswith(shown(text[:end], form)) for end in range(len(text) + 1))
+    assert all(prose.startswith(certain_prose(text[:end], form)) for end in range(len(text) + 1))
 
 
 def test_prose_is_shown_as_it_comes() -> None:
     text = "You wrote `a < b` and then closed the laptop"
     for form in FORMATS:
-        assert shown(text, form) == text
+        assert certain_prose(text, form) == text

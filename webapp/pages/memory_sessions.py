@@ -145,7 +145,7 @@ def listed() -> Response:
 def topic(topic_id: int) -> Response:
     """What chats came to about one topic."""
     own, shown = services(), _topic(topic_id)
-    lines = topics.digest(own.database, topics.of_stored(shown), own.clock())
+    lines = topics.digest(own.database, topics.as_window_topic(shown), own.clock())
     return templating.render_page(
         "memory/topic.html",
         topic=shown,

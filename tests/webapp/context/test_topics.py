@@ -23,7 +23,7 @@ INVOICE = ["Where is the invoice of Wagner?", "How much was the invoice?", "Did 
 def decided(
     context: ContextServices, messages: list[str], metadata: dict[str, Any] | None = None, session_id: int = 0
 ) -> Topic | None:
-    return topics.decided(context.database, session_id, metadata or {}, messages, context.clock(), 60.0)
+    return topics.decide_topic(context.database, session_id, metadata or {}, messages, context.clock(), 60.0)
 
 
 def test_r1_21_the_best_word_of_the_first_questions_is_the_topic(context: ContextServices) -> None:

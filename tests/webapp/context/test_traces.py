@@ -95,13 +95,13 @@ TURNS = [
 def test_what_a_model_wrote_is_found_by_its_words_or_not_traced(
     sentence: str, turns: tuple[int, ...], frames: tuple[int, ...]
 ) -> None:
-    found = session_summary.traced({"learned": sentence}, TURNS, "stub")
+    found = session_summary.trace_fields({"learned": sentence}, TURNS, "stub")
     assert found == {"learned": (Trace(0, len(sentence), turns, frames),)}
 
 
 def test_each_sentence_of_a_model_is_traced_by_itself() -> None:
     text = "Retention was set to 14 days. Invoice 4711 of Wagner came, too. All is well."
-    found = session_summary.traced({"learned": text, "notes": None}, TURNS, "stub")
+    found = session_summary.trace_fields({"learned": text, "notes": None}, TURNS, "stub")
     assert [(text[each.start : each.end], each.turns) for each in found["learned"]] == [
         ("Retention was set to 14 days.", (1,)),
         ("Invoice 4711 of Wagner came, too.", (2,)),
@@ -140,7 +140,7 @@ def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, cont
     traces = session_summary.of_summary(summary, chat_summaries.summary_input(context.database, session_id))
     found = [
         (line.text[each.start : each.end], each.turns)
-        for each in session_summary.within(line.text, summary, traces)
+        for each in session_summary.traces_within(line.text, summary, traces)
     ]
     assert found[:2] == [(QUESTION, (1,)), ("Later: Why?", (3,))]
     assert found[2][1] == (3,) and found[2][0].startswith("Because of the disk")

@@ -124,7 +124,7 @@ def test_r1_15_the_pack_is_system_message_one_before_the_conversation(window: Wi
     assert window.chat_id is not None
     [request] = egress_log.of_turn(window.deps.database, window.chat_id, 3)
     contents = [each["content"] for each in json.loads(request.body or "{}")["messages"][:2]]
-    blocks = prompt_blocks.taken_apart(request.blocks, contents)
+    blocks = prompt_blocks.split_blocks(request.blocks, contents)
     assert [block.name for block in blocks][-1] == "background"
     assert [block.number for block in blocks] == sorted(block.number for block in blocks)
 

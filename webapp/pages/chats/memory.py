@@ -58,7 +58,7 @@ def topic_view(own: Services, chat_id: int) -> TopicView:
     session = chat_sessions.latest_of_chat(own.database, chat_id)
     if session is None:
         return TopicView(chat_id)
-    found = topics.stored(session.metadata)
+    found = topics.topic_of_session(session.metadata)
     is_dismissed = topics.is_dismissed(session.metadata)
     if found is None:
         return TopicView(chat_id, is_dismissed=is_dismissed)

@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response
 
 from assistant.context.background import are_chats_told
 from assistant.core.models import ModelInfo
-from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, taken_apart
+from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, split_blocks
 from assistant.core.records import Mode, TimeReading, TurnFilters, TurnRequest
 from assistant.core.texts import estimate_tokens
 from assistant.tools import registry
@@ -203,7 +203,7 @@ def _changed(before: Sequence[Block], after: Sequence[Block]) -> tuple[str, ...]
 
 
 def _blocks_of(request: SentRequest) -> tuple[Block, ...]:
-    return taken_apart(request.blocks, list(_system_of(request)))
+    return split_blocks(request.blocks, list(_system_of(request)))
 
 
 def _system_of(request: SentRequest) -> tuple[str, ...]:
