@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -21,7 +21,7 @@ from pydantic import Field
 
 from assistant.core.records import ATTACHMENT_SOURCE
 from assistant.tools.context import ToolContext
-from assistant.tools.tool import ToolFailed, tool
+from assistant.tools.tool import ToolFailed, printable_line, tool
 from store.chats import attachments
 from store.core.errors import AttachmentNotFound
 
@@ -138,6 +138,62 @@ def _located(roots: Sequence[Path], path: str) -> tuple[Path, tuple[str, ...]]:
             if len(parts) <= _MAX_DEPTH:
                 return root, parts
     raise CannotRead(f"Only what is below these may be read: {', '.join(map(str, roots))}")
+
+
+# -- the tools over allowed folders -----------------------------------------------------------
+
+FilePath = Annotated[str, Field(description="Whole path below an allowed folder.")]
+
+
+def _covers_files(context: ToolContext) -> str:
+    return f"files below {', '.join(map(str, context.read_file_roots))}"
+
+
+def _tells_read(context: ToolContext, path: str) -> str:
+    return f"Reads {printable_line(path)}, at most {context.read_file_max_bytes:,} bytes of it."
+
+
+def _tells_list(context: ToolContext, path: str) -> str:
+    return f"Lists the names in {printable_line(path)}."
+
+
+@tool(
+    mode="ask",
+    reaches="text files below the folders you allow",
+    risk="files",
+    tells=_tells_read,
+    covers=_covers_files,
+)
+def read_file(context: ToolContext, path: FilePath) -> object:
+    """Reads a text file in UTF-8 from an allowed folder; call it when the person names a file. Long
+    files are cut, and `is_whole` says so. Use list_directory to find names."""
+    try:
+        return asdict(
+            read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read)
+        )
+    except CannotRead as error:
+        raise ToolFailed(str(error)) from error
+
+
+@tool(
+    mode="ask",
+    reaches="names of files below the folders you allow",
+    risk="files",
+    tells=_tells_list,
+    covers=_covers_files,
+)
+def list_directory(context: ToolContext, path: FilePath) -> object:
+    """Lists names, kinds and sizes in an allowed folder; call it to find a file for read_file.
+    Links are named and never followed."""
+    try:
+        return {
+            "path": path,
+            "entries": [
+                asdict(entry) for entry in list_folder(context.read_file_roots, path, context.never_read)
+            ],
+        }
+    except CannotRead as error:
+        raise ToolFailed(str(error)) from error
 
 
 # -- files that are attached to the chat ------------------------------------------------------

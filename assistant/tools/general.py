@@ -1,4 +1,4 @@
-"""Tools about nothing in the database: arithmetic, the clock, and files in chosen folders."""
+"""Tools about nothing that is stored: arithmetic, and the clock."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import ast
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
 from pydantic import Field
 
 from assistant.tools.context import ToolContext
-from assistant.tools.files import CannotRead, list_folder, read_text
-from assistant.tools.tool import ToolFailed, printable_line, tool
+from assistant.tools.tool import ToolFailed, tool
 
 Expression = Annotated[str, Field(description="Such as 2*(3+4), sqrt(2), 17 % 5 or round(1/3, 4).")]
-FilePath = Annotated[str, Field(description="Whole path below an allowed folder.")]
 
 
 @tool(mode="auto", reaches="nothing but the numbers it is given")
@@ -41,57 +38,6 @@ def get_current_datetime(context: ToolContext) -> object:
         "epoch_seconds": context.now_ms // 1000,
         "timezone": str(context.zone),
     }
-
-
-def _covers_files(context: ToolContext) -> str:
-    return f"files below {', '.join(map(str, context.read_file_roots))}"
-
-
-def _tells_read(context: ToolContext, path: str) -> str:
-    return f"Reads {printable_line(path)}, at most {context.read_file_max_bytes:,} bytes of it."
-
-
-def _tells_list(context: ToolContext, path: str) -> str:
-    return f"Lists the names in {printable_line(path)}."
-
-
-@tool(
-    mode="ask",
-    reaches="text files below the folders you allow",
-    risk="files",
-    tells=_tells_read,
-    covers=_covers_files,
-)
-def read_file(context: ToolContext, path: FilePath) -> object:
-    """Reads a text file in UTF-8 from an allowed folder; call it when the person names a file. Long
-    files are cut, and `is_whole` says so. Use list_directory to find names."""
-    try:
-        return asdict(
-            read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read)
-        )
-    except CannotRead as error:
-        raise ToolFailed(str(error)) from error
-
-
-@tool(
-    mode="ask",
-    reaches="names of files below the folders you allow",
-    risk="files",
-    tells=_tells_list,
-    covers=_covers_files,
-)
-def list_directory(context: ToolContext, path: FilePath) -> object:
-    """Lists names, kinds and sizes in an allowed folder; call it to find a file for read_file.
-    Links are named and never followed."""
-    try:
-        return {
-            "path": path,
-            "entries": [
-                asdict(entry) for entry in list_folder(context.read_file_roots, path, context.never_read)
-            ],
-        }
-    except CannotRead as error:
-        raise ToolFailed(str(error)) from error
 
 
 # -- arithmetic that cannot run code and cannot run away --------------------------------------

@@ -13,7 +13,7 @@ from typing import Literal
 
 from assistant.core.cancellation import Decisions
 from assistant.read_api.calls import ReadSources
-from assistant.tools import files, general, memories, network, screen, sources
+from assistant.tools import files, general, memories, screen, sources, web
 from assistant.tools.tool import Registry, Tool
 from engines.web_search import WebSearch
 from store.chats import tool_permissions
@@ -63,10 +63,10 @@ def registry(settings: ToolsSettings) -> Registry:
         ]
     )
     if settings.read_file_roots:
-        tools.register(general.list_directory)
-        tools.register(general.read_file)
+        tools.register(files.list_directory)
+        tools.register(files.read_file)
     if search_engine(settings):
-        tools.register(network.web_search)
+        tools.register(web.web_search)
     return tools
 
 
@@ -75,10 +75,10 @@ def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
     missing = []
     if not settings.read_file_roots:
         how = "Name the folders that may be read in `tools.read_file_roots`."
-        missing += [(general.list_directory, how), (general.read_file, how)]
+        missing += [(files.list_directory, how), (files.read_file, how)]
     if not search_engine(settings):
         how = "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
-        missing.append((network.web_search, how))
+        missing.append((web.web_search, how))
     return missing
 
 

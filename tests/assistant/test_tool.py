@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import Field
 
-from assistant.tools import general
+from assistant.tools import files, general
 from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invalid_arguments, tool
 from tests.tables import for_each
 
@@ -108,7 +108,7 @@ def test_a_name_is_taken_once() -> None:
 def test_the_general_tools(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello", encoding="utf-8")
     registry = Registry(
-        [general.calculator, general.get_current_datetime, general.read_file, general.list_directory]
+        [general.calculator, general.get_current_datetime, files.read_file, files.list_directory]
     )
     context = Context(read_file_roots=(tmp_path,))
 
