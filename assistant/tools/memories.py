@@ -1,7 +1,7 @@
-"""Tools over what is remembered: entities and facts, tags of frames.
+"""Tools over what is remembered: entities and facts, tags of frames, summaries of days, earlier chats.
 
 What was learned from the screen is told under the rules of today: an entity or a fact is kept back when the
-frames it was learned from are left out now.
+frames it was learned from are left out now, and a day when a window in use in it is.
 """
 
 from __future__ import annotations
@@ -260,10 +260,6 @@ def _fact(fact: Fact) -> dict[str, Any]:
 
 
 # -- summaries of days ------------------------------------------------------------------------
-#
-# The tool over the summaries of days, told under the rules of today.
-#
-# A day is kept back when a window in use in it is left out now.
 
 _DAY_CHARS = 2_000
 
@@ -339,7 +335,7 @@ def _is_inside(lookup: SourceQuery, start_ms: int, end_ms: int) -> bool:
 
 # -- what earlier chats came to ---------------------------------------------------------------
 #
-# A tool over what earlier chats came to; they are told as background, too, where the person lets them.
+# They are told as background, too, where the person lets them.
 
 _FIELD_CHARS = 400
 

@@ -49,7 +49,7 @@ def registry(settings: ToolsSettings) -> Registry:
     """
     tools = Registry(
         [
-            *screen.TOOLS,
+            *screen.SCREEN_TOOLS,
             screen.describe_frame,
             *sources.MESSAGE_TOOLS,
             *sources.CALENDAR_TOOLS,
@@ -106,9 +106,7 @@ def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[To
 
 # -- which tools one turn has -----------------------------------------------------------------
 #
-# Which tools one turn has: some need a model that can see, or a source that holds something.
-#
-# A flag is read when the first tool asks for it and then remembered, for this turn only: what is imported
+# Some need a model that can see, or a source that holds something. A flag is read when the first tool asks for it and then remembered, for this turn only: what is imported
 # is there in the next turn, and what was deleted is gone in it. The tools over messages
 # are never probed; an empty source is an answer.
 

@@ -196,7 +196,7 @@ def _ms(at: Moment) -> int:
     return to_ms(at.epoch)
 
 
-TOOLS = (
+SCREEN_TOOLS = (
     _screen("search_ocr", frames.search_frames, has_span=True),
     _screen("get_frame", get_frame),
     _screen("get_frame_context", frames.get_frame_context),

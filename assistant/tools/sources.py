@@ -1,4 +1,4 @@
-"""What tools over imported sources and remembered things share: the door they go through, and how they tell.
+"""Tools over imported sources: messages, calendars, places; and what they share with those over memory.
 
 Like the tools about the screen they read past today's exclusion rules, leave an audit row, and show
 nothing outside of a given range. What they tell is no frame, so it has no id to cite.
@@ -321,7 +321,7 @@ CALENDAR_TOOLS = (get_calendar_events,)
 
 # -- places -----------------------------------------------------------------------------------
 #
-# Tools over the person's places and where they were. Nothing is asked of any network.
+# Nothing is asked of any network.
 
 PLACES = "the places you imported"
 _PLACES_TEXT_CHARS = 200

@@ -1,4 +1,4 @@
-"""The system prompt in evidence mode, made anew for each request; one builder for all models.
+"""The system prompts of both modes, made anew for each request; one builder for all models.
 
 A person decides the first two blocks: the prompt of the model, and the identity. The hard rules stand
 after them, are never stored, and cannot be replaced. `assistant.core.prompt_blocks` has the order.
@@ -97,8 +97,6 @@ def messages(
 
 
 # -- the system prompt of a turn with tools ---------------------------------------------------
-#
-# The system prompt of a turn with tools, and its tool definitions as text.
 #
 # Beside what evidence mode has: how to use the tools on offer, without a word of who the model is,
 # their definitions for a model that is told in text, and the budget of the turn.
