@@ -229,8 +229,6 @@ def _safe_line(text: str) -> str:
 
 # -- which recent chats are told of -----------------------------------------------------------
 #
-# Which recent chats are told of: the nearest to the question, the more recent first.
-#
 # Score = similarity × recency. Similarity is the cosine of the summary's vector and the question's; where one
 # of the two has no vector, how much the session's tags are named. Recency halves every half-life.
 

@@ -303,8 +303,6 @@ def _user() -> str:
 
 # -- looking after sessions while the web process runs ----------------------------------------
 #
-# Looks after context sessions while the web process runs, in a thread of its own.
-#
 # At the start and once a minute it closes windows that nobody was heard of, whatever became of them, and
 # makes up for summaries that failed. Then it lets a model put a few summaries into better words.
 

@@ -143,8 +143,6 @@ def _states(turn: SessionTurn) -> list[str]:
 
 # -- in a model's words, where one may be asked -----------------------------------------------
 #
-# What a chat session came to, in a model's words, where one may be asked for it.
-#
 # Only the model that answered the session is asked: it was told all of this before. What it says is
 # data: cut to size, without secrets, and kept only while the answers are as they were
 # (`store.memory.chat_summaries`).
@@ -240,8 +238,6 @@ def _field(value: object) -> str | None:
 
 
 # -- which questions and frames each sentence is from -----------------------------------------
-#
-# Which questions of its chat each sentence of a summary is from, and which frames prove it.
 #
 # What rules wrote is known when it is written. A model's sentence, and a person's, is found again by its
 # words:

@@ -1,4 +1,4 @@
-"""Small readings of text that several parts of the assistant share: normal form, size, language."""
+"""What several parts of the assistant do with text: normal form, size, language, and making it harmless."""
 
 from __future__ import annotations
 
@@ -81,8 +81,6 @@ def _is_latin(character: str) -> bool:
 
 # -- secrets taken out ------------------------------------------------------------------------
 #
-# Secrets taken out of a text before anything is made of it.
-#
 # What looks like a secret becomes ``[redacted]``: keys by their prefixes, PEM private keys, JSON web tokens,
 # values that stand behind a word like ``password``, credentials in addresses, and card numbers whose check
 # digit is right. In doubt it goes: a summary can do without a word, and nobody misses it there.
@@ -156,8 +154,6 @@ def is_luhn(digits: list[int]) -> bool:
 
 
 # -- text from outside, made harmless ---------------------------------------------------------
-#
-# Text from outside, made unable to imitate a tool call or a place in the conversation.
 #
 # What stands on a screen, in a message, in a file or on a web page may look like the markup of a call,
 # or like the tokens by which a model's template tells who speaks. A server that writes the prompt into

@@ -133,8 +133,6 @@ def opening_fence(text: str, at: int) -> re.Match[str] | None:
 
 # -- values brought to the type their schema names --------------------------------------------
 #
-# Values brought to the type their schema names, where no doubt is possible.
-#
 # Models write numbers as text and whole numbers with a decimal point. What cannot be brought stays
 # as it is; the schema check before execution refuses it then.
 

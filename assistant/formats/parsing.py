@@ -73,8 +73,6 @@ def _add(call: object, calls: CallCollector) -> None:
 
 # -- what may be shown of a growing output ----------------------------------------------------
 #
-# What of a growing output may be shown already: prose, never the beginning of a call.
-#
 # A marker comes in pieces. Whatever could still become one is held back until it cannot, so what
 # was shown once always stays the beginning of the prose that `parse` gives in the end.
 

@@ -1,7 +1,6 @@
-"""Doors for other programs: read-only, ruled by today's exclusion rules, every call on record.
+"""What other programs and the tools of a chat may read: ruled by today's exclusion rules, every call on record.
 
-`webapp.integrations.mcp` and `webapp.integrations.screenpipe` are two shapes of the same
-reading, and everything that
-keeps it safe is here: `calls` loads the rules for one call and writes its audit
-row, `reading` gives frames only past those rules. Knows neither Flask nor the protocol.
+`webapp.integrations.mcp` and `webapp.integrations.screenpipe` are two shapes of the same reading, and what
+keeps it safe is here: `calls` loads the rules for one call, writes its audit row, and gives frames only past
+those rules. Knows neither Flask nor the protocol.
 """

@@ -197,8 +197,7 @@ class ContextTimeline(Reading):
 #
 # Times at the doors: epoch seconds and RFC 3339 together, so that no reader has to guess a zone.
 #
-# A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools
-# .
+# A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools.
 
 
 def rfc3339(ms: int, zone: tzinfo | None = None) -> str:

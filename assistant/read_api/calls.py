@@ -144,8 +144,6 @@ class ReadRefused(Exception):
 
 # -- reading past the rules -------------------------------------------------------------------
 #
-# Frames and activity as a call may see them: past today's rules, and only then counted.
-#
 # Rules are regular expressions and word rules over app, title and address, which SQL cannot ask
 # for. So a page is read, what the rules keep back is taken out, and the next page fills the space,
 # until the page is full or `MAX_ROUNDS` pages were read. The page is then short and says how to go

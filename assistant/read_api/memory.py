@@ -284,8 +284,6 @@ def _details(entry: MemoryEntry) -> Details:
 
 # -- which entries may be seen ----------------------------------------------------------------
 #
-# Entries of memory as a call may see them.
-#
 # An entry is made of frames and says what they said. So it stays back whole when a rule of today
 # leaves out one of the frames it names, or a window of its app (for a session: any window) that was
 # in use within its time. That keeps back too much rather than a line too little; a question that

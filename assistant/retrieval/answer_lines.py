@@ -199,8 +199,6 @@ def _says_more(line: str, question: str) -> bool:
 
 # -- what kind of answer a question asks for --------------------------------------------------
 #
-# What kind of answer a question asks for, and whether a line of the screen has one of that kind.
-#
 # "How many" wants a number, "how far" one with a unit, "how long" a duration, "when" a time or a date,
 # "why" a reason. A line that names the same things and has none of it is about the matter, but does not
 # answer. Nothing here decides alone: it is one weight among others (`assistant.retrieval.answer_lines`).

@@ -108,9 +108,8 @@ def retrieve(
 ) -> Retrieval:
     """The selected frames with excerpts, and what else is known about the range.
 
-     `words` are what the question is about, none for a summary (`relevance`); `meaning` is the
-     question as a vector. ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`
-    .
+    `words` are what the question is about, none for a summary; `meaning` is the question as a vector.
+    ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`.
     """
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:

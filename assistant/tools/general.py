@@ -42,12 +42,9 @@ def get_current_datetime(context: ToolContext) -> object:
 
 # -- arithmetic that cannot run code and cannot run away --------------------------------------
 #
-# Arithmetic that cannot run code and cannot run away.
-#
 # The expression is parsed by Python's own parser into a tree, and only the nodes listed here are
-# worked out: numbers, operators and a few functions of mathematics. Whole
-# numbers stay exact up to `MAX_BITS`, and every operation is bounded before it is made, so that
-# ``9**9**9`` is refused at once.
+# worked out: numbers, operators and a few functions of mathematics. Whole numbers stay exact up to
+# `MAX_BITS`, and every operation is bounded before it is made, so that ``9**9**9`` is refused at once.
 
 MAX_CHARS = 500
 MAX_NODES = 200

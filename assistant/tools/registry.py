@@ -106,9 +106,9 @@ def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[To
 
 # -- which tools one turn has -----------------------------------------------------------------
 #
-# Some need a model that can see, or a source that holds something. A flag is read when the first tool asks for it and then remembered, for this turn only: what is imported
-# is there in the next turn, and what was deleted is gone in it. The tools over messages
-# are never probed; an empty source is an answer.
+# Some need a model that can see, or a source that holds something. A flag is read when the first tool asks
+# for it and then remembered, for this turn only: what is imported is there in the next turn, and what was
+# deleted is gone in it. The tools over messages are never probed; an empty source is an answer.
 
 Gate = Literal[
     "has_vision",

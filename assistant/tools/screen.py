@@ -210,8 +210,6 @@ SCREEN_TOOLS = (
 
 # -- one picture, described by the model that answers -----------------------------------------
 #
-# Describing one frame's picture, by the model that answers if it can see.
-#
 # The whole frame goes as one JPEG whose longer side is at most `LONGEST_PX`, to the model of the turn and
 # nobody else. It is read like everything that leaves by a door: past today's exclusion rules, on record,
 # and never once the picture is gone.

@@ -87,8 +87,6 @@ def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
 
 # -- what was said before a turn --------------------------------------------------------------
 #
-# What was said before a turn, as it is sent along: the last answered turns, shortened.
-#
 # In a conversation about a frame or a moment the first exchange always comes along: what is known of the
 # anchor, made anew, and the insight. One that amends an insight goes on from the conversation of that
 # insight, as it was when the amending began.
@@ -175,8 +173,6 @@ def _answer(turn: StoredTurn, most: int) -> Message:
 
 
 # -- going on from what an endpoint keeps -----------------------------------------------------
-#
-# Going on from what an endpoint keeps of a conversation, where it keeps one.
 #
 # The response that the last turn ended with is kept with it. It is passed on while the same model answers and
 # nothing was deleted since: what the endpoint has of a deleted frame is told to nobody again.
