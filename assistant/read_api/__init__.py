@@ -1,4 +1,4 @@
-"""What other programs and the tools of a chat may read: ruled by today's exclusion rules, every call on record.
+"""What other programs and the tools of a chat may read: ruled by the exclusion rules of today, and on record.
 
 `webapp.integrations.mcp` and `webapp.integrations.screenpipe` are two shapes of the same reading, and what
 keeps it safe is here: `calls` loads the rules for one call, writes its audit row, and gives frames only past
