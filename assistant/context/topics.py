@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from assistant.context.session_summary import one_line
 from assistant.core.strings import local_time
-from assistant.core.texts import REDACTED, normalize, question_words, redacted
+from assistant.core.texts import HAN, REDACTED, normalize, question_words, redacted
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Digest, Line
@@ -284,7 +284,6 @@ answers earlier continue mention mentioned happened happen actually another arou
 如果 怎样 如何 谢谢 你好 应该 需要 关于 继续 刚刚 其他 里面 出来 起来
 """
 _MORE_STOP_WORDS = frozenset(_STOP_TEXT.split())
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _REDACTED_WORD = REDACTED.strip("[]")
 
@@ -314,7 +313,7 @@ def _singular(word: str, known: Collection[str]) -> str:
 
 
 def _is_tag(word: str) -> bool:
-    if _HAN.search(word):
+    if HAN.search(word):
         return len(word) >= TAG_MIN_CJK_CHARS and word not in _MORE_STOP_WORDS
     return (
         TAG_MIN_CHARS <= len(word) <= TAG_MAX_CHARS

@@ -81,7 +81,7 @@ def usage_of(completion: Completion, messages: Sequence[Message], endpoint: Endp
     read, written = reported.input_tokens, reported.output_tokens
     is_estimated = read is None or written is None
     if read is None:
-        read = sum(estimate_tokens(message.content) for message in messages)
+        read = prompt_blocks.tokens_of(messages)
     if written is None:
         written = estimate_tokens(completion.text)
     counted = Usage(read, written, is_estimated)

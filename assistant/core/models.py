@@ -37,6 +37,9 @@ AnyModel = ChatModel | ExtractiveModel
 class ModelOptions:
     """What is set of a model, wherever that is done. Prices are per million tokens; 0 is not set."""
 
+    name: str
+    base_url: str
+    model: str
     context_tokens: int = 8192
     supports_vision: bool = False
     supports_tools: bool = False
@@ -53,6 +56,11 @@ class ModelOptions:
     provider_id: int | None = None  # its id where it was added in the app
     is_allowed: bool = True
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it may be chosen: a model is set, and its host is allowed."""
+        return bool(self.model) and self.is_allowed
+
 
 def _options(source: ChatModelSettings | Provider | ModelOptions) -> dict[str, Any]:
     """The options that are set there."""
@@ -60,31 +68,20 @@ def _options(source: ChatModelSettings | Provider | ModelOptions) -> dict[str, A
     return {name: getattr(source, name) for name in names if hasattr(source, name)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint(ModelOptions):
     """One model at one address, with all that is needed to ask it. Only `_info()` of it may be shown."""
 
-    name: str
-    base_url: str
-    model: str
     api_key: str = field(default="", repr=False)
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether it may be chosen: a model is set, and its host is allowed."""
-        return bool(self.model) and self.is_allowed
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo(ModelOptions):
     """What may be shown of a model. `is_local`: nothing leaves this machine when it is asked.
 
     `host` is whom text is sent to otherwise.
     """
 
-    name: str
-    model: str
-    base_url: str = ""
     host: str = ""
     is_local: bool = True
     has_key: bool = False
@@ -93,10 +90,6 @@ class ModelInfo(ModelOptions):
     @property
     def is_extractive(self) -> bool:
         return not self.base_url
-
-    @property
-    def is_ready(self) -> bool:
-        return bool(self.model) and self.is_allowed
 
     @property
     def where(self) -> str:
@@ -209,7 +202,12 @@ class ChatModels:
         infos = [_info(endpoint, endpoint.name == default) for endpoint in self._endpoints.values()]
         name = self._extractive.name
         built_in = ModelInfo(
-            name, name, is_default=name == default, context_tokens=0, supports_json_schema=False
+            name=name,
+            base_url="",
+            model=name,
+            is_default=name == default,
+            context_tokens=0,
+            supports_json_schema=False,
         )
         return [*infos, built_in]
 
@@ -236,11 +234,8 @@ def endpoint_of(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
     """A provider that was added in the app, with its key looked up."""
     key, problem = key_of(provider.api_key, environ)
     return Endpoint(
-        provider.name,
-        provider.base_url,
-        provider.model,
-        key,
         **_options(provider),
+        api_key=key,
         key_source=_source(provider.api_key),
         key_problem=problem,
         provider_id=provider.id,
@@ -267,11 +262,8 @@ def _configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[
         taken.add(name)
         key, problem = key_of(entry.api_key, environ)
         yield Endpoint(
-            name,
-            entry.base_url,
-            entry.model,
-            key or environ.get(entry.api_key_env, ""),
-            **_options(entry),
+            **{**_options(entry), "name": name},
+            api_key=key or environ.get(entry.api_key_env, ""),
             key_source=_source(entry.api_key) or ("" if entry.api_key else entry.api_key_env),
             key_problem=problem,
         )
@@ -291,14 +283,11 @@ def _source(api_key: str) -> str:
 
 def _info(endpoint: Endpoint, is_default: bool) -> ModelInfo:
     return ModelInfo(
-        endpoint.name,
-        endpoint.model,
-        public_url(endpoint.base_url),
-        host_of(endpoint.base_url),
-        is_local(endpoint.base_url),
-        bool(endpoint.api_key),
-        is_default,
-        **_options(endpoint),
+        **{**_options(endpoint), "base_url": public_url(endpoint.base_url)},
+        host=host_of(endpoint.base_url),
+        is_local=is_local(endpoint.base_url),
+        has_key=bool(endpoint.api_key),
+        is_default=is_default,
     )
 
 

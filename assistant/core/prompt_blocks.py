@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from assistant.core.texts import estimate_tokens
 from engines.chat.protocol import Message
 
 BlockName = Literal["model_prompt", "identity", "rules", "guidance", "tools", "time", "budget", "background"]
@@ -57,6 +58,11 @@ def system_messages(blocks: Sequence[Block], *, merged: bool = False) -> list[Me
     first = [block.text for block in blocks if merged or block.name != "background"]
     rest = [block.text for block in blocks if not merged and block.name == "background"]
     return [Message("system", SEPARATOR.join(first)), *(Message("system", text) for text in rest)]
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """About how many tokens messages take, as far as that can be told without the model."""
+    return sum(estimate_tokens(message.content) for message in messages)
 
 
 def prefix_sha256(blocks: Sequence[Block]) -> str:

@@ -13,13 +13,14 @@ from store.core.tokenizer import estimate_tokens as estimate_tokens
 
 Language = Literal["en", "zh"]
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _SPACE = re.compile(r"\s+")
 
 
 def language_of(text: str) -> Language:
     """Chinese when the text has Han characters, else English: the languages we have sentences in."""
-    return "zh" if _HAN.search(text) else "en"
+    return "zh" if HAN.search(text) else "en"
 
 
 @lru_cache(maxsize=8192)
@@ -46,7 +47,6 @@ _STOP_HAN = re.compile(
 )
 _WORD = re.compile(r"[^\W_][\w.+#-]*")
 _CLOCK = re.compile(r"\d{1,2}(?:[-.]\d{1,2})*(?:am|pm)?")
-_HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def question_words(message: str) -> tuple[str, ...]:
@@ -55,8 +55,8 @@ def question_words(message: str) -> tuple[str, ...]:
     Han runs are cut into pairs, since Chinese has no spaces to cut at.
     """
     plain = _STOP_HAN.sub(" ", normalize(message))
-    pairs = (run[i : i + 2] for run in _HAN_RUN.findall(plain) for i in range(len(run) - 1))
-    words = (word.rstrip(".-") for word in _WORD.findall(_HAN_RUN.sub(" ", plain)))
+    pairs = (run[i : i + 2] for run in HAN_RUN.findall(plain) for i in range(len(run) - 1))
+    words = (word.rstrip(".-") for word in _WORD.findall(HAN_RUN.sub(" ", plain)))
     kept = [w for w in words if len(w) > 1 and w not in _STOP_WORDS and not _CLOCK.fullmatch(w)]
     return tuple(dict.fromkeys([*kept, *pairs]))
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assistant.core.records import ClaimState
-from assistant.core.texts import normalize
+from assistant.core.texts import HAN_RUN, normalize
 from assistant.evidence import quotes
 from assistant.evidence.citations import JOINT
 from assistant.evidence.outcomes import (
@@ -249,7 +249,6 @@ UNTOLD = 3
 """What a sentence says became of something counts like so many words, if no frame says it in a known word."""
 
 
-_HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _ROLES = (
     "manager|engineer|lead|leader|director|officer|chief|head|operator|technician|designer|developer"
     "|tester|analyst|architect|scientist|researcher|department|division|office|committee|council|agency|company"
@@ -344,13 +343,13 @@ def in_other_language(said: str, sources: Sources, untold: int = 0) -> ClaimStat
 def _strange(said: str) -> list[str]:
     """What a Chinese sentence says in words that are known in no other language."""
     rest = lexical_overlap.without_terms(TELLING_HAN.sub(" ", normalize(_accounted_bare(said))))
-    return [run for run in _HAN_RUN.findall(rest) if len(run) > 1]
+    return [run for run in HAN_RUN.findall(rest) if len(run) > 1]
 
 
 def _shown(bare: str, texts: Sequence[str]) -> int:
     """How many words that say something the texts show; two Han signs are one."""
     words = _latin(bare)
-    runs = _HAN_RUN.findall(TELLING_HAN.sub(" ", normalize(bare)))
+    runs = HAN_RUN.findall(TELLING_HAN.sub(" ", normalize(bare)))
     signs = sum(len(run) for run in runs) - sum(map(len, _unlike_runs(bare, "\n".join(texts))))
     return len(words) - len(lexical_overlap.lacking(words, texts)) + signs // 2
 
@@ -376,10 +375,10 @@ def _accounted_bare(said: str) -> str:
 
 def _unlike_runs(said: str, whole: str) -> Iterator[str]:
     """Two or more Han signs in a row of which no text has one beside its neighbour."""
-    there = "".join(_HAN_RUN.findall(normalize(whole)))
+    there = "".join(HAN_RUN.findall(normalize(whole)))
     form = normalize(said)
     told = TELLING_HAN.sub(lambda found: " " * len(found[0]), form)
-    for run in _HAN_RUN.finditer(form):
+    for run in HAN_RUN.finditer(form):
         at = range(*run.span())
         pairs = {n for n in at[:-1] if form[n : n + 2] in there}
         left = "".join(" " if n in pairs or n - 1 in pairs else told[n] for n in at)

@@ -12,15 +12,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from assistant.core.texts import normalize
+from assistant.core.texts import HAN, HAN_RUN, normalize
 
 LETTERS_OF_AN_ENDING = 3
 """So many letters more or less a form of a word may have: "workshop" is no form of "work".
 """
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _HAN_WORD = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2}")
-_HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _LATIN = re.compile(r"[^\W\d_\u3400-\u9fff][^\W_\u3400-\u9fff]*")
 _ENDING = re.compile(r"(?:'s|ings?|ed|ers?|ions?|ments?|ly|es|s|e|y|ies|ied)$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -68,7 +66,7 @@ def content_words(text: str) -> set[str]:
     """Stems of the words that say something, and pairs of Han characters, in normal form."""
     words = {stem(word) for word in _latin(text) if len(word) > 2 and word not in _COMMON}
     plain = _COMMON_HAN.sub(" ", normalize(text))
-    return words | {run[i : i + 2] for run in _HAN_RUN.findall(plain) for i in range(len(run) - 1)}
+    return words | {run[i : i + 2] for run in HAN_RUN.findall(plain) for i in range(len(run) - 1)}
 
 
 def share(words: Collection[str], texts: Iterable[str]) -> float:
@@ -82,13 +80,13 @@ def lacking(words: Collection[str], texts: Iterable[str]) -> set[str]:
     """Those of some content words that stand in none of the texts."""
     whole = " ".join(texts)
     stems, han = _held(whole)
-    return {word for word in words if not (word in han if _HAN.match(word) else _is_among(word, stems))}
+    return {word for word in words if not (word in han if HAN.match(word) else _is_among(word, stems))}
 
 
 @lru_cache(maxsize=256)
 def _held(text: str) -> tuple[frozenset[str], str]:
     """The stems and the Han signs of a text; each sentence of an answer asks for those of the same frames."""
-    return frozenset(stem(word) for word in _latin(text)), "".join(_HAN_RUN.findall(normalize(text)))
+    return frozenset(stem(word) for word in _latin(text)), "".join(HAN_RUN.findall(normalize(text)))
 
 
 def named(words: Iterable[str], text: str) -> set[str]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from markdown_it import MarkdownIt
 
-from assistant.core.texts import normalize
+from assistant.core.texts import HAN, normalize
 
 Kind = Literal["sentence", "row", "heading", "code"]
 Span = tuple[int, int]
@@ -156,7 +156,6 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"@?[A-Za-z\u00c0-\u024f][\w’'.@/+#&:-]*[A-Za-z0-9_+#\u00c0-\u024f]|[A-Z]")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _PARTS = re.compile(r"[\s\W_]+")
 _INITIAL = re.compile(r"(?:^|[:：;；—–(（|>/]|[-*•]\s|\*\*)\s*[\"“‘(*_]*$")
 _PERSONAL = re.compile(
@@ -256,7 +255,7 @@ def stands_in(name: str, text: str) -> bool:
         return True
     if wanted in form and not _is_inside_word(form, wanted):
         return True
-    if _HAN.match(wanted):
+    if HAN.match(wanted):
         return len(wanted) == 3 and bool(re.search(rf"{wanted[:2]}(?![\u4e00-\u9fff])", form))
     words = set(_PARTS.split(form))
     parts = [part for part in _PARTS.split(wanted) if part]
@@ -275,7 +274,7 @@ def _is_inside_word(form: str, wanted: str) -> bool:
 
 
 def _latin_names(sentence: str) -> Iterator[str]:
-    in_han = bool(_HAN.search(sentence))
+    in_han = bool(HAN.search(sentence))
     for found in _TOKEN.finditer(sentence):
         token = re.sub(r"['’]s$", "", found[0].rstrip(".:'’-/&"))
         if not token or token.lower() in _ORDINARY or _NUMBER_WORD.fullmatch(token):

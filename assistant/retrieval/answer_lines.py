@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from assistant.core.texts import normalize, position, question_words
+from assistant.core.texts import HAN, normalize, position, question_words
 from assistant.language import lexical_overlap
 from assistant.language.figures import figures, figures_at, in_digits, units
 
@@ -43,7 +43,6 @@ _QUESTION_END = re.compile(r"(?<=[\w)\"'”’])\s?\?(?=\s|[\"'”’)]|$)|？")
 _ASKED_FOR = re.compile(r"\b(?:what|which|how\s+many)\s+([^\W\d_]{3,})")
 _SEPARATOR = re.compile(r"(?<=\w)[_./+#-]+(?=\w)")
 _BETWEEN = r"[\s_./+#-]{1,2}"
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W_]+")
 _OF_DEGREE = re.compile(
     r"\bhow\s+(?:far|large|big|small|high|low|deep|wide|fast|slow|heavy|old|tall|thick|strong|loud|exactly)\b"
@@ -116,7 +115,7 @@ def _named(words: Sequence[str], line: str) -> Iterator[str]:
         if " " in word:
             if re.search(rf"(?<![^\W_]){re.escape(word)}(?!\d)", form):
                 yield word
-        elif _HAN.search(word):
+        elif HAN.search(word):
             if word in form:
                 yield word
         elif _SEPARATOR.search(word):
@@ -189,11 +188,11 @@ def _says_more(line: str, question: str) -> bool:
     words = [
         word
         for word in _WORD.findall(normalize(line))
-        if len(word) > 2 or not word.isalpha() or _HAN.search(word)
+        if len(word) > 2 or not word.isalpha() or HAN.search(word)
     ]
     known = lexical_overlap.named(words, form)
     return any(
-        any(sign not in form for sign in word) if _HAN.search(word) else word not in known for word in words
+        any(sign not in form for sign in word) if HAN.search(word) else word not in known for word in words
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from assistant.core.cancellation import Cancelled, iterate_until_cancelled, run_with_timeout
 from assistant.core.egress_log import SentLedger, usage_of
-from assistant.core.prompt_blocks import Block, system_messages
+from assistant.core.prompt_blocks import Block, system_messages, tokens_of
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, TurnEvent
 from assistant.core.strings import text
@@ -168,7 +168,7 @@ def _call(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Iterator
             ledger.finish(error.code)
             if not isinstance(error, ContextTooLong) or not shrinks_left:
                 raise
-            window = shrunk_to = (_size(messages) + _reserve(window)) // 2
+            window = shrunk_to = (tokens_of(messages) + _reserve(window)) // 2
             continue
         usage = usage_of(completion, messages, endpoint)
         ledger.finish("answered", usage)
@@ -203,8 +203,8 @@ def _fitted(
     history = _recent(history, window // 4)
     room = (
         window
-        - _size(system_messages(blocks, merged=merged))
-        - _size(history)
+        - tokens_of(system_messages(blocks, merged=merged))
+        - tokens_of(history)
         - _reserve(window)
         - estimate_tokens(files.text)
     )
@@ -220,16 +220,12 @@ def _reserve(window: int) -> int:
     return min(MAX_ANSWER_TOKENS, window // 4)
 
 
-def _size(messages: Sequence[Message]) -> int:
-    return sum(estimate_tokens(message.content) for message in messages)
-
-
 def _recent(history: Sequence[Message], budget_tokens: int) -> list[Message]:
     """The end of a conversation that fits, in whole exchanges of two messages."""
     kept: list[Message] = []
     for at in range(len(history) - 2, -1, -2):
         exchange = list(history[at : at + 2])
-        budget_tokens -= _size(exchange)
+        budget_tokens -= tokens_of(exchange)
         if budget_tokens < 0:
             break
         kept = exchange + kept

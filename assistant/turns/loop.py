@@ -16,6 +16,7 @@ from assistant.context import background
 from assistant.core.cancellation import Cancelled, iterate_until_cancelled
 from assistant.core.egress_log import SentLedger, total_of, usage_of
 from assistant.core.errors import FrameDeleted
+from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.core.texts import estimate_tokens
@@ -143,7 +144,7 @@ def _generate(
         completion = yield from _streamed(session, tools)
     except ContextTooLong:
         # Half of what was refused, for all that follows in this turn, too.
-        session.room = size(session.messages) // 2
+        session.room = tokens_of(session.messages) // 2
         fitted = _fit(session)
         if not fitted.is_changed:
             raise
@@ -259,23 +260,18 @@ class Fitted:
         return bool(self.left_out or self.shortened)
 
 
-def size(messages: Sequence[Message]) -> int:
-    """In tokens, as far as they can be told without the model."""
-    return sum(estimate_tokens(message.content) for message in messages)
-
-
 def fit(messages: Sequence[Message], room: int) -> Fitted:
     """The messages within `room` tokens, as far as leaving out results can do that."""
     fitted, left_out, shortened = list(messages), 0, 0
     last = _last_round(fitted)
     for at in [at for at in _results(fitted) if at < last]:
-        if size(fitted) <= room:
+        if tokens_of(fitted) <= room:
             break
         if not _is_short(fitted[at]):
             fitted[at] = _with_result(fitted[at], LEFT_OUT)
             left_out += 1
     for at in [at for at in _results(fitted) if at >= last]:
-        over = size(fitted) - room
+        over = tokens_of(fitted) - room
         if over <= 0:
             break
         text = _result(fitted[at])

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ShortenedEvent
-from assistant.turns.loop import LEFT_OUT, fit, size
+from assistant.turns.loop import LEFT_OUT, fit
 from assistant.turns.plan import TurnServices
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Message, RequestedCall
@@ -41,12 +42,12 @@ def of(words: int) -> str:
 @for_each("is_text", [False, True])
 def test_the_oldest_results_go_first_and_the_newest_keep_their_beginnings(is_text: bool) -> None:
     messages = rounds(of(900), of(900), of(900), is_text=is_text)
-    one = fit(messages, size(messages) - 100)
+    one = fit(messages, tokens_of(messages) - 100)
     assert (one.left_out, one.shortened) == (1, 0)
     assert [LEFT_OUT in message.content for message in one.messages[3::2]] == [True, False, False]
-    most = fit(messages, size(messages) // 4)
+    most = fit(messages, tokens_of(messages) // 4)
     assert (most.left_out, most.shortened) == (2, 1)
-    assert size(most.messages) <= size(messages) // 4
+    assert tokens_of(most.messages) <= tokens_of(messages) // 4
     told = most.messages[-1].content.removeprefix(RESULTS)
     assert of(900).startswith(json.loads(told)["beginning"])
     assert [message.role for message in most.messages] == [message.role for message in messages]
@@ -55,7 +56,7 @@ def test_the_oldest_results_go_first_and_the_newest_keep_their_beginnings(is_tex
 
 def test_what_fits_stays_and_what_cannot_shrink_is_told() -> None:
     messages = rounds(of(10))
-    assert not fit(messages, size(messages)).is_changed
+    assert not fit(messages, tokens_of(messages)).is_changed
     assert not fit(messages, 1).is_changed
     assert not fit(messages[:2], 1).is_changed
 
