@@ -7,8 +7,8 @@ from pydantic import Field
 
 from store.chats import attachments
 from webapp.api.endpoint import endpoint
-from webapp.api.turns import AttachmentAnswer, attachment_answer
-from webapp.api.values import Answer, Request
+from webapp.api.turns import AttachmentAnswer
+from webapp.api.values import DeletedAnswer, Request
 from webapp.core import uploads
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
@@ -36,7 +36,7 @@ class AttachmentUpload(Request):
     upload=AttachmentUpload,
     status=201,
 )
-def upload() -> tuple[AttachmentAnswer, int]:
+def upload() -> AttachmentAnswer:
     """Its `id` goes into `attachments` of the question; unasked it goes after a day.
 
     It is read by another program, within bounds of size, pages, memory and time. A refused file leaves
@@ -49,13 +49,13 @@ def upload() -> tuple[AttachmentAnswer, int]:
             raise invalid(422, "unknown_field", (name, "is not a part of this form"))
     if len(request.files.getlist("file")) > 1:
         raise invalid(422, "invalid_file", ("file", "is given more than once"))
-    return attachment_answer(uploads.store_attachment(uploaded_file())), 201
+    return AttachmentAnswer.of(uploads.store_attachment(uploaded_file()))
 
 
 @endpoint("GET", "/attachments/<id:attachment_id>", "What is known of a file", {404: "attachment_not_found"})
 def attachment(attachment_id: int) -> AttachmentAnswer:
     """Without its text."""
-    return attachment_answer(attachments.get(services().database, attachment_id))
+    return AttachmentAnswer.of(attachments.get(services().database, attachment_id))
 
 
 FILE_TYPES = ("application/octet-stream", "image/png", "image/jpeg", "image/webp")
@@ -82,18 +82,13 @@ def file(attachment_id: int) -> Response:
     return response
 
 
-class RemovedAttachment(Answer):
-    id: int
-    deleted: bool = True
-
-
 @endpoint(
     "DELETE",
     "/attachments/<id:attachment_id>",
     "Take a file back",
     {404: "attachment_not_found", 409: "attachment_sent"},
 )
-def delete(attachment_id: int) -> RemovedAttachment:
+def delete(attachment_id: int) -> DeletedAnswer:
     """Before its question is asked; after that it goes with its chat."""
     attachments.remove(services().database, attachment_id)
-    return RemovedAttachment(id=attachment_id)
+    return DeletedAnswer(id=attachment_id)
