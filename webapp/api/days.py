@@ -118,11 +118,6 @@ def redo(day: DailySummary) -> None:
         daily_hours.redo(connection, day.start_ms, day.end_ms)
 
 
-def document(day: DailySummary) -> DayAnswer:
-    """The day as the API gives it."""
-    return one_day(date.fromisoformat(day.day))
-
-
 def _hour(hour: Hour) -> HourAnswer:
     return HourAnswer.of(
         hour,

@@ -168,9 +168,9 @@ def export(on: date) -> Response:
     fmt = request.args.get("fmt", "md")
     if fmt not in _FORMATS:
         raise Problem(400, "invalid_fmt", f"fmt must be one of {', '.join(_FORMATS)}.")
-    summary = day_or_404(on)
-    document = api.document(summary)
-    content = _markdown(summary, document) if fmt == "md" else document.model_dump_json(indent=1)
+    found = day_or_404(on)
+    told = api.one_day(on)
+    content = _markdown(found, told) if fmt == "md" else told.model_dump_json(indent=1)
     response = Response(content, content_type=_FORMATS[fmt])
     response.headers["Content-Disposition"] = f'attachment; filename="day-{summary.day}.{fmt}"'
     response.headers["Cache-Control"] = "private, no-store"
@@ -182,7 +182,7 @@ def _markdown(day: DailySummary, document: DayAnswer) -> str:
     lines = [f"# {formats.escape(day.text.split(chr(10), 1)[0])}", ""]
     for hour in document.hours:
         for point in hour.points:
-            at = formats.when(round(point.timestamp * 1000), zone)
+            at = formats.when(point.timestamp, zone)
             lines.append(f"- {at} {formats.escape(point.text)}")
             for evidence in point.evidence:
                 quoted = f"“{formats.escape(evidence.quote)}” - " if evidence.quote else ""
