@@ -145,7 +145,7 @@ def test_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone
     database: Database,
 ) -> None:
     number = ask_prompt(database, "zebra crossing")
-    assert keys(search.search_user_prompts(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == [
+    assert keys(search.search_memory(database, RetrievalQuery("zebra"), ("prompt",), now_ms=NOON_MS)) == [
         ("prompt", number)
     ]
     conversations.delete(database, 1)
@@ -215,11 +215,9 @@ def test_each_search_has_its_type(database: Database) -> None:
     two = put_session(database, notes="login")
     three = ask_prompt(database, "login")
     embed(database)
-    options = {"now_ms": NOON_MS}
     for asked in (asking("login"), RetrievalQuery("login")):
-        assert keys(search.search_observations(database, asked, **options)) == [("observation", one)]
-        assert keys(search.search_sessions(database, asked, **options)) == [("session", two)]
-        assert keys(search.search_user_prompts(database, asked, **options)) == [("prompt", three)]
+        for kind, number in (("observation", one), ("session", two), ("prompt", three)):
+            assert keys(search.search_memory(database, asked, (kind,), now_ms=NOON_MS)) == [(kind, number)]
 
 
 def test_an_error_of_the_vector_query_falls_back_and_is_logged(
@@ -420,12 +418,11 @@ def test_metadata_first_then_meaning(database: Database) -> None:
     far = put_observation(database, title="t", narrative="pasta", **facts)
     put_observation(database, title="login", narrative="login", kind="mail", concepts=["retention days"])
     embed(database)
-    options = {"now_ms": NOON_MS}
-    for page in (
-        search.find_by_concept(database, "retention", asking("authentication"), **options),
-        search.find_by_file(database, "RETENTION.py", asking("authentication"), **options),
-        search.find_by_type(database, "coding", asking("authentication"), **options),
-    ):
+    for narrowed in ({"concept": "retention"}, {"file": "RETENTION.py"}, {"kind": "coding"}):
+        page = search.search_memory(
+            database, asking("authentication"), ("observation",), MemoryFilters(**narrowed), now_ms=NOON_MS,
+            fill=True,
+        )  # fmt: skip
         # What means it comes first, the others that have it follow.
         assert keys(page) == [("observation", near), ("observation", far)]
 
