@@ -1,4 +1,4 @@
-"""`ask` and `search`: the chat and the search on a terminal."""
+"""`ask`, `search` and `day`: the chat, the search and the summary of a day on a terminal."""
 
 from __future__ import annotations
 
@@ -122,7 +122,6 @@ def search(
     from assistant.core.query_embedder import QueryEmbedder
     from store.core.times import now_ms
     from store.embeddings import knn
-    from store.search import search
     from store.search import search as frames_search
 
     if end_ms is not None and end_ms <= start_ms:
@@ -139,7 +138,7 @@ def search(
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
         knn.load_neighbours(database, "frame")
-    page = search.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
+    page = frames_search.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
     if as_json:
         from webapp.api.search import search_answer
 
@@ -165,10 +164,6 @@ def _print_page(page: Page) -> None:
     click.echo(found if page.total_is_exact else f"more than {found}", err=True)
 
 
-# ---- days
-# `day`: the summary of a day on a terminal.
-
-
 @click.command()
 @home_option
 @json_option
@@ -188,7 +183,6 @@ def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> 
             daily_hours.redo(connection, found.start_ms, found.end_ms)
         click.echo(f"{found.day} is told again by the ingest worker")
     elif as_json:
-        told = {"day": found.day, "timezone": found.zone, "source": found.source, "text": found.text}
-        print_json(told)
+        print_json({"day": found.day, "timezone": found.zone, "source": found.source, "text": found.text})
     else:
         click.echo(found.text)

@@ -1,4 +1,4 @@
-"""An answer as Markdown or as plain text: what is copied is what is exported.
+"""An answer as Markdown, plain text, one HTML file or a zip: what is copied is what is exported.
 
 The marks survive: a sentence that was not proved carries its word in brackets behind it.
 """
@@ -132,8 +132,7 @@ def _line(pack: Pack, source: Source, zone: ZoneInfo) -> str:
     return f"[{source.n}] {citation(pack, source.item, zone)} ({state_words(source)})"
 
 
-# ---- page
-# An answer as one HTML file: no script, nothing loaded from anywhere, both themes, fit for print.
+# -- one HTML file: no script, nothing loaded from anywhere, both themes, fit for print ----------
 #
 # Pictures stand in it as data addresses, so that the file is whole wherever it is moved; the boxes
 # around the quoted words are SVG over them, as on the pages.
@@ -198,8 +197,7 @@ def _card(pack: Pack, source: Source, zone: ZoneInfo) -> SourceCard:
     )
 
 
-# ---- bundle
-# An answer as a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures and their hashes.
+# -- a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures and their hashes ----------
 #
 # ``SHA256SUMS`` is what ``sha256sum --check`` reads. ``evidence.json`` also names the SHA-256 that
 # each frame's picture had when it was captured, so that a crop can be traced to its frame.

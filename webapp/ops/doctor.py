@@ -259,7 +259,7 @@ def check_disk(data_dir: DataDir, settings: Settings) -> Check:
 
 
 def check_folder(data_dir: DataDir) -> Check:
-    """Whether only its owner can read the home folder (SEC-12)."""
+    """Whether only its owner can read the home folder."""
     if os.name == "nt":
         return Check("Home folder", "OK", str(data_dir.home))
     mode = stat.S_IMODE(data_dir.home.stat().st_mode)

@@ -3,7 +3,7 @@
 A client says ``ask {message, timezone, …}``, which takes what ``POST /ai/chat/stream`` takes and begins the
 next turn of the chat, or ``resume {turn, after}``, and gets every event beyond that number, once each; also
 ``stop {turn}``, ``approve {id, scope?}`` and ``deny {id}``. What cannot be done is answered by ``refused
-{code, message, errors}``. Sockets begin as requests and pass the same guards (SEC-19). Where all places are
+{code, message, errors}``. Sockets begin as requests and pass the same guards. Where all places are
 taken (`webapp.api.event_stream`) the next one is told to come back later and to ask the turn's own address
 instead.
 """
