@@ -1,4 +1,4 @@
-"""The WSGI application of the screenpipe-shaped port: its routes, guards and errors, and the two small views."""
+"""The WSGI application of the screenpipe-shaped port: routes, guards, errors, and the two small views."""
 
 from __future__ import annotations
 
