@@ -296,13 +296,13 @@ def export() -> ExportAnswer:
 @endpoint("DELETE", "/summaries", "Forget all memory of chats")
 def forget() -> ForgottenAnswer:
     """Summaries, tags, digests, topics and what models were told of them go for good; the chats stay."""
-    gone = chat_digests.delete_everything(services().database)
+    counts = chat_digests.delete_everything(services().database)
     return ForgottenAnswer(
-        summaries=gone["chat_summaries"],
-        tags=gone["session_tags"],
-        digests=gone["user_chat_summaries"],
-        topics=gone["user_topic_summaries"],
-        packs=gone["context_packs"],
+        summaries=counts["chat_summaries"],
+        tags=counts["session_tags"],
+        digests=counts["user_chat_summaries"],
+        topics=counts["user_topic_summaries"],
+        packs=counts["context_packs"],
     )
 
 

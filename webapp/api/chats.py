@@ -99,10 +99,10 @@ def number_of(session_id: str) -> int:
 
 
 def session_or_404(session_id: str) -> ChatSession:
-    found = chat_sessions.get(services().database, number_of(session_id))
-    if found is None:
+    session = chat_sessions.get(services().database, number_of(session_id))
+    if session is None:
         raise Problem(404, "session_not_found", "There is no session of that id.")
-    return found
+    return session
 
 
 def _answer(session_id: str) -> WindowAnswer:
@@ -144,11 +144,11 @@ def chats(query: ChatsQuery) -> ChatsAnswer:
     before = None if query.cursor is None else _place(query.cursor)
     database = services().database
     if query.q.strip():
-        found = find_chats(database, query.q, query.limit + 1, before)
+        page = find_chats(database, query.q, query.limit + 1, before)
     else:
-        found = conversations.list_chats(database, query.limit + 1, before)
-    shown = found[: query.limit]
-    has_more = len(found) > query.limit
+        page = conversations.list_chats(database, query.limit + 1, before)
+    shown = page[: query.limit]
+    has_more = len(page) > query.limit
     return ChatsAnswer(
         data=ChatSummary.list_of(shown),
         pagination=ChatsPagination(
@@ -199,10 +199,10 @@ class ChatAnswer(Answer):
 def chat(chat_id: int) -> ChatAnswer:
     """Every message in order, with the tool calls of each turn and their results."""
     database = services().database
-    found = conversations.get(database, chat_id)
-    if found is None:
+    stored = conversations.get(database, chat_id)
+    if stored is None:
         raise not_found("chat", chat_id)
-    return ChatAnswer.of(found, messages=[_message(each) for each in transcript(database, chat_id)])
+    return ChatAnswer.of(stored, messages=[_message(message) for message in transcript(database, chat_id)])
 
 
 def _message(message: TranscriptMessage) -> MessageAnswer:

@@ -82,19 +82,19 @@ def all_days(query: DaysQuery) -> DaysAnswer:
         before = None if query.before is None else date.fromisoformat(query.before)
     except ValueError as error:
         raise Problem(400, "invalid_before", "No calendar has this date.") from error
-    found = daily_summaries.listed(services().database, before, query.limit)
-    return DaysAnswer(data=DaySummaryAnswer.list_of(found))
+    days = daily_summaries.listed(services().database, before, query.limit)
+    return DaysAnswer(data=DaySummaryAnswer.list_of(days))
 
 
 @endpoint("GET", "/days/<day:on>", "One day", NO_DAY)
 def one_day(on: date) -> DayAnswer:
     """Its text, and its hours point by point with what shows them."""
-    found = day_or_404(on)
+    day = day_or_404(on)
     own = services()
     with own.database.read() as connection:
-        hours = daily_hours.between(connection, found.start_ms, found.end_ms)
-        is_settled = daily_hours.is_settled(connection, found.start_ms, found.end_ms, own.clock())
-    return DayAnswer.of(found, hours=[_hour(hour) for hour in hours], settled=is_settled)
+        hours = daily_hours.between(connection, day.start_ms, day.end_ms)
+        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, own.clock())
+    return DayAnswer.of(day, hours=[_hour(hour) for hour in hours], settled=is_settled)
 
 
 @endpoint("POST", "/days/<day:on>/redo", "Have a day told again", NO_DAY, status=202)
@@ -106,10 +106,10 @@ def redo_day(on: date) -> RedoneAnswer:
 
 def day_or_404(on: date) -> DailySummary:
     """The summary of a day."""
-    found = daily_summaries.of_day(services().database, on)
-    if found is None:
+    day = daily_summaries.of_day(services().database, on)
+    if day is None:
         raise Problem(404, "day_not_found", f"There is no summary of {on.isoformat()}.")
-    return found
+    return day
 
 
 def redo(day: DailySummary) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
@@ -160,6 +160,16 @@ def read_body(model: type[_Model], *, required: bool = True) -> _Model:
     if request.mimetype != "application/json":
         raise Problem(415, "unsupported_media_type", "The body must be application/json.")
     return parse_json(model, request.get_data())
+
+
+def check_parts(names: Iterable[str], file: str = "") -> None:
+    """Refuse what is no multipart form (415) of parts with these names, `file` being a file (422)."""
+    if request.mimetype != "multipart/form-data":
+        raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
+    for name in (*request.form, *request.files):
+        is_known = name in names or name == "csrf_token"
+        if not is_known or (file and (name == file) != (name in request.files)):
+            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
 
 
 def parse_json(model: type[_Model], content: bytes) -> _Model:

@@ -108,8 +108,8 @@ class FactsAnswer(Answer):
 @endpoint("GET", "/entities", "What is remembered")
 def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
     """Last changed first."""
-    found = entities.find_entities(services().database, query.q, query.kind, query.limit, query.offset)
-    return EntitiesAnswer(data=[entity_answer(each) for each in found])
+    page = entities.find_entities(services().database, query.q, query.kind, query.limit, query.offset)
+    return EntitiesAnswer(data=[entity_answer(entity) for entity in page])
 
 
 @endpoint(
@@ -150,10 +150,10 @@ def forget_entity(entity_id: int) -> DeletedAnswer:
 def all_facts(query: FactsQuery) -> FactsAnswer:
     """Latest first."""
     about = None if query.entity_id is None else [query.entity_id]
-    found = entities.facts_of(
+    facts = entities.facts_of(
         services().database, about, query.limit, query.offset, retracted=query.retracted
     )
-    return FactsAnswer(data=FactAnswer.list_of(found))
+    return FactsAnswer(data=FactAnswer.list_of(facts))
 
 
 @endpoint(
@@ -197,9 +197,9 @@ def forget_fact(fact_id: int) -> DeletedAnswer:
     return DeletedAnswer(id=fact_id)
 
 
-def entity_answer(found: Entity) -> EntityAnswer:
+def entity_answer(entity: Entity) -> EntityAnswer:
     return EntityAnswer.of(
-        found, aliases=[AliasAnswer(id=number, name=name) for number, name in found.aliases]
+        entity, aliases=[AliasAnswer(id=number, name=name) for number, name in entity.aliases]
     )
 
 
@@ -262,15 +262,15 @@ def uses_of_fact(fact_id: int) -> UsesAnswer:
 @endpoint("GET", "/entities/<id:entity_id>/uses", "Answers that an entity went into", NO_ENTITY)
 def uses_of_entity(entity_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
-    found = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
-    return UsesAnswer(data=UseAnswer.list_of(found))
+    uses = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
+    return UsesAnswer(data=UseAnswer.list_of(uses))
 
 
 @endpoint("GET", "/facts/clashes", "Facts that disagree")
 def clashes() -> ClashesAnswer:
     """One subject, one predicate, several objects: perhaps one is wrong, perhaps all are true."""
-    found = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
-    return ClashesAnswer(data=[FactAnswer.list_of(group) for group in found])
+    conflicts = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
+    return ClashesAnswer(data=[FactAnswer.list_of(group) for group in conflicts])
 
 
 @endpoint(

@@ -90,8 +90,8 @@ def install(app: Flask) -> None:
 
 def connection_slots() -> threading.BoundedSemaphore:
     """One place for each follower."""
-    found: threading.BoundedSemaphore = current_app.extensions["recollect_followers"]
-    return found
+    slots: threading.BoundedSemaphore = current_app.extensions["recollect_followers"]
+    return slots
 
 
 def replay_events(own: Services, chat_id: int, n: int, after: int) -> Iterator[dict[str, Any] | None]:

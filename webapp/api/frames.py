@@ -362,5 +362,5 @@ def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
 
 
 def _tags_answer(frame_id: int) -> TagsAnswer:
-    found = tags.listed(services().database, frame_id)
-    return TagsAnswer(frame_id=frame_id, tags=TagAnswer.list_of(found))
+    of_frame = tags.listed(services().database, frame_id)
+    return TagsAnswer(frame_id=frame_id, tags=TagAnswer.list_of(of_frame))

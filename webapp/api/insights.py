@@ -79,10 +79,10 @@ class InsightAnswer(InsightSummary):
     turn: TurnAnswer = Field(description="The turn that told it: evidence, claims, coverage.")
 
 
-def insight_answer(found: Insight) -> InsightAnswer:
+def insight_answer(insight: Insight) -> InsightAnswer:
     """One version with the turn that told it, as that stands now."""
-    turn = stored_turn(services().database, found.chat_id, found.n)
-    return InsightAnswer.of(found, turn=turn_answer(turn))
+    turn = stored_turn(services().database, insight.chat_id, insight.n)
+    return InsightAnswer.of(insight, turn=turn_answer(turn))
 
 
 # -- versions: listed, compared, put back, and each with what made it ----------------------------
@@ -104,8 +104,8 @@ class VersionsOfInsight(Answer):
 def versions(insight_id: int) -> VersionsOfInsight:
     """Of the same frame or moment, the newest first."""
     database = services().database
-    found = insights.versions(database, insights.get(database, insight_id).anchor)
-    return VersionsOfInsight(data=InsightSummary.list_of(found))
+    of_anchor = insights.versions(database, insights.get(database, insight_id).anchor)
+    return VersionsOfInsight(data=InsightSummary.list_of(of_anchor))
 
 
 class DifferenceLine(Answer):
@@ -231,9 +231,9 @@ def _listed(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight],
     """A page by time, the cursor of the next one, and how many there are."""
     database = services().database
     before = None if query.cursor is None else _place(query.cursor)
-    found = insights.list_insights(database, chosen, query.limit + 1, before)
-    shown = found[: query.limit]
-    next_cursor = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > query.limit else None
+    page = insights.list_insights(database, chosen, query.limit + 1, before)
+    shown = page[: query.limit]
+    next_cursor = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(page) > query.limit else None
     return shown, next_cursor, insights.count(database, chosen)
 
 
@@ -245,9 +245,9 @@ def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], 
         raise _no_cursor()
     first = int(match[1])
     asking = own.embedder.asking(query.q)
-    found = search.search_insights(own.database, asking, chosen, limit=query.limit, offset=first)
+    hits = search.search_insights(own.database, asking, chosen, limit=query.limit, offset=first)
     after = first + query.limit
-    return found.insights, f"q-{after}" if after < found.total else None, found.total
+    return hits.insights, f"q-{after}" if after < hits.total else None, hits.total
 
 
 _GENERATE_PROBLEMS = {
@@ -330,12 +330,12 @@ class InsightChatRequest(Request):
 def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | RunningAnswer, int]:
     """Goes on in its conversation. An amending turn has one of its own, which holds the new version."""
     own = services()
-    found = insights.get(own.database, insight_id)
+    insight = insights.get(own.database, insight_id)
     request = TurnRequest(
         message=body.message,
         timezone=body.timezone,
         now_ms=own.clock(),
-        chat_id=found.chat_id,
+        chat_id=insight.chat_id,
         model=body.model,
         system_prompt=body.system_prompt,
         persona_id=body.persona_id,

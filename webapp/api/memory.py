@@ -197,7 +197,7 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
         file=query.file or None,
         kind=query.kind or None,
     )
-    types: list[EntryType] = [each for each in ENTRY_TYPES if each in (query.types or ENTRY_TYPES)]
+    types: list[EntryType] = [kind for kind in ENTRY_TYPES if kind in (query.types or ENTRY_TYPES)]
     page = memory.search_memory(
         own.database, own.embedder.asking(query.q), types, filters,
         now_ms=own.clock(), limit=query.limit, order=query.order,
@@ -258,7 +258,7 @@ class MemoryTimelineAnswer(Answer):
 def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
     """Observations, sessions and prompts mixed, the anchor marked."""
     try:
-        found = memory_timeline.get_context_timeline(
+        surroundings = memory_timeline.get_context_timeline(
             services().database, query.anchor, depth_before=query.depth_before,
             depth_after=query.depth_after, unit=query.unit, project=query.project or None,
         )  # fmt: skip
@@ -267,14 +267,14 @@ def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
     except UnknownAnchor as error:
         raise Problem(404, "anchor_not_found", f"{str(error).capitalize()}.") from error
     return MemoryTimelineAnswer.of(
-        found,
+        surroundings,
         data=[
             EntryAnswer.of(
                 entry,
-                is_anchor=found.is_anchor(entry),
+                is_anchor=surroundings.is_anchor(entry),
                 body=body_of(entry) if query.format == "full" else None,
             )
-            for entry in found.entries
+            for entry in surroundings.entries
         ],
     )
 
@@ -343,7 +343,7 @@ def hide(observation_id: int) -> HiddenAnswer:
 
 
 def observation_or_404(observation_id: int) -> Observation:
-    found = observations.get(services().database, observation_id)
-    if found is None:
+    stored = observations.get(services().database, observation_id)
+    if stored is None:
         raise not_found("observation", observation_id)
-    return found
+    return stored

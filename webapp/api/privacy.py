@@ -221,5 +221,5 @@ def test(body: WindowBody) -> DecisionAnswer:
     """Decides with the rules in force; stores nothing."""
     own = services()
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    found = rules.decide_on_screen(WindowFacts(**body.model_dump()))
-    return DecisionAnswer.of(found, rule=None if found.rule is None else _rule(found.rule))
+    decision = rules.decide_on_screen(WindowFacts(**body.model_dump()))
+    return DecisionAnswer.of(decision, rule=None if decision.rule is None else _rule(decision.rule))

@@ -317,23 +317,23 @@ def topic_headers(prepared: PreparedContext) -> dict[str, str]:
 
     A title may be in any writing, and a header may not: it is percent-encoded.
     """
-    own, told = services(), {}
+    own, headers = services(), {}
     if prepared.topic:
-        told["Topic"] = quote(prepared.topic.tag, safe="")
-        told["Topic-Title"] = quote(prepared.topic.title, safe=" ")
-        told["Topic-Score"] = f"{prepared.topic.score:.2f}"
+        headers["Topic"] = quote(prepared.topic.tag, safe="")
+        headers["Topic-Title"] = quote(prepared.topic.title, safe=" ")
+        headers["Topic-Score"] = f"{prepared.topic.score:.2f}"
     is_verbose = chat_sessions.verbose_until_ms(own.database, own.clock()) is not None
     is_debugged = is_verbose or _asks("Context-Debug", "1")
     if is_debugged or _asks("Context", "preview"):
-        told["Context"] = "v2" if prepared.system_augmentation else "none"
-        told["Context-Reason"] = quote(prepared.reason, safe=" ")
+        headers["Context"] = "v2" if prepared.system_augmentation else "none"
+        headers["Context-Reason"] = quote(prepared.reason, safe=" ")
     if is_debugged:
-        told["Context-Hash"] = prepared.hash or "none"
-        told["Context-Chars"] = str(len(prepared.system_augmentation))
+        headers["Context-Hash"] = prepared.hash or "none"
+        headers["Context-Chars"] = str(len(prepared.system_augmentation))
     prefixes = ["X-Recollect-"]
     if any(name in request.headers for name in ("X-Reggie-Context", "X-Reggie-Context-Debug")):
         prefixes.append("X-Reggie-")
-    return {prefix + name: value for prefix in prefixes for name, value in told.items()}
+    return {prefix + name: value for prefix in prefixes for name, value in headers.items()}
 
 
 def _asks(header: str, value: str) -> bool:
@@ -343,9 +343,9 @@ def _asks(header: str, value: str) -> bool:
 
 def _events(turn: LiveTurn) -> Iterator[str]:
     for seq, event in turn.follow():
-        told = event_body(turn.chat_id, turn.n, seq, event)
-        data = json.dumps(told, ensure_ascii=False)
-        yield f"id: {seq}\nevent: {told['type']}\ndata: {data}\n\n"
+        body = event_body(turn.chat_id, turn.n, seq, event)
+        data = json.dumps(body, ensure_ascii=False)
+        yield f"id: {seq}\nevent: {body['type']}\ndata: {data}\n\n"
 
 
 @endpoint(

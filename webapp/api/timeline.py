@@ -70,14 +70,14 @@ def timeline(query: TimelineQuery) -> TimelineAnswer:
     """Activity segments in order, gaps with their reasons, and time per app."""
     start_ms, end_ms = range_ms(query)
     own = services()
-    found = store_timeline.timeline(own.database, start_ms, end_ms, query.width_px, now_ms=own.clock())
+    activity = store_timeline.timeline(own.database, start_ms, end_ms, query.width_px, now_ms=own.clock())
     return TimelineAnswer(
         start_time=start_ms,
         end_time=end_ms,
-        frames=found.frames,
-        segments=RunAnswer.list_of(found.runs),
-        gaps=GapAnswer.list_of(found.gaps),
-        apps=TotalAnswer.list_of(found.totals.by_app),
+        frames=activity.frames,
+        segments=RunAnswer.list_of(activity.runs),
+        gaps=GapAnswer.list_of(activity.gaps),
+        apps=TotalAnswer.list_of(activity.totals.by_app),
     )
 
 
@@ -144,10 +144,10 @@ def activity_intervals(query: IntervalsQuery) -> IntervalsAnswer:
     """The very intervals whose lengths add up to one total of `/activity-summary`, in order."""
     start_ms, end_ms = range_ms(query)
     line = segments.segments(services().database, start_ms, end_ms)
-    found = intervals(line, query.kind, query.name, query.app_name)
+    summands = intervals(line, query.kind, query.name, query.app_name)
     return IntervalsAnswer(
         start_time=start_ms,
         end_time=end_ms,
-        minutes=sum(segment.duration_ms for segment in found),
-        intervals=IntervalAnswer.list_of(found),
+        minutes=sum(segment.duration_ms for segment in summands),
+        intervals=IntervalAnswer.list_of(summands),
     )

@@ -160,8 +160,8 @@ def _print_page(page: Page) -> None:
         click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")
-    found = count(page.total, "frame")
-    click.echo(found if page.total_is_exact else f"more than {found}", err=True)
+    total = count(page.total, "frame")
+    click.echo(total if page.total_is_exact else f"more than {total}", err=True)
 
 
 @click.command()
@@ -175,14 +175,18 @@ def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> 
 
     database = open_database(open_home(home).data_dir)
     on = None if day is None else day.date()
-    found = daily_summaries.of_day(database, on) if on else next(iter(daily_summaries.listed(database)), None)
-    if found is None:
+    summary = (
+        daily_summaries.of_day(database, on) if on else next(iter(daily_summaries.listed(database)), None)
+    )
+    if summary is None:
         raise click.ClickException(f"there is no summary of {on.isoformat() if on else 'any day'} yet")
     if again:
         with database.write() as connection:
-            daily_hours.redo(connection, found.start_ms, found.end_ms)
-        click.echo(f"{found.day} is told again by the ingest worker")
+            daily_hours.redo(connection, summary.start_ms, summary.end_ms)
+        click.echo(f"{summary.day} is told again by the ingest worker")
     elif as_json:
-        print_json({"day": found.day, "timezone": found.zone, "source": found.source, "text": found.text})
+        print_json(
+            {"day": summary.day, "timezone": summary.zone, "source": summary.source, "text": summary.text}
+        )
     else:
-        click.echo(found.text)
+        click.echo(summary.text)

@@ -55,7 +55,7 @@ def facts(pack: Pack) -> list[str]:
     """What the question was about, what was looked at, and what could not be."""
     turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
     span = f"{when(turn.start_ms, zone)} to {when(turn.end_ms, zone)}"
-    brought = [f"Attached: {each.name}, SHA-256 {each.sha256}" for each in turn.attachments]
+    brought = [f"Attached: {attachment.name}, SHA-256 {attachment.sha256}" for attachment in turn.attachments]
     return [f"Asked about {span}, {turn.timezone}", *brought, *coverage_lines(turn, pack.made_ms)]
 
 
@@ -248,8 +248,8 @@ def evidence(pack: Pack) -> dict[str, Any]:
         "claims": [asdict(claim) for claim in turn.claims],
         "coverage": asdict(turn.coverage),
         "attachments": [
-            {"name": each.name, "size_bytes": each.size_bytes, "sha256": each.sha256}
-            for each in turn.attachments
+            {"name": attachment.name, "size_bytes": attachment.size_bytes, "sha256": attachment.sha256}
+            for attachment in turn.attachments
         ],
         "evidence": [_bundle_source(pack, source) for source in pack.sources],
     }

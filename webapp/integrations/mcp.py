@@ -109,7 +109,7 @@ def _recorded(tool: Callable[..., Any], library: ReadSources, door: str) -> Call
     signature = inspect.signature(tool, eval_str=True)
     own = list(signature.parameters.values())[1:]
     run.__dict__["__signature__"] = signature.replace(parameters=own)
-    run.__annotations__ = {each.name: each.annotation for each in own} | {
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in own} | {
         "return": signature.return_annotation
     }
     return run

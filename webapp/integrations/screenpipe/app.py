@@ -220,26 +220,26 @@ def _apps(line: list[Segment], start_ms: int, end_ms: int) -> list[AppUsage]:
 def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> list[RecentText]:
     """The beginnings of the newest different texts."""
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=app_name)
-    found: dict[str, RecentText] = {}
+    by_text: dict[str, RecentText] = {}
     for hit in calls.find(call, "", filters, limit=4 * _MAX_TEXTS).hits:
         text = " ".join(hit.snippet.split())
-        if text and text not in found:
+        if text and text not in by_text:
             at = utc(hit.captured_ms)
-            found[text] = RecentText(text=text, app_name=hit.app_name or "", timestamp=at)
-    return list(found.values())[:_MAX_TEXTS]
+            by_text[text] = RecentText(text=text, app_name=hit.app_name or "", timestamp=at)
+    return list(by_text.values())[:_MAX_TEXTS]
 
 
 def health(*, is_known: bool) -> dict[str, Any]:
     """Always 200, the state in the body, as theirs; the time of the last frame only with a token."""
     own = services()
-    found = app_health.check(own)
-    capture = next(part for part in found.parts if part.name == "capture")
+    state = app_health.check(own)
+    capture = next(part for part in state.parts if part.name == "capture")
     with own.database.read() as connection:
         newest = scalar(connection, "select max(id) from frames")
     frame_status = "not_started" if newest is None else "ok" if capture.verdict == "ok" else "stale"
     return {
-        "status": found.status,
-        "status_code": 503 if found.status == "unhealthy" else 200,
+        "status": state.status,
+        "status_code": 503 if state.status == "unhealthy" else 200,
         "last_frame_timestamp": utc(captured_ms_of(newest)) if is_known and newest is not None else None,
         "last_audio_timestamp": None,
         "frame_status": frame_status,
