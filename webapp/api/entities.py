@@ -8,7 +8,7 @@ from pydantic import Field
 
 from store.frames import frames
 from store.sources import entities, fact_curation
-from store.sources.entities import Entity, EntityNotFound, Provenance
+from store.sources.entities import Entity, Provenance
 from store.sources.fact_curation import CannotMerge
 from webapp.api.endpoint import endpoint
 from webapp.api.values import MAX_ID, Answer, DeletedAnswer, QueryBool, QueryInt, Request, Text, Timestamp
@@ -180,8 +180,6 @@ def add_fact(body: FactBody) -> FactAnswer:
             )
     except ValueError as error:
         raise invalid(422, "invalid_fact", ("object_value", str(error))) from error
-    except EntityNotFound as error:
-        raise not_found("entity", error.args[0]) from error
     return FactAnswer.of(entities.fact(own.database, number))
 
 
@@ -299,18 +297,13 @@ def merge(entity_id: int, into_id: int) -> None:
     try:
         with own.database.write() as connection:
             fact_curation.merge(connection, entity_id, into_id, own.clock())
-    except EntityNotFound as error:
-        raise not_found("entity", error.args[0]) from error
     except CannotMerge as error:
         raise invalid(422, "cannot_merge", ("into_id", str(error))) from error
 
 
 def entity_or_404(entity_id: int) -> entities.Entity:
     """An entity, or the one that it was merged into."""
-    try:
-        return entities.get(services().database, entity_id)
-    except EntityNotFound as error:
-        raise not_found("entity", entity_id) from error
+    return entities.get(services().database, entity_id)
 
 
 def fact_or_404(fact_id: int) -> entities.Fact:

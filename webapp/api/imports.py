@@ -8,12 +8,12 @@ from flask import request
 from pydantic import AliasPath, Field, StringConstraints, ValidationError
 
 from store.sources import imports
-from store.sources.imports import KINDS, Import, ImportNotFound, Kind
+from store.sources.imports import KINDS, Import, Kind
 from webapp.api.endpoint import check_parts, endpoint, of_validation
 from webapp.api.entities import Limit, Offset
 from webapp.api.values import Answer, Request, Timestamp, Zone
 from webapp.core import uploads
-from webapp.core.errors import Problem, invalid, not_found
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
 
@@ -219,8 +219,5 @@ def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
 
 
 def import_or_404(import_id: int) -> Import:
-    """An import, for the API and for its page. Raises `Problem`."""
-    try:
-        return imports.get(services().database, import_id)
-    except ImportNotFound as error:
-        raise not_found("import", import_id) from error
+    """An import, for the API and for its page."""
+    return imports.get(services().database, import_id)
