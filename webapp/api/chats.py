@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Annotated, Any, Literal
 
 import apsw
@@ -16,102 +15,10 @@ from store.chats.conversations import find_chats
 from store.chats.tool_calls import State
 from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import endpoint, read_place
 from webapp.api.values import Answer, DeletedAnswer, Id, QueryInt, Request, Text, Timestamp
-from webapp.core.errors import Problem, invalid, not_found
+from webapp.core.errors import Problem, not_found
 from webapp.core.services import services
-
-SessionId = Annotated[str, StringConstraints(max_length=100)]
-
-
-class NewSession(Request):
-    chat_id: Id | None = Field(
-        None, description="The chat the window shows; one that is not begun when missing."
-    )
-    previous_session_id: SessionId | None = Field(
-        None, description="Closed first; it goes on instead where it is of the same chat and a moment old."
-    )
-
-
-class NamedSession(Request):
-    session_id: SessionId
-
-
-class Visibility(NamedSession):
-    visible: bool
-
-
-class WindowAnswer(Answer):
-    session_id: str
-    chat_id: int | None
-    state: Literal["open", "closed"]
-    visible: bool
-    created_at: Timestamp
-    seen_at: Timestamp
-    closed_at: Timestamp | None
-    summary: Literal["none", "pending", "made", "empty"] = Field(
-        validation_alias="summary_state",
-        description="`pending` is made later; `empty` where nothing was asked.",
-    )
-
-
-@endpoint(
-    "POST", "/chat/new", "Open a context session", {404: "chat_not_found"}, body_required=False, status=201
-)
-def new(body: NewSession) -> WindowAnswer:
-    """One for each window of a chat; questions name it as `session_id`."""
-    previous = number_of(body.previous_session_id) if body.previous_session_id else None
-    try:
-        session_id = session_closing.open_window(services().context, body.chat_id, previous)
-    except apsw.ConstraintError as error:
-        raise not_found("chat", body.chat_id) from error
-    return _answer(str(session_id))
-
-
-@endpoint("POST", "/chat/heartbeat", "Say that a window is still open", {404: "session_not_found"})
-def heartbeat(body: NamedSession) -> WindowAnswer:
-    """A session that is closed stays closed, as its `state` says."""
-    own, session = services(), session_or_404(body.session_id)
-    chat_sessions.heartbeat(own.database, session.id, own.clock())
-    return _answer(body.session_id)
-
-
-@endpoint("POST", "/chat/visibility", "Say whether a window is in front", {404: "session_not_found"})
-def visibility(body: Visibility) -> WindowAnswer:
-    """Whether its tab can be seen; counts as a heartbeat."""
-    own, session = services(), session_or_404(body.session_id)
-    chat_sessions.show(own.database, session.id, body.visible, own.clock())
-    return _answer(body.session_id)
-
-
-@endpoint("POST", "/chat/close", "Close a context session", {404: "session_not_found"})
-def close(body: NamedSession) -> WindowAnswer:
-    """Its summary is made, or made up for later; closing twice is closing once."""
-    session = session_or_404(body.session_id)
-    session_closing.close(services().context, session.id, "window")
-    return _answer(body.session_id)
-
-
-def number_of(session_id: str) -> int:
-    """The number that a session goes by; 0, which none has, for a name that is no number."""
-    is_number = session_id.isascii() and session_id.isdecimal() and len(session_id) < 19
-    return int(session_id) if is_number else 0
-
-
-def session_or_404(session_id: str) -> ChatSession:
-    session = chat_sessions.get(services().database, number_of(session_id))
-    if session is None:
-        raise Problem(404, "session_not_found", "There is no session of that id.")
-    return session
-
-
-def _answer(session_id: str) -> WindowAnswer:
-    return WindowAnswer.of(session_or_404(session_id), session_id=session_id)
-
-
-# -- conversations ----------------------------------------------------------------------------
-
-_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 
 class ChatsQuery(Request):
@@ -141,7 +48,7 @@ class ChatsAnswer(Answer):
 @endpoint("GET", "/chats", "Conversations", {400: "invalid_cursor"})
 def chats(query: ChatsQuery) -> ChatsAnswer:
     """The one used last first; with `q` those that have its words."""
-    before = None if query.cursor is None else _place(query.cursor)
+    before = read_place(query.cursor)
     database = services().database
     if query.q.strip():
         page = find_chats(database, query.q, query.limit + 1, before)
@@ -156,13 +63,6 @@ def chats(query: ChatsQuery) -> ChatsAnswer:
             next_cursor=f"{shown[-1].updated_ms}-{shown[-1].id}" if has_more else None,
         ),
     )
-
-
-def _place(cursor: str) -> tuple[int, int]:
-    match = _CURSOR.fullmatch(cursor)
-    if match is None:
-        raise invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))
-    return int(match[1]), int(match[2])
 
 
 class MadeCall(Answer):
@@ -219,3 +119,93 @@ def delete(chat_id: int) -> DeletedAnswer:
     if not conversations.delete(services().database, chat_id):
         raise not_found("chat", chat_id)
     return DeletedAnswer(id=chat_id)
+
+
+# -- windows: opened, seen, hidden, closed -----------------------------------------------------
+
+SessionId = Annotated[str, StringConstraints(max_length=100)]
+
+
+class NewSession(Request):
+    chat_id: Id | None = Field(
+        None, description="The chat the window shows; one that is not begun when missing."
+    )
+    previous_session_id: SessionId | None = Field(
+        None, description="Closed first; it goes on instead where it is of the same chat and a moment old."
+    )
+
+
+class NamedSession(Request):
+    session_id: SessionId
+
+
+class Visibility(NamedSession):
+    visible: bool
+
+
+class WindowAnswer(Answer):
+    session_id: str
+    chat_id: int | None
+    state: Literal["open", "closed"]
+    visible: bool
+    created_at: Timestamp
+    seen_at: Timestamp
+    closed_at: Timestamp | None
+    summary: Literal["none", "pending", "made", "empty"] = Field(
+        validation_alias="summary_state",
+        description="`pending` is made later; `empty` where nothing was asked.",
+    )
+
+
+@endpoint(
+    "POST", "/chat/new", "Open a context session", {404: "chat_not_found"}, body_required=False, status=201
+)
+def new(body: NewSession) -> WindowAnswer:
+    """One for each window of a chat; questions name it as `session_id`."""
+    previous = number_of(body.previous_session_id) if body.previous_session_id else None
+    try:
+        session_id = session_closing.open_window(services().context, body.chat_id, previous)
+    except apsw.ConstraintError as error:
+        raise not_found("chat", body.chat_id) from error
+    return _window(str(session_id))
+
+
+@endpoint("POST", "/chat/heartbeat", "Say that a window is still open", {404: "session_not_found"})
+def heartbeat(body: NamedSession) -> WindowAnswer:
+    """A session that is closed stays closed, as its `state` says."""
+    own, session = services(), session_or_404(body.session_id)
+    chat_sessions.heartbeat(own.database, session.id, own.clock())
+    return _window(body.session_id)
+
+
+@endpoint("POST", "/chat/visibility", "Say whether a window is in front", {404: "session_not_found"})
+def visibility(body: Visibility) -> WindowAnswer:
+    """Whether its tab can be seen; counts as a heartbeat."""
+    own, session = services(), session_or_404(body.session_id)
+    chat_sessions.show(own.database, session.id, body.visible, own.clock())
+    return _window(body.session_id)
+
+
+@endpoint("POST", "/chat/close", "Close a context session", {404: "session_not_found"})
+def close(body: NamedSession) -> WindowAnswer:
+    """Its summary is made, or made up for later; closing twice is closing once."""
+    session = session_or_404(body.session_id)
+    session_closing.close(services().context, session.id, "window")
+    return _window(body.session_id)
+
+
+def number_of(session_id: str) -> int:
+    """The number that a session goes by; 0, which none has, for a name that is no number."""
+    is_number = session_id.isascii() and session_id.isdecimal() and len(session_id) < 19
+    return int(session_id) if is_number else 0
+
+
+def session_or_404(session_id: str) -> ChatSession:
+    session = chat_sessions.get(services().database, number_of(session_id))
+    if session is None:
+        raise Problem(404, "session_not_found", "There is no session of that id.")
+    return session
+
+
+def _window(session_id: str) -> WindowAnswer:
+    return WindowAnswer.of(session_or_404(session_id), session_id=session_id)

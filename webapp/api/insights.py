@@ -18,7 +18,7 @@ from store.core.times import to_ms
 from store.frames import frames
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import NO_CURSOR, endpoint, read_place
 from webapp.api.questions import (
     MODEL_PROBLEMS,
     Note,
@@ -44,7 +44,7 @@ from webapp.api.values import (
     Timestamp,
     Zone,
 )
-from webapp.core.errors import Problem, invalid
+from webapp.core.errors import invalid
 from webapp.core.formatting import difference
 from webapp.core.services import services
 from webapp.exports import files
@@ -158,7 +158,6 @@ def export(insight_id: int, query: ExportQuery) -> Response:
 
 # -- listed, told, told again, asked about ------------------------------------------------------
 
-_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 _FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)
 
 
@@ -230,8 +229,7 @@ def all_insights(query: InsightsQuery) -> InsightsAnswer:
 def _listed(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], str | None, int]:
     """A page by time, the cursor of the next one, and how many there are."""
     database = services().database
-    before = None if query.cursor is None else _place(query.cursor)
-    page = insights.list_insights(database, chosen, query.limit + 1, before)
+    page = insights.list_insights(database, chosen, query.limit + 1, read_place(query.cursor))
     shown = page[: query.limit]
     next_cursor = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(page) > query.limit else None
     return shown, next_cursor, insights.count(database, chosen)
@@ -242,7 +240,7 @@ def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], 
     own = services()
     match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
     if match is None:
-        raise _no_cursor()
+        raise invalid(400, "invalid_cursor", NO_CURSOR)
     first = int(match[1])
     asking = own.embedder.asking(query.q)
     hits = search.search_insights(own.database, asking, chosen, limit=query.limit, offset=first)
@@ -377,14 +375,3 @@ def _made(
     if made is None:  # what it was about was deleted meanwhile
         raise insights.InsightNotFound(result.chat_id)
     return insight_answer(made), 201
-
-
-def _place(cursor: str) -> tuple[int, int]:
-    match = _CURSOR.fullmatch(cursor)
-    if match is None:
-        raise _no_cursor()
-    return int(match[1]), int(match[2])
-
-
-def _no_cursor() -> Problem:
-    return invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))

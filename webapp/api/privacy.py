@@ -1,4 +1,4 @@
-"""What is left out of the recording, and what is deleted from it with a receipt of all that went."""
+"""What is deleted from the recording, with a receipt of all that went, and what is left out of it."""
 
 from __future__ import annotations
 

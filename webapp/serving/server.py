@@ -118,7 +118,7 @@ class _Handler(WSGIRequestHandler):
             self._answer()
         except (ConnectionError, TimeoutError):
             self.close_connection = True  # the browser left: nobody to tell
-        except Exception:
+        except Exception:  # a failing answer ends its own connection and not the server
             self.close_connection = True
             log.exception("an answer failed")
         finally:
