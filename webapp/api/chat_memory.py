@@ -21,6 +21,7 @@ from store.memory.chat_summaries import ChatSummary, Trace, Traces
 from store.memory.context_packs import StoredPack
 from webapp.api.chats import SessionId, number_of
 from webapp.api.endpoint import endpoint
+from webapp.api.memory import SummaryAnswer
 from webapp.api.values import Answer, Request, Text, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
@@ -165,16 +166,10 @@ class SentenceAnswer(Answer):
     frame_ids: list[int]
 
 
-class ChatSummaryAnswer(Answer):
+class ChatSummaryAnswer(SummaryAnswer):
     session_id: SessionKey
     chat_id: int
     ended_at: Timestamp
-    request: str | None
-    investigated: str | None
-    learned: str | None
-    completed: str | None
-    next_steps: str | None
-    notes: str | None
     made_by: str
     edited: bool
     retracted: bool

@@ -189,17 +189,20 @@ class InsightsQuery(Ranged):
         return self
 
 
-class InsightRequest(Ranged):
-    """What it should be about: a frame, or a range of time."""
-
-    frame_id: Id | None = None
-    start_time: Seconds | None = None
-    end_time: Seconds | None = None
+class RegenerateRequest(Request):
     timezone: Zone = Field(description="IANA name; local times are told in it.")
     system_prompt: Prompt | None = Field(None, description="As whom it is told, in place of a persona.")
     persona_id: Id | None = Field(None, description="Who tells it; the active persona when missing.")
     style_note: Note = Field("", description="Put under persona or prompt after an empty line.")
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
+
+
+class InsightRequest(RegenerateRequest, Ranged):
+    """What it should be about: a frame, or a range of time."""
+
+    frame_id: Id | None = None
+    start_time: Seconds | None = None
+    end_time: Seconds | None = None
 
     @model_validator(mode="after")
     def _one_anchor(self) -> Self:
@@ -285,14 +288,6 @@ def remove(insight_id: int) -> DeletedAnswer:
     return DeletedAnswer(id=insight_id)
 
 
-class RegenerateRequest(Request):
-    timezone: Zone = Field(description="IANA name; local times are told in it.")
-    system_prompt: Prompt | None = None
-    persona_id: Id | None = None
-    style_note: Note = ""
-    model: Text | None = None
-
-
 @endpoint(
     "POST",
     "/insights/<id:insight_id>/regenerate",
@@ -306,16 +301,12 @@ def regenerate(insight_id: int, body: RegenerateRequest) -> tuple[InsightAnswer 
     return _made(body, insights.get(services().database, insight_id).anchor)
 
 
-class InsightChatRequest(Request):
+class InsightChatRequest(RegenerateRequest):
     message: Question
-    timezone: Zone = Field(description="IANA name; local times are told in it.")
     amend: bool = Field(False, description="Makes a new current version of what is answered.")
     system_prompt: Prompt | None = Field(
         None, description="For this turn alone; with `amend` kept with the new version as it was sent."
     )
-    persona_id: Id | None = None
-    style_note: Note = ""
-    model: Text | None = None
 
 
 @endpoint(
@@ -355,9 +346,7 @@ def _anchor(body: InsightRequest) -> Anchor:
     return Anchor("moment", to_ms(body.start_time), to_ms(body.end_time))
 
 
-def _made(
-    body: InsightRequest | RegenerateRequest, anchor: Anchor
-) -> tuple[InsightAnswer | RunningAnswer, int]:
+def _made(body: RegenerateRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:
     own = services()
     request = anchor_facts.request(
         anchor,

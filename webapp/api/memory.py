@@ -50,18 +50,21 @@ class ObservationAnswer(Answer):
     edited: list[str] = Field(description="Fields that a person wrote.")
 
 
-class SessionAnswer(Answer):
+class SummaryAnswer(Answer):
     """Null where nothing honest can be said."""
 
-    id: int
-    start_time: Timestamp
-    end_time: Timestamp
     request: str | None
     investigated: str | None
     learned: str | None
     completed: str | None
     next_steps: str | None
     notes: str | None
+
+
+class SessionAnswer(SummaryAnswer):
+    id: int
+    start_time: Timestamp
+    end_time: Timestamp
     project: str | None
 
 
@@ -85,19 +88,13 @@ class InsightBody(Answer):
     time: Timestamp = Field(validation_alias=AliasPath("anchor", "start_ms"))
 
 
-class ChatBody(Answer):
+class ChatBody(SummaryAnswer):
     """What one window of a chat came to; `context_session_id` is its session."""
 
     context_session_id: str
     chat_id: int
     start_time: Timestamp = Field(validation_alias="started_ms")
     end_time: Timestamp = Field(validation_alias="ended_ms")
-    request: str | None
-    investigated: str | None
-    learned: str | None
-    completed: str | None
-    next_steps: str | None
-    notes: str | None
 
 
 Body = ObservationAnswer | SessionAnswer | PromptAnswer | InsightBody | ChatBody
